@@ -19,7 +19,6 @@ var wideTypes = map[string]string{
 }
 
 var complexFunctions = map[string]string{
-	"cmd/agentctl/cli.app.connect":                              notSplit,
 	"cmd/agentctl/cli.app.orphansCommand":                       notSplit,
 	"cmd/agentctl/cli.globals.validate":                         checks,
 	"infra/agent.resolver.field":                                "one case for each kind of Go value",

@@ -46,6 +46,7 @@ type app struct {
 	environ config.Environ
 	global  globals
 	file    fileConfig // as read by connect
+	format  string     // of the output, see formatFlag; "" is text
 	now     func() time.Time
 	term    terminal
 

@@ -18,7 +18,6 @@ func (a *app) configCommand() *cobra.Command {
 }
 
 func (a *app) configGet() *cobra.Command {
-	var format string
 	cmd := &cobra.Command{
 		Use: "get", Short: "Show the configuration that is asked for", Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -26,23 +25,27 @@ func (a *app) configGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if format == "" || strings.EqualFold(format, "yaml") {
-				_, err = a.Out.Write(text)
-				return err
-			}
-			var data any
-			if err := yaml.Unmarshal(text, &data); err != nil {
-				return fmt.Errorf("answer of the agent: %w", err)
-			}
-			return a.write(format, data)
+			return a.writeDocument(text)
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	return cmd
 }
 
+// writeDocument writes a configuration that is in YAML.
+func (a *app) writeDocument(text []byte) error {
+	if a.format == "" || strings.EqualFold(a.format, "yaml") {
+		_, err := a.Out.Write(text)
+		return err
+	}
+	var data any
+	if err := yaml.Unmarshal(text, &data); err != nil {
+		return fmt.Errorf("answer of the agent: %w", err)
+	}
+	return a.write(a.format, data)
+}
+
 func (a *app) configResync() *cobra.Command {
-	var format string
 	var retry, verbose bool
 	cmd := &cobra.Command{
 		Use:   "resync",
@@ -56,12 +59,7 @@ func (a *app) configResync() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if format == "" {
-				err = a.printResync(txn.Value)
-			} else {
-				err = writeAnswer(a, format, txn)
-			}
-			if err != nil {
+			if err := showAnswer(a, txn, a.printResync); err != nil {
 				return err
 			}
 			if n := len(failures(txn.Value)); n > 0 {
@@ -70,7 +68,7 @@ func (a *app) configResync() *cobra.Command {
 			return unreadError(txn.Value.Unread)
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	cmd.Flags().BoolVar(&retry, "retry", false, "try what fails again later")
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "write the values that the agent retrieves to its log")
 	return cmd

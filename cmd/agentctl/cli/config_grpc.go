@@ -57,10 +57,7 @@ func (a *app) configDelete() *cobra.Command {
 
 // decode parses a document and prints its errors.
 func (a *app) decode(file string, text []byte) (*configurator.Config, error) {
-	set, err := allmodels.Set()
-	if err != nil {
-		return nil, err
-	}
+	set := allmodels.MustSet()
 	hidden := func(_ string, value proto.Message) (proto.Message, bool) { return value, true } // the agent has the secrets
 	doc := document.New(set).WithSecrets(hidden).Decode(file, text, "")
 	for _, e := range doc.Errs {
@@ -78,7 +75,6 @@ func (a *app) decode(file string, text []byte) (*configurator.Config, error) {
 }
 
 func (a *app) configRetrieve() *cobra.Command {
-	var format string
 	cmd := &cobra.Command{
 		Use: "retrieve", Aliases: []string{"ret", "read", "dump"}, Args: args(cobra.NoArgs),
 		Short: "Show what is really there in VPP and Linux, over gRPC",
@@ -92,20 +88,17 @@ func (a *app) configRetrieve() *cobra.Command {
 				for _, reason := range trailer.Get(unreadTrailer) {
 					fmt.Fprintf(a.Err, "not read: %s\n", reason)
 				}
-				return a.writeConfig(format, resp.GetDump())
+				return a.writeConfig(resp.GetDump())
 			})
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	return cmd
 }
 
 // writeConfig writes a configuration in the format of files.
-func (a *app) writeConfig(format string, cfg *configurator.Config) error {
-	set, err := allmodels.Set()
-	if err != nil {
-		return err
-	}
+func (a *app) writeConfig(cfg *configurator.Config) error {
+	set := allmodels.MustSet()
 	var items []proto.Message
 	for _, f := range container.Extract(set, cfg, "") {
 		items = append(items, a.shown(f.Item))
@@ -114,15 +107,7 @@ func (a *app) writeConfig(format string, cfg *configurator.Config) error {
 	if err != nil {
 		return err
 	}
-	if format == "" || strings.EqualFold(format, "yaml") {
-		_, err = a.Out.Write(text)
-		return err
-	}
-	var data any
-	if err := yaml.Unmarshal(text, &data); err != nil {
-		return fmt.Errorf("answer of the agent: %w", err)
-	}
-	return a.write(format, data)
+	return a.writeDocument(text)
 }
 
 // shown returns a value for output, with its secrets hidden.
@@ -134,7 +119,6 @@ func (a *app) shown(m proto.Message) proto.Message {
 }
 
 func (a *app) configWatch() *cobra.Command {
-	var format string
 	var filters []string
 	cmd := &cobra.Command{
 		Use: "watch", Aliases: []string{"notify", "subscribe"}, Args: args(cobra.NoArgs),
@@ -152,20 +136,20 @@ func (a *app) configWatch() *cobra.Command {
 				req.Filters = append(req.Filters, n)
 			}
 			err := a.withAgent(cmd.Context(), false, func(ctx context.Context, c configurator.ConfiguratorServiceClient) error {
-				return a.follow(ctx, c, req, format)
+				return a.follow(ctx, c, req)
 			})
-			if cmd.Context().Err() != nil && errors.Is(cmd.Context().Err(), context.Canceled) {
+			if errors.Is(cmd.Context().Err(), context.Canceled) {
 				return nil // an interrupt is the normal end
 			}
 			return err
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	cmd.Flags().StringArrayVar(&filters, "filter", nil, "show only notifications that have all that is in this `JSON`")
 	return cmd
 }
 
-func (a *app) follow(ctx context.Context, c configurator.ConfiguratorServiceClient, req *configurator.NotifyRequest, format string) error {
+func (a *app) follow(ctx context.Context, c configurator.ConfiguratorServiceClient, req *configurator.NotifyRequest) error {
 	stream, err := c.Notify(ctx, req)
 	if err != nil {
 		return err
@@ -175,13 +159,13 @@ func (a *app) follow(ctx context.Context, c configurator.ConfiguratorServiceClie
 		if err != nil {
 			return err
 		}
-		if err := a.tellNotification(resp, format); err != nil {
+		if err := a.tellNotification(resp); err != nil {
 			return err
 		}
 	}
 }
 
-func (a *app) tellNotification(resp *configurator.NotifyResponse, format string) error {
+func (a *app) tellNotification(resp *configurator.NotifyResponse) error {
 	text, err := protojson.Marshal(a.shown(resp.GetNotification()))
 	if err != nil {
 		return err
@@ -190,8 +174,8 @@ func (a *app) tellNotification(resp *configurator.NotifyResponse, format string)
 	if err := yaml.Unmarshal(text, &data); err != nil { // JSON is YAML
 		return err
 	}
-	if format != "" {
-		return a.write(format, map[string]any{"nextIdx": resp.GetNextIdx(), "notification": data})
+	if a.format != "" {
+		return a.write(a.format, map[string]any{"nextIdx": resp.GetNextIdx(), "notification": data})
 	}
 	source, value := "VPP", data["vppNotification"]
 	if resp.GetNotification().GetLinuxNotification() != nil {

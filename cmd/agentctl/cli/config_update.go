@@ -12,7 +12,6 @@ import (
 )
 
 func (a *app) configUpdate() *cobra.Command {
-	var format string
 	var o client.ChangeOptions
 	var wait bool
 	cmd := &cobra.Command{
@@ -33,15 +32,15 @@ func (a *app) configUpdate() *cobra.Command {
 			if outcome == nil {
 				return a.tellProblems(args[0], err)
 			}
-			if format != "" {
-				if werr := a.write(format, outcome.Results); werr != nil {
+			if a.format != "" {
+				if werr := a.write(a.format, outcome.Results); werr != nil {
 					return werr
 				}
 			}
-			return a.tellOutcome(outcome, err, wait, format == "")
+			return a.tellOutcome(outcome, err, wait, a.format == "")
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	cmd.Flags().BoolVar(&o.Replace, "replace", false, "remove items that were given before and are not in the file")
 	waitFlag(cmd, &wait)
 	return cmd

@@ -16,7 +16,6 @@ import (
 )
 
 func (a *app) driftCommand() *cobra.Command {
-	var format string
 	var last, repair, retry bool
 	cmd := &cobra.Command{
 		Use:   "drift",
@@ -39,10 +38,10 @@ func (a *app) driftCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.showDrift(report, format)
+			return a.showDrift(report)
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	cmd.Flags().BoolVar(&last, "last", false, "show what was found last, without looking again")
 	cmd.Flags().BoolVar(&repair, "repair", false, "repair what is found")
 	cmd.Flags().BoolVar(&retry, "retry", false, "try again later what fails of the repair")
@@ -63,14 +62,9 @@ func (a *app) detectDrift(ctx context.Context, last, repair, retry bool) (client
 	return a.client.DetectDrift(ctx)
 }
 
-func (a *app) showDrift(answer client.Answer[response.Drift], format string) error {
-	var err error
+func (a *app) showDrift(answer client.Answer[response.Drift]) error {
 	r := answer.Value
-	if format == "" {
-		err = a.printDrift(r)
-	} else {
-		err = writeAnswer(a, format, answer)
-	}
+	err := showAnswer(a, answer, a.printDrift)
 	switch {
 	case err != nil:
 		return err

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
 // dumpedItem is a value of a dump, with the names of fields that scripts
@@ -25,7 +24,7 @@ type dumpedItem struct {
 }
 
 // dumpOptions are the flags of dump.
-type dumpOptions struct{ format, view, origin string }
+type dumpOptions struct{ view, origin string }
 
 func (a *app) dumpCommand() *cobra.Command {
 	var o dumpOptions
@@ -42,17 +41,10 @@ func (a *app) dumpCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.format != "" {
-				return a.write(o.format, items)
-			}
-			if err := a.printDump(items); err != nil {
-				return err
-			}
-			a.noteSimulation(cmd.Context())
-			return nil
+			return show(a, items, noting(cmd.Context(), a, a.printDump))
 		},
 	}
-	formatFlag(cmd, &o.format)
+	a.formatFlag(cmd)
 	cmd.Flags().StringVar(&o.view, "view", "cached", "`side` to look at: cached, NB or SB")
 	cmd.Flags().StringVar(&o.origin, "origin", "", "only values that come from `side`: NB, SB or unknown")
 	return cmd
@@ -144,14 +136,10 @@ func (a *app) printDump(items []dumpedItem) error {
 		_, err := fmt.Fprintln(a.Out, "no values")
 		return err
 	}
-	set, err := allmodels.Set()
-	if err != nil {
-		return err
-	}
 	t := newTable("MODEL", "ORIGIN", "VALUE", "METADATA", "KEY")
 	t.ruled = true
 	for _, item := range items {
-		model, name := nameOf(set, item.Key)
+		model, name := nameOf(item.Key)
 		value := "# " + item.message + "\n" + indented(item.Value)
 		t.row(model, originName(item.Origin), value, indented(item.Metadata), name)
 	}

@@ -47,10 +47,7 @@ type explainer struct {
 }
 
 func newExplainer(ctx context.Context) (*explainer, error) {
-	set, err := allmodels.Set()
-	if err != nil {
-		return nil, err
-	}
+	set := allmodels.MustSet()
 	comments, err := protodoc.Load(ctx)
 	return &explainer{set, document.New(set), comments}, err
 }

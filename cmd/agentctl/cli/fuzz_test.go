@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -28,14 +27,10 @@ func FuzzShownEntry(f *testing.F) {
 	for _, value := range []string{string(wire), string(text), "\n" + string(text), string(text[1:]), "$crypto$x", `{"name": "a", "mtu": 9000}`, ""} {
 		f.Add(value)
 	}
-	set, err := allmodels.Set()
-	if err != nil {
-		f.Fatal(err)
-	}
 	f.Fuzz(func(t *testing.T, value string) {
 		var errs strings.Builder
 		a := &app{Streams: Streams{io.Discard, &errs}}
-		shown, err := a.shownEntry(set, kv.Item{Key: "/vnf-agent/vpp1/config/vpp/v2/interfaces/m", Value: []byte(value)})
+		shown, err := a.shownEntry(kv.Item{Key: "/vnf-agent/vpp1/config/vpp/v2/interfaces/m", Value: []byte(value)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -13,7 +14,6 @@ import (
 )
 
 func (a *app) generateCommand() *cobra.Command {
-	var format string
 	var oneLine bool
 	cmd := &cobra.Command{
 		Use: "generate MODEL", Aliases: []string{"gen"}, Args: args(cobra.ExactArgs(1)),
@@ -30,17 +30,17 @@ func (a *app) generateCommand() *cobra.Command {
 			if len(found) > 1 {
 				return usage("%q: expected the name of one model, not of %d", args[0], len(found))
 			}
-			return a.writeItem(format, oneLine, found[0].NewInstance())
+			return a.writeItem(oneLine, found[0].NewInstance())
 		},
 	}
-	formatFlag(cmd, &format, "proto")
+	a.formatFlag(cmd, "proto")
 	cmd.Flags().BoolVar(&oneLine, "oneline", false, "everything in one line (json, proto)")
 	return cmd
 }
 
 // writeItem writes a message with all its fields.
-func (a *app) writeItem(format string, oneLine bool, m proto.Message) error {
-	if strings.EqualFold(format, "proto") {
+func (a *app) writeItem(oneLine bool, m proto.Message) error {
+	if strings.EqualFold(a.format, "proto") {
 		separator := "\n"
 		if oneLine {
 			separator = " "
@@ -53,12 +53,9 @@ func (a *app) writeItem(format string, oneLine bool, m proto.Message) error {
 		return err
 	}
 	if !oneLine {
-		if format == "" {
-			format = "json"
-		}
-		return a.write(format, json.RawMessage(text))
+		return a.write(cmp.Or(a.format, "json"), json.RawMessage(text))
 	}
-	if format != "" && !strings.EqualFold(format, "json") {
+	if a.format != "" && !strings.EqualFold(a.format, "json") {
 		return usage("--oneline: expected the format json or proto")
 	}
 	var line bytes.Buffer

@@ -14,7 +14,6 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
 // itemData is what "get" knows about a value.
@@ -24,7 +23,6 @@ type itemData struct {
 }
 
 func (a *app) getCommand() *cobra.Command {
-	var format string
 	cmd := &cobra.Command{
 		Use:   "get KEY",
 		Short: "Show one value whole: its state, fields, metadata, relations and history",
@@ -34,25 +32,21 @@ func (a *app) getCommand() *cobra.Command {
 		Example: "  agentctl get vpp.interfaces/loop1\n  agentctl get vpp.l2.bridge-domain/bd1 -o yaml",
 		Args:    args(cobra.ExactArgs(1)), ValidArgsFunction: a.completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := fullKey(args[0])
-			if err != nil {
-				return err
-			}
+			key := fullKey(args[0])
 			data, err := a.item(cmd.Context(), args[0], key)
 			if err != nil {
 				return err
 			}
-			if format != "" {
-				return a.write(format, data)
-			}
-			why, err := a.client.WhyText(cmd.Context(), key)
-			if err != nil {
-				return err
-			}
-			return a.printItem(key, data, why)
+			return show(a, data, func(data itemData) error {
+				why, err := a.client.WhyText(cmd.Context(), key)
+				if err != nil {
+					return err
+				}
+				return a.printItem(key, data, why)
+			})
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	return cmd
 }
 
@@ -71,13 +65,9 @@ func (a *app) item(ctx context.Context, given, key string) (data itemData, err e
 }
 
 func (a *app) printItem(key string, data itemData, why string) error {
-	set, err := allmodels.Set()
-	if err != nil {
-		return err
-	}
 	var b strings.Builder
 	last := data.Timeline[len(data.Timeline)-1]
-	fmt.Fprintf(&b, "%s\n", shortKey(set, key))
+	fmt.Fprintf(&b, "%s\n", shortKey(key))
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(&b, "  %-13s%s\n", name+":", value)
@@ -105,7 +95,7 @@ func (a *app) printItem(key string, data itemData, why string) error {
 		}
 		fmt.Fprintf(&b, "  %s  %s %s, %s\n", n.Since.UTC().Format("2006-01-02 15:04:05.000 MST"), a.paintState(n.Flags["value-state"]), until, changedBy(n))
 	}
-	_, err = fmt.Fprint(a.Out, b.String())
+	_, err := fmt.Fprint(a.Out, b.String())
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,25 +90,28 @@ var rivals = map[string]string{
 }
 
 func (g *globals) define(fs *pflag.FlagSet) {
-	fs.StringVarP(&g.host, "host", "H", client.DefaultHost, "`address` of the agent, or path of its unix socket [AGENT_HOST]")
-	fs.IntVar(&g.port, "http-port", client.DefaultPort, "`port` of the agent's HTTP server [HTTP_PORT]")
-	fs.StringVar(&g.basicAuth, "http-basic-auth", "", "`user:password` for the HTTP server [AGENTCTL_HTTP_BASIC_AUTH]")
-	fs.StringVar(&g.httpToken, "http-token", "", "`token` for the HTTP server, see login [AGENTCTL_HTTP_TOKEN]")
+	fs.StringVarP(&g.host, "host", "H", client.DefaultHost, "`address` of the agent, or path of its unix socket")
+	fs.IntVar(&g.port, "http-port", client.DefaultPort, "`port` of the agent's HTTP server")
+	fs.StringVar(&g.basicAuth, "http-basic-auth", "", "`user:password` for the HTTP server")
+	fs.StringVar(&g.httpToken, "http-token", "", "`token` for the HTTP server, see login")
 	fs.DurationVar(&g.timeout, "timeout", defaultTimeout, "request timeout (0 disables it)")
 	fs.BoolVar(&g.insecureTLS, "insecure-tls", false, "use TLS without checking the certificate of the server")
 	fs.BoolVar(&g.showSecrets, "show-secrets", false, "show the secrets in values, such as keys of tunnels")
 	fs.BoolVarP(&g.debug, "debug", "D", false, "show the requests that are made")
-	fs.StringVar(&g.configDir, "config-dir", "", "`directory` with the file config.yaml (default ~/.agentctl) [CONFIG_DIR]")
-	fs.StringVar(&g.label, "service-label", servicelabel.DefaultLabel, "`label` of the agent, for the keys of kvdb [MICROSERVICE_LABEL]")
-	fs.StringVarP(&g.etcdEndpoints, "etcd-endpoints", "e", "127.0.0.1:2379", "`addresses` of the store of kvdb, with commas [ETCD_ENDPOINTS]")
-	fs.IntVar(&g.grpcPort, "grpc-port", defaultGRPCPort, "`port` of the agent's gRPC server [GRPC_PORT]")
+	fs.StringVar(&g.configDir, "config-dir", "", "`directory` with the file config.yaml (default ~/.agentctl)")
+	fs.StringVar(&g.label, "service-label", servicelabel.DefaultLabel, "`label` of the agent, for the keys of kvdb")
+	fs.StringVarP(&g.etcdEndpoints, "etcd-endpoints", "e", "127.0.0.1:2379", "`addresses` of the store of kvdb, with commas")
+	fs.IntVar(&g.grpcPort, "grpc-port", defaultGRPCPort, "`port` of the agent's gRPC server")
 	fs.StringVar(&g.grpcSocket, "grpc-socket", "", "`path` of a unix socket of the agent's gRPC server, instead of host and port")
-	fs.StringVar(&g.grpcToken, "grpc-token", "", "`token` for the gRPC server [AGENTCTL_GRPC_TOKEN]")
-	fs.StringVar(&g.grpcBasicAuth, "grpc-basic-auth", "", "`user:password` for the gRPC server [AGENTCTL_GRPC_BASIC_AUTH]")
+	fs.StringVar(&g.grpcToken, "grpc-token", "", "`token` for the gRPC server")
+	fs.StringVar(&g.grpcBasicAuth, "grpc-basic-auth", "", "`user:password` for the gRPC server")
 	g.tls.define(fs)
 	fs.StringP("log-level", "l", "", "accepted for compatibility and ignored")
 	_ = fs.MarkHidden("log-level") // fails only for unknown flags
 	fs.StringVar(&g.config, "config", "", "configuration `file`, instead of the one in the directory")
+	for name, variable := range envOf {
+		fs.Lookup(name).Usage += " [" + variable + "]"
+	}
 }
 
 // connect evaluates the global flags and creates the client. A flag takes
@@ -130,31 +134,9 @@ func (a *app) connect(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	g := &a.global
-	if !given("host") && file.Host != "" {
-		g.host = file.Host
+	if err := file.setFlags(flags); err != nil {
+		return err
 	}
-	if !given("http-port") && file.HTTPPort != 0 {
-		g.port = file.HTTPPort
-	}
-	if !given("http-basic-auth") && !given("http-token") && file.HTTPBasicAuth != "" {
-		g.basicAuth = file.HTTPBasicAuth
-	}
-	if !given("http-token") && !given("http-basic-auth") && file.HTTPToken != "" {
-		g.httpToken = file.HTTPToken
-	}
-	if !given("timeout") && file.Timeout != 0 {
-		g.timeout = file.Timeout
-	}
-	if !given("insecure-tls") {
-		g.insecureTLS = g.insecureTLS || file.InsecureTLS
-	}
-	if !given("service-label") && file.ServiceLabel != "" {
-		g.label = file.ServiceLabel
-	}
-	if !given("etcd-endpoints") && len(file.EtcdEndpoints) > 0 {
-		g.etcdEndpoints = strings.Join(file.EtcdEndpoints, ",")
-	}
-	g.grpcFrom(file, given)
 	a.file = file
 	if err := g.validate(); err != nil {
 		return err
@@ -169,6 +151,30 @@ func (a *app) connect(cmd *cobra.Command, _ []string) error {
 		}
 	}
 	a.client = client.New(opts)
+	return nil
+}
+
+// setFlags sets the flags that have the names of keys of the file, unless they or their rivals
+// are given. Rivals that are both in the file are left to validate.
+func (c fileConfig) setFlags(flags *pflag.FlagSet) error {
+	texts := map[string]string{}
+	keys := reflect.ValueOf(c)
+	for n := range keys.NumField() {
+		name, value := keys.Type().Field(n).Tag.Get("json"), keys.Field(n)
+		if flags.Lookup(name) == nil || flags.Changed(name) || flags.Changed(rivals[name]) || value.IsZero() {
+			continue
+		}
+		if list, ok := value.Interface().([]string); ok {
+			texts[name] = strings.Join(list, ",")
+		} else {
+			texts[name] = fmt.Sprint(value.Interface())
+		}
+	}
+	for name, text := range texts {
+		if err := flags.Set(name, text); err != nil {
+			return fmt.Errorf("configuration of agentctl: %s: %w", name, err)
+		}
+	}
 	return nil
 }
 

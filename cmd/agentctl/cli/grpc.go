@@ -31,22 +31,6 @@ const (
 	showSecretsMetadata = "show-secrets"
 )
 
-// grpcFrom sets options from the file that no flag has set.
-func (g *globals) grpcFrom(file fileConfig, given func(string) bool) {
-	if !given("grpc-port") && file.GRPCPort != 0 {
-		g.grpcPort = file.GRPCPort
-	}
-	if !given("grpc-socket") && file.GRPCSocket != "" {
-		g.grpcSocket = file.GRPCSocket
-	}
-	if !given("grpc-token") && !given("grpc-basic-auth") && file.GRPCToken != "" {
-		g.grpcToken = file.GRPCToken
-	}
-	if !given("grpc-basic-auth") && !given("grpc-token") && file.GRPCBasicAuth != "" {
-		g.grpcBasicAuth = file.GRPCBasicAuth
-	}
-}
-
 // grpcTarget returns the address of the gRPC server.
 func (a *app) grpcTarget() (target string, creds credentials.TransportCredentials, err error) {
 	g := &a.global

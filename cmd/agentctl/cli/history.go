@@ -18,7 +18,6 @@ import (
 )
 
 func (a *app) configHistory() *cobra.Command {
-	var format string
 	var details, critical bool
 	var limit uint
 	cmd := &cobra.Command{
@@ -30,7 +29,7 @@ func (a *app) configHistory() *cobra.Command {
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if critical {
-				return aboutTxn(a.criticalPath(cmd.Context(), args, format, limit), args)
+				return aboutTxn(a.criticalPath(cmd.Context(), args, limit), args)
 			}
 			var seq *uint64
 			if len(args) == 1 {
@@ -40,10 +39,10 @@ func (a *app) configHistory() *cobra.Command {
 				}
 				seq, details = &n, true
 			}
-			return aboutTxn(a.history(cmd.Context(), seq, format, details), args)
+			return aboutTxn(a.history(cmd.Context(), seq, details), args)
 		},
 	}
-	formatFlag(cmd, &format, "log")
+	a.formatFlag(cmd, "log")
 	cmd.Flags().BoolVar(&critical, "critical-path", false, "show what determined how long the transaction SEQ took")
 	cmd.Flags().UintVar(&limit, "limit", 50, "show the longest steps of the critical path only; 0 shows all")
 	cmd.Flags().BoolVar(&details, "details", false, "show what failed or waits, operation by operation")
@@ -64,7 +63,7 @@ func notFound(err error) bool {
 	return errors.As(err, &e) && e.Status == http.StatusNotFound && e.Message != ""
 }
 
-func (a *app) criticalPath(ctx context.Context, args []string, format string, limit uint) error {
+func (a *app) criticalPath(ctx context.Context, args []string, limit uint) error {
 	if len(args) == 0 {
 		return usage("--critical-path is about one transaction: expected its sequence number")
 	}
@@ -72,43 +71,34 @@ func (a *app) criticalPath(ctx context.Context, args []string, format string, li
 	if err != nil {
 		return err
 	}
-	if format == "" || strings.EqualFold(format, "log") {
-		text, err := a.client.CriticalPathText(ctx, seq, limit)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprint(a.Out, text)
-		return err
+	if a.format == "" || strings.EqualFold(a.format, "log") {
+		return a.printText(a.client.CriticalPathText(ctx, seq, limit))
 	}
 	path, err := a.client.CriticalPath(ctx, seq, limit)
 	if err != nil {
 		return err
 	}
-	return writeAnswer(a, format, path)
+	return showAnswer(a, path, nil)
 }
 
-func (a *app) history(ctx context.Context, seq *uint64, format string, details bool) error {
-	if strings.EqualFold(format, "log") {
-		log, err := a.client.HistoryText(ctx, seq)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprint(a.Out, log)
-		return err
+func (a *app) history(ctx context.Context, seq *uint64, details bool) error {
+	if strings.EqualFold(a.format, "log") {
+		return a.printText(a.client.HistoryText(ctx, seq))
 	}
 	txns, err := a.transactions(ctx, seq)
 	if err != nil {
 		return err
 	}
-	if format != "" {
-		return writeAnswer(a, format, txns)
-	}
+	return showAnswer(a, txns, func(list []*api.RecordedTxn) error { return a.printHistory(list, details) })
+}
+
+func (a *app) printHistory(txns []*api.RecordedTxn, details bool) error {
 	headings := []string{"SEQ", "TYPE", "START", "INPUT", "OPERATIONS", "RESULT", "SUMMARY"}
 	if details {
 		headings = append(headings, "DETAILS")
 	}
 	t := newTable(headings...)
-	for _, txn := range txns.Value {
+	for _, txn := range txns {
 		row := []any{
 			txn.SeqNum, a.txnType(txn), age(a.now(), txn.Start), txnInput(txn),
 			counted(txn, func(op *api.RecordedTxnOp) string { return op.Operation.String() }),

@@ -85,10 +85,7 @@ func (a *app) importCommand() *cobra.Command {
 
 // parseImport parses a file and prints its errors.
 func (a *app) parseImport(name string, text []byte) ([]imported, error) {
-	set, err := allmodels.Set()
-	if err != nil {
-		return nil, err
-	}
+	set := allmodels.MustSet()
 	prefix := servicelabel.NewPlugin().GetDifferentAgentPrefix(a.global.label)
 	var items []imported
 	mistakes := 0
@@ -165,10 +162,7 @@ func (a *app) importIntoStore(ctx context.Context, items []imported, atOnce int)
 }
 
 func (a *app) importIntoAgent(ctx context.Context, items []imported, atOnce int) error {
-	set, err := allmodels.Set()
-	if err != nil {
-		return err
-	}
+	set := allmodels.MustSet()
 	return a.withConn(ctx, true, func(ctx context.Context, conn *rpc.ClientConn) error {
 		c, err := remote.New(ctx, conn, set)
 		if err != nil {

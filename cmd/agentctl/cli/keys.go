@@ -14,30 +14,26 @@ import (
 
 // fullKey converts MODEL/NAME and keys with an agent's prefix to keys of the
 // scheduler.
-func fullKey(key string) (string, error) {
+func fullKey(key string) string {
 	if rest, ok := strings.CutPrefix(key, "/vnf-agent/"); ok {
 		_, key, _ = strings.Cut(rest, "/")
-		return key, nil
-	}
-	set, err := allmodels.Set()
-	if err != nil {
-		return "", err
+		return key
 	}
 	model, name, _ := strings.Cut(key, "/")
-	m, ok := set.ForName(model)
+	m, ok := allmodels.MustSet().ForName(model)
 	switch {
 	case !ok:
-		return key, nil
+		return key
 	case m.Singleton():
-		return m.KeyPrefix(), nil
+		return m.KeyPrefix()
 	}
-	return m.KeyPrefix() + name, nil
+	return m.KeyPrefix() + name
 }
 
 // shortKey is the reverse of fullKey: MODEL/NAME for the key of an item, and other keys
 // as they are.
-func shortKey(set *models.Set, key string) string {
-	m, ok := set.ForKey(key)
+func shortKey(key string) string {
+	m, ok := allmodels.MustSet().ForKey(key)
 	switch {
 	case !ok || !m.Matches(key):
 		return key
@@ -47,31 +43,24 @@ func shortKey(set *models.Set, key string) string {
 	return m.Spec().ModelName() + "/" + m.Label(key)
 }
 
-func fullKeys(keys []string) (full []string, err error) {
+func fullKeys(keys []string) (full []string) {
 	for _, key := range keys {
-		if key, err = fullKey(key); err != nil {
-			return nil, err
-		}
-		full = append(full, key)
+		full = append(full, fullKey(key))
 	}
-	return full, nil
+	return full
 }
 
 // keysAmong separates keys, which contain a slash, from names and patterns of
 // models.
-func keysAmong(patterns []string) (of, keys []string, err error) {
+func keysAmong(patterns []string) (of, keys []string) {
 	for _, p := range patterns {
-		if !strings.Contains(p, "/") {
+		if strings.Contains(p, "/") {
+			keys = append(keys, fullKey(p))
+		} else {
 			of = append(of, p)
-			continue
 		}
-		key, err := fullKey(p)
-		if err != nil {
-			return nil, nil, err
-		}
-		keys = append(keys, key)
 	}
-	return of, keys, nil
+	return of, keys
 }
 
 // hasKey reports whether a value, or one of its derived values, has one of the
@@ -83,10 +72,7 @@ func hasKey(v *api.BaseValueStatus, keys []string) bool {
 
 // checkKeys returns an error for a key without a value, with the reason.
 func (a *app) checkKeys(ctx context.Context, list []*api.BaseValueStatus, patterns []string) error {
-	_, keys, err := keysAmong(patterns)
-	if err != nil {
-		return err
-	}
+	_, keys := keysAmong(patterns)
 	for _, key := range keys {
 		if slices.ContainsFunc(list, func(v *api.BaseValueStatus) bool { return hasKey(v, []string{key}) }) {
 			continue
@@ -106,10 +92,7 @@ func (a *app) checkKeys(ctx context.Context, list []*api.BaseValueStatus, patter
 // notAKey explains why no value can have a key; given is the key as entered, e
 // the explanation of the agent.
 func notAKey(given, key string, e api.Explanation) error {
-	set, err := allmodels.Set()
-	if err != nil {
-		return err
-	}
+	set := allmodels.MustSet()
 	m, ok := set.ForKey(key)
 	switch {
 	case e.State != kvscheduler.ValueState_NONEXISTENT || ok && wellFormed(m, key) || !ok && !e.Undescribed:
@@ -136,10 +119,7 @@ func wellFormed(m models.Known, key string) bool {
 // checkKey is notAKey; it asks the agent only about keys that no model of
 // agentctl can have.
 func (a *app) checkKey(ctx context.Context, key string) error {
-	set, err := allmodels.Set()
-	if err != nil {
-		return err
-	}
+	set := allmodels.MustSet()
 	if m, ok := set.ForKey(key); ok && wellFormed(m, key) {
 		return nil
 	}

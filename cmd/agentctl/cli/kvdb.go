@@ -14,7 +14,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
@@ -90,7 +89,6 @@ type entry struct {
 }
 
 func (a *app) kvdbList() *cobra.Command {
-	var format string
 	var keysOnly bool
 	cmd := &cobra.Command{
 		Use: "list [PREFIX]", Aliases: []string{"ls", "l"},
@@ -105,54 +103,42 @@ func (a *app) kvdbList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.printEntries(format, keysOnly, listing.Items)
+				return a.printEntries(keysOnly, listing.Items)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&keysOnly, "keys-only", false, "leave the values out")
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	return cmd
 }
 
-func (a *app) printEntries(format string, keysOnly bool, items []kv.Item) error {
-	set, err := allmodels.Set()
-	if err != nil {
-		return err
-	}
+func (a *app) printEntries(keysOnly bool, items []kv.Item) error {
 	entries := []entry{}
+	var lines strings.Builder
 	for _, it := range items {
-		text := ""
+		e := entry{Key: it.Key, Revision: it.Revision}
+		fmt.Fprintln(&lines, e.Key)
 		if !keysOnly {
-			if text, err = a.shownEntry(set, it); err != nil {
+			var err error
+			if e.Value, err = a.shownEntry(it); err != nil {
 				return err
 			}
+			fmt.Fprintln(&lines, e.Value)
 		}
-		entries = append(entries, entry{it.Key, text, it.Revision})
+		entries = append(entries, e)
 	}
-	if format != "" {
-		return a.write(format, entries)
-	}
-	for _, e := range entries {
-		text := e.Key + "\n"
-		if !keysOnly {
-			text += e.Value + "\n"
-		}
-		if _, err := fmt.Fprint(a.Out, text); err != nil {
-			return err
-		}
-	}
-	return nil
+	return show(a, entries, func([]entry) error { return a.printText(lines.String(), nil) })
 }
 
 // shownEntry returns a value of the store for output. Unless --show-secrets is
 // given, it hides the secrets of configuration values, and values that cannot be
 // decoded.
-func (a *app) shownEntry(set *models.Set, it kv.Item) (string, error) {
+func (a *app) shownEntry(it kv.Item) (string, error) {
 	if a.global.showSecrets || bytes.HasPrefix(bytes.TrimSpace(it.Value), []byte(cryptodata.Prefix)) {
 		return string(it.Value), nil
 	}
 	_, short, _ := strings.Cut(strings.TrimPrefix(it.Key, servicelabel.NewPlugin().GetAllAgentsPrefix()), "/")
-	model, ok := set.ForKey(short)
+	model, ok := allmodels.MustSet().ForKey(short)
 	if !ok {
 		return string(it.Value), nil
 	}
@@ -181,16 +167,8 @@ func (a *app) kvdbGet() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				set, err := allmodels.Set()
-				if err != nil {
-					return err
-				}
-				text, err := a.shownEntry(set, item)
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintln(a.Out, text)
-				return err
+				text, err := a.shownEntry(item)
+				return a.printText(text+"\n", err)
 			})
 		},
 	}

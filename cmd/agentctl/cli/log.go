@@ -17,7 +17,6 @@ func (a *app) logCommand() *cobra.Command {
 }
 
 func (a *app) logList() *cobra.Command {
-	var format string
 	cmd := &cobra.Command{
 		Use: "list [LOGGER]", Aliases: []string{"ls", "l"},
 		Short: "List loggers whose names contain LOGGER, or all", Args: args(cobra.MaximumNArgs(1)),
@@ -36,17 +35,16 @@ func (a *app) logList() *cobra.Command {
 				return fmt.Errorf("no logger has %q in its name; 'agentctl log list' has all", strings.Join(args, " "))
 			}
 			sort.Slice(selected, func(i, j int) bool { return selected[i].Logger < selected[j].Logger })
-			if format != "" {
-				return a.write(format, selected)
-			}
-			t := newTable("LOGGER", "LEVEL")
-			for _, l := range selected {
-				t.row(l.Logger, l.Level)
-			}
-			return t.write(a)
+			return show(a, selected, func(list []client.LoggerLevel) error {
+				t := newTable("LOGGER", "LEVEL")
+				for _, l := range list {
+					t.row(l.Logger, l.Level)
+				}
+				return t.write(a)
+			})
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	return cmd
 }
 

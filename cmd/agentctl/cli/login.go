@@ -11,7 +11,6 @@ import (
 )
 
 func (a *app) loginCommand() *cobra.Command {
-	var format string
 	cmd := &cobra.Command{
 		Use: "login", Short: "Print a token to use instead of user and password",
 		Long: "Prints a token for the user of --http-basic-auth. It gives access to the agent as\n" +
@@ -26,14 +25,14 @@ func (a *app) loginCommand() *cobra.Command {
 			if err != nil {
 				return explainLogin(err)
 			}
-			if format != "" {
-				return a.write(format, token)
+			if a.format != "" {
+				return a.write(a.format, token)
 			}
 			_, err = fmt.Fprintln(a.Out, token.Token)
 			return err
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	return cmd
 }
 

@@ -19,7 +19,6 @@ func (a *app) metricsCommand() *cobra.Command {
 }
 
 func (a *app) metricsList() *cobra.Command {
-	var format string
 	cmd := &cobra.Command{
 		Use: "list [PATTERN]", Aliases: []string{"ls", "l"}, Args: args(cobra.MaximumNArgs(1)),
 		Short: "List the metrics whose names match PATTERN, or all", Example: "  agentctl metrics list 'vpp_*'",
@@ -28,8 +27,8 @@ func (a *app) metricsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if format != "" {
-				return a.write(format, list)
+			if a.format != "" {
+				return a.write(a.format, list)
 			}
 			t := newTable("METRIC", "TYPE", "VALUES", "HELP")
 			for _, m := range list {
@@ -38,25 +37,24 @@ func (a *app) metricsList() *cobra.Command {
 			return t.write(a)
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	return cmd
 }
 
 func (a *app) metricsGet() *cobra.Command {
-	var format string
 	cmd := &cobra.Command{
 		Use: "get METRIC", Aliases: []string{"g"}, Args: args(cobra.ExactArgs(1)),
 		Short: "Print the values of the metrics that match METRIC", Example: "  agentctl metrics get ligato_kvscheduler_values",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] == client.VPPMetric {
-				return a.vppMetric(cmd.Context(), format)
+				return a.vppMetric(cmd.Context())
 			}
 			list, err := a.metrics(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			if format != "" {
-				return a.write(format, list)
+			if a.format != "" {
+				return a.write(a.format, list)
 			}
 			for _, m := range list {
 				for _, s := range m.Samples {
@@ -68,18 +66,18 @@ func (a *app) metricsGet() *cobra.Command {
 			return nil
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	return cmd
 }
 
 // vppMetric prints the metric of the predecessor; like there, the default format
 // is JSON.
-func (a *app) vppMetric(ctx context.Context, format string) error {
+func (a *app) vppMetric(ctx context.Context) error {
 	m, err := a.client.VPPMetrics(ctx)
 	if err != nil {
 		return err
 	}
-	return a.write(cmp.Or(format, "json"), m)
+	return a.write(cmp.Or(a.format, "json"), m)
 }
 
 // metrics returns the metrics that match a pattern; an empty pattern matches

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -42,7 +43,7 @@ func (a *app) modelCommand() *cobra.Command {
 }
 
 func (a *app) modelList() *cobra.Command {
-	var format, class string
+	var class string
 	cmd := &cobra.Command{
 		Use: "list [PATTERN...]", Aliases: []string{"ls", "l"},
 		Short: "List the models", Example: "  agentctl model list 'vpp.l2.*'",
@@ -58,8 +59,8 @@ func (a *app) modelList() *cobra.Command {
 					infos = append(infos, info)
 				}
 			}
-			if format != "" {
-				return a.write(format, infos)
+			if a.format != "" {
+				return a.write(a.format, infos)
 			}
 			t := newTable("MODEL NAME", "CLASS", "PROTO MESSAGE", "KEY PREFIX")
 			for _, i := range infos {
@@ -68,13 +69,12 @@ func (a *app) modelList() *cobra.Command {
 			return t.write(a)
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	cmd.Flags().StringVar(&class, "class", "config", "`class` of models: config, metrics or all")
 	return cmd
 }
 
 func (a *app) modelInspect() *cobra.Command {
-	var format string
 	cmd := &cobra.Command{
 		Use: "inspect MODEL...", Aliases: []string{"i"},
 		Short: "Show models in detail", Args: args(cobra.MinimumNArgs(1)),
@@ -88,23 +88,17 @@ func (a *app) modelInspect() *cobra.Command {
 			for i, m := range found {
 				infos[i] = describe(m)
 			}
-			if format == "" {
-				format = "json"
-			}
-			return a.write(format, infos)
+			return a.write(cmp.Or(a.format, "json"), infos)
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	return cmd
 }
 
 // selectModels returns the models whose names match one of the patterns; all
 // models without patterns.
 func selectModels(patterns []string) ([]models.Known, error) {
-	set, err := allmodels.Set()
-	if err != nil {
-		return nil, err
-	}
+	set := allmodels.MustSet()
 	if len(patterns) == 0 {
 		return set.All(), nil
 	}
@@ -151,8 +145,8 @@ func completeModels(_ *cobra.Command, _ []string, prefix string) ([]string, cobr
 
 // nameOf splits a key into the names of its model and its item. Keys of values
 // without a model and of singletons are not split.
-func nameOf(set *models.Set, key string) (model, name string) {
-	m, ok := set.ForKey(key)
+func nameOf(key string) (model, name string) {
+	m, ok := allmodels.MustSet().ForKey(key)
 	if !ok {
 		return "", key
 	}

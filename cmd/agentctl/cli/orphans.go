@@ -13,7 +13,6 @@ import (
 )
 
 func (a *app) orphansCommand() *cobra.Command {
-	var format string
 	var remove, all bool
 	cmd := &cobra.Command{
 		Use:   "orphans [--remove KEY... | --remove --all]",
@@ -39,11 +38,9 @@ func (a *app) orphansCommand() *cobra.Command {
 			case all && (!remove || len(keys) > 0):
 				return usage("--all: expected --remove and no keys")
 			}
-			keys, err := fullKeys(keys)
-			if err != nil {
-				return err
-			}
 			var o client.Answer[response.Orphans]
+			var err error
+			keys = fullKeys(keys)
 			if all || !remove {
 				o, err = a.client.Orphans(cmd.Context())
 			}
@@ -56,10 +53,10 @@ func (a *app) orphansCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.showOrphans(o, format, remove)
+			return a.showOrphans(o, remove)
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove the objects with the given keys")
 	cmd.Flags().BoolVar(&all, "all", false, "with --remove: remove all objects that the agent made or that are marked")
 	return cmd
@@ -75,14 +72,9 @@ func removable(o response.Orphans) (keys []string) {
 	return keys
 }
 
-func (a *app) showOrphans(answer client.Answer[response.Orphans], format string, removed bool) error {
-	var err error
+func (a *app) showOrphans(answer client.Answer[response.Orphans], removed bool) error {
 	o := answer.Value
-	if format == "" {
-		err = a.printOrphans(o)
-	} else {
-		err = writeAnswer(a, format, answer)
-	}
+	err := showAnswer(a, answer, a.printOrphans)
 	ours, marked := 0, 0
 	for _, orphan := range o.Orphans {
 		switch {

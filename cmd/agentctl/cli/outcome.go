@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
@@ -90,17 +89,13 @@ func groupByReason(results []response.Item) (groups []*sameReason) {
 }
 
 func (a *app) printOutcome(o *response.Outcome) error {
-	set, err := allmodels.Set()
-	if err != nil {
-		return err
-	}
 	t := newTable("ITEM", "STATE", "SOURCE", "REASON")
 	listed, more := 0, o.Omitted
 	var notes strings.Builder
 	for _, g := range groupByReason(o.Results) {
 		shown := min(len(g.items), maxPerReason, maxListed-listed)
 		for _, r := range g.items[:shown] {
-			t.row(shortKey(set, r.Key), a.paintState(r.State), r.Source, g.reason)
+			t.row(shortKey(r.Key), a.paintState(r.State), r.Source, g.reason)
 		}
 		listed += shown
 		switch rest := len(g.items) - shown; {
@@ -122,7 +117,7 @@ func (a *app) printOutcome(o *response.Outcome) error {
 	if o.Summary.InEffect == o.Summary.Items {
 		text = "OK: " + text
 	}
-	_, err = fmt.Fprintf(a.Out, "%s%s\n", notes.String(), text)
+	_, err := fmt.Fprintf(a.Out, "%s%s\n", notes.String(), text)
 	return err
 }
 

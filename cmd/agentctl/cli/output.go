@@ -17,9 +17,9 @@ import (
 
 // formatFlag adds -o; other are the formats besides JSON, YAML and templates. The former
 // name of the flag, -f, is accepted unless it is that of a file.
-func formatFlag(cmd *cobra.Command, format *string, other ...string) {
+func (a *app) formatFlag(cmd *cobra.Command, other ...string) {
 	known := append(other, "json", "yaml")
-	outputFlag(cmd, format, "", known, strings.Join(known, ", ")+" or a Go `template`")
+	outputFlag(cmd, &a.format, "", known, strings.Join(known, ", ")+" or a Go `template`")
 }
 
 // outputFlag adds -o for the format of the output.
@@ -36,6 +36,34 @@ func outputFlag(cmd *cobra.Command, format *string, byDefault string, known []st
 			return known, cobra.ShellCompDirectiveNoFileComp
 		})
 	}
+}
+
+// printText prints a response that is text.
+func (a *app) printText(text string, err error) error {
+	if err == nil {
+		_, err = fmt.Fprint(a.Out, text)
+	}
+	return err
+}
+
+// show writes data in the format of -o, or prints it as text without.
+func show[T any](a *app, data T, print func(T) error) error {
+	if a.format == "" {
+		return print(data)
+	}
+	return a.write(a.format, data)
+}
+
+// showAnswer is show for a response of the agent: templates use the decoded value, JSON and
+// YAML contain all that the agent sent.
+func showAnswer[T any](a *app, answer client.Answer[T], print func(T) error) error {
+	switch {
+	case a.format == "":
+		return print(answer.Value)
+	case strings.Contains(a.format, "{{"):
+		return a.write(a.format, answer.Value)
+	}
+	return a.write(a.format, answer.Raw)
 }
 
 // write writes data as JSON, as YAML or by a template.
@@ -69,15 +97,6 @@ func (a *app) write(format string, data any) error {
 	}
 	_, err = out.WriteTo(a.Out)
 	return err
-}
-
-// writeAnswer writes a response of the agent: templates use the decoded value, JSON
-// and YAML contain all that the agent sent.
-func writeAnswer[T any](a *app, format string, answer client.Answer[T]) error {
-	if strings.Contains(format, "{{") {
-		return a.write(format, answer.Value)
-	}
-	return a.write(format, answer.Raw)
 }
 
 func (a *app) templateFuncs() template.FuncMap {

@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) planCommand() *cobra.Command {
-	var file, output, format string
+	var file, output string
 	var replace, all bool
 	view := planView{}
 	cmd := &cobra.Command{
@@ -37,12 +37,12 @@ func (a *app) planCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.showPlan(p.shown, format, view)
+			return a.showPlan(p.shown, view)
 		},
 	}
 	fileFlag(cmd, &file)
 	cmd.Flags().StringVar(&output, "out", "", "save the plan in this `file`")
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	cmd.Flags().BoolVar(&replace, "replace", false, "remove items that were given before and are not in the file")
 	cmd.Flags().UintVar(&view.perKind, "limit", shownPerKind, "show this `number` of operations of each kind at most; 0 is all")
 	cmd.Flags().BoolVar(&all, "all", false, "show all operations")
@@ -55,17 +55,17 @@ func fileFlag(cmd *cobra.Command, file *string) {
 
 // showPlan prints a plan; the error is a findingError if it has
 // changes.
-func (a *app) showPlan(text []byte, format string, view planView) error {
+func (a *app) showPlan(text []byte, view planView) error {
 	plan, err := openPlan(text)
 	if err != nil {
 		return err
 	}
-	if format == "" {
+	if a.format == "" {
 		err = a.printPlan(plan, view)
 	} else {
 		var data any
 		if err = json.Unmarshal(text, &data); err == nil {
-			err = a.write(format, data)
+			err = a.write(a.format, data)
 		}
 	}
 	if err == nil && plan.changes() > 0 {
@@ -184,7 +184,7 @@ func (a *app) rollbackCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.showPlan(plan, "", planView{perKind: shownPerKind})
+				return a.showPlan(plan, planView{perKind: shownPerKind})
 			}
 			applied, err := a.client.Rollback(cmd.Context(), to, o)
 			return a.tellApplied(applied, err, false)

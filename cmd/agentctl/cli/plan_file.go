@@ -64,7 +64,7 @@ func (a *app) planToApply(cmd *cobra.Command, args []string, file string, replac
 	if err != nil {
 		return nil, err
 	}
-	err = a.showPlan(p.shown, "", view)
+	err = a.showPlan(p.shown, view)
 	if err != nil && !errors.As(err, &findingError{}) {
 		return nil, err
 	}

@@ -10,9 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -69,11 +67,7 @@ func (v planView) atMost() uint {
 
 // printPlan prints the operations with the changed fields of values.
 func (a *app) printPlan(p *shownPlan, view planView) error {
-	set, err := allmodels.Set()
-	if err != nil {
-		return err
-	}
-	w := planWriter{app: a, set: set, view: view, counts: map[api.StepKind]int{}}
+	w := planWriter{app: a, view: view, counts: map[api.StepKind]int{}}
 	left := p.Left
 	p.Changes.Steps(func(s api.PlanStep) { w.step(s, p.Changes.Hidden) },
 		func(r api.PlanReason) { left = append(left, r) })
@@ -90,14 +84,13 @@ func (a *app) printPlan(p *shownPlan, view planView) error {
 	if hidden := w.hidden(); hidden > 0 {
 		fmt.Fprintf(&w.lines, "and %d more; --all shows them\n", hidden)
 	}
-	_, err = fmt.Fprintf(a.Out, "%s\n\n%s\n%s\n", legend, w.lines.String(), summary(w.counts))
+	_, err := fmt.Fprintf(a.Out, "%s\n\n%s\n%s\n", legend, w.lines.String(), summary(w.counts))
 	return err
 }
 
 // planWriter writes the operations of a plan.
 type planWriter struct {
 	*app
-	set    *models.Set
 	view   planView
 	counts map[api.StepKind]int // of all operations
 	shown  int
@@ -124,7 +117,7 @@ func (w *planWriter) step(s api.PlanStep, secrets bool) {
 		return
 	}
 	w.shown++
-	line := fmt.Sprintf("%3s %s", s.Kind, shortKey(w.set, s.Op.Key))
+	line := fmt.Sprintf("%3s %s", s.Kind, shortKey(s.Op.Key))
 	if c, ok := stepColours[s.Kind]; ok {
 		line = w.paint(c, line)
 	}

@@ -12,7 +12,6 @@ import (
 )
 
 func (a *app) quarantineCommand() *cobra.Command {
-	var format string
 	cmd := &cobra.Command{
 		Use:   "quarantine",
 		Short: "Show the values that bring their southbound down",
@@ -27,17 +26,16 @@ func (a *app) quarantineCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.showQuarantine(q, format, true)
+			return a.showQuarantine(q, true)
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	cmd.AddCommand(a.releaseCommand())
 	return cmd
 }
 
 func (a *app) releaseCommand() *cobra.Command {
 	var all bool
-	var format string
 	cmd := &cobra.Command{
 		Use:     "release KEY... | --all",
 		Short:   "Try values in quarantine again, one at a time",
@@ -50,30 +48,22 @@ func (a *app) releaseCommand() *cobra.Command {
 			case !all && len(keys) == 0:
 				return usage("expected the keys of the values to release, or --all")
 			}
-			keys, err := fullKeys(keys)
-			if err != nil {
-				return err
-			}
+			keys = fullKeys(keys)
 			q, err := a.client.ReleaseQuarantined(cmd.Context(), keys)
 			if err != nil {
 				return err
 			}
-			return a.showQuarantine(q, format, false)
+			return a.showQuarantine(q, false)
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "release all values in quarantine")
 	return cmd
 }
 
-func (a *app) showQuarantine(answer client.Answer[response.Quarantine], format string, finding bool) error {
-	var err error
+func (a *app) showQuarantine(answer client.Answer[response.Quarantine], finding bool) error {
 	q := answer.Value
-	if format == "" {
-		err = a.printQuarantine(q)
-	} else {
-		err = writeAnswer(a, format, answer)
-	}
+	err := showAnswer(a, answer, a.printQuarantine)
 	quarantined := 0
 	for i := range q.Suspects {
 		if q.Suspects[i].Quarantined {

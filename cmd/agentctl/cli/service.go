@@ -2,12 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,7 +38,6 @@ func (a *app) serviceCommand() *cobra.Command {
 }
 
 func (a *app) serviceList() *cobra.Command {
-	var format string
 	var methods bool
 	cmd := &cobra.Command{
 		Use: "list [SERVICE]", Aliases: []string{"ls", "l"}, Args: args(cobra.MaximumNArgs(1)),
@@ -52,14 +51,14 @@ func (a *app) serviceList() *cobra.Command {
 				if len(infos) == 0 {
 					return fmt.Errorf("no service %q", args[0])
 				}
-				if format != "" {
-					return a.write(format, infos)
+				if a.format != "" {
+					return a.write(a.format, infos)
 				}
 				return a.printServices(infos, methods)
 			})
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	cmd.Flags().BoolVarP(&methods, "methods", "m", false, "show the methods, too")
 	return cmd
 }
@@ -118,7 +117,6 @@ func (a *app) printServices(infos []serviceInfo, methods bool) error {
 }
 
 func (a *app) serviceCall() *cobra.Command {
-	var format string
 	cmd := &cobra.Command{
 		Use: "call SERVICE METHOD", Aliases: []string{"c"}, Args: args(cobra.ExactArgs(2)),
 		Short: "Call a method with the request on the standard input, in YAML or JSON",
@@ -130,9 +128,7 @@ func (a *app) serviceCall() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if format == "" {
-				format = "yaml"
-			}
+			format := cmp.Or(a.format, "yaml")
 			err = a.withConn(cmd.Context(), false, func(ctx context.Context, conn *rpc.ClientConn) error {
 				server, err := reflection.New(ctx, conn)
 				if err != nil {
@@ -158,7 +154,7 @@ func (a *app) serviceCall() *cobra.Command {
 			return err
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	return cmd
 }
 

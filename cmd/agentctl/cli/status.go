@@ -16,7 +16,6 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
 // statusData is what "status" knows, under the names that programs expect.
@@ -33,7 +32,6 @@ type statusData struct {
 const statusPoll = 200 * time.Millisecond
 
 func (a *app) statusCommand() *cobra.Command {
-	var format string
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -42,14 +40,14 @@ func (a *app) statusCommand() *cobra.Command {
 			"is printed, if the agent is not ready. An agent with values that failed is DEGRADED and ready, unless\n" +
 			"ready-despite in probe.conf says otherwise.",
 		Args: args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context(), format, wait) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context(), wait) },
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait until the agent is ready, for --timeout at most")
 	return cmd
 }
 
-func (a *app) status(ctx context.Context, format string, wait bool) error {
+func (a *app) status(ctx context.Context, wait bool) error {
 	ask := a.askStatus
 	if wait {
 		ask = a.awaitReady
@@ -58,12 +56,7 @@ func (a *app) status(ctx context.Context, format string, wait bool) error {
 	if err != nil {
 		return err
 	}
-	if format != "" {
-		err = a.write(format, data)
-	} else {
-		err = a.printStatus(data)
-	}
-	if err == nil && !ready {
+	if err = show(a, data, a.printStatus); err == nil && !ready {
 		err = fmt.Errorf("the agent is not ready: %s", strings.Join(troubles(data.Status), "; "))
 	}
 	return err
@@ -256,12 +249,8 @@ func (a *app) writeSummary(b *strings.Builder, sum *response.Summary) {
 		states[i] = fmt.Sprintf("%d %s", sum.States[state], a.paintState(state))
 	}
 	fmt.Fprintf(b, "    %s\n", strings.Join(states, ", "))
-	set, err := allmodels.Set()
-	if err != nil {
-		return
-	}
 	for _, v := range sum.Troubles {
-		fmt.Fprintf(b, "    %s %s: %s\n", a.paintState(v.State), shortKey(set, v.Key), oneLine(v.Reason))
+		fmt.Fprintf(b, "    %s %s: %s\n", a.paintState(v.State), shortKey(v.Key), oneLine(v.Reason))
 	}
 	if sum.Omitted > 0 {
 		fmt.Fprintf(b, "    and %d more that are not in effect; see agentctl values\n", sum.Omitted)

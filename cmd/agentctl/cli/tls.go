@@ -26,10 +26,10 @@ type tlsFlags struct {
 }
 
 func (f *tlsFlags) define(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.on, "tls", false, "use TLS to talk to the HTTP and the gRPC server [AGENTCTL_TLS]")
-	fs.StringVar(&f.ca, "tls-ca-file", "", "`file` with the certificates that sign that of the server, in PEM; implies --tls [AGENTCTL_TLS_CA_FILE]")
-	fs.StringVar(&f.cert, "tls-cert-file", "", "`file` with the certificate of this client, in PEM; implies --tls [AGENTCTL_TLS_CERT_FILE]")
-	fs.StringVar(&f.key, "tls-key-file", "", "`file` with the private key of this client, in PEM [AGENTCTL_TLS_KEY_FILE]")
+	fs.BoolVar(&f.on, "tls", false, "use TLS to talk to the HTTP and the gRPC server")
+	fs.StringVar(&f.ca, "tls-ca-file", "", "`file` with the certificates that sign that of the server, in PEM; implies --tls")
+	fs.StringVar(&f.cert, "tls-cert-file", "", "`file` with the certificate of this client, in PEM; implies --tls")
+	fs.StringVar(&f.key, "tls-key-file", "", "`file` with the private key of this client, in PEM")
 }
 
 // over returns what the flags make of the file's settings; nil: no TLS. key is

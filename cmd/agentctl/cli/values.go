@@ -10,12 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 func (a *app) valuesCommand() *cobra.Command {
-	var format string
 	var states []string
 	var watch bool
 	cmd := &cobra.Command{
@@ -36,7 +34,7 @@ func (a *app) valuesCommand() *cobra.Command {
 				return err // no request is needed for this
 			}
 			if watch {
-				return a.watchValues(cmd.Context(), format, func(list []*api.BaseValueStatus) ([]*api.BaseValueStatus, error) {
+				return a.watchValues(cmd.Context(), func(list []*api.BaseValueStatus) ([]*api.BaseValueStatus, error) {
 					return selectValues(list, patterns, states)
 				})
 			}
@@ -51,17 +49,10 @@ func (a *app) valuesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if format != "" {
-				return a.write(format, list)
-			}
-			if err := a.printValues(list); err != nil {
-				return err
-			}
-			a.noteSimulation(cmd.Context())
-			return nil
+			return show(a, list, noting(cmd.Context(), a, a.printValues))
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "print the changes too, one line each, until interrupted")
 	cmd.Flags().StringSliceVar(&states, "state", nil, "only values in one of these `states`, with what is derived from them")
 	return cmd
@@ -71,10 +62,7 @@ func (a *app) valuesCommand() *cobra.Command {
 // patterns) and in states.
 func selectValues(list []*api.BaseValueStatus, patterns, states []string) ([]*api.BaseValueStatus, error) {
 	wanted := map[string]bool{}
-	of, keys, err := keysAmong(patterns)
-	if err != nil {
-		return nil, err
-	}
+	of, keys := keysAmong(patterns)
 	if len(of) > 0 {
 		found, err := selectModels(of)
 		if err != nil {
@@ -84,13 +72,9 @@ func selectValues(list []*api.BaseValueStatus, patterns, states []string) ([]*ap
 			wanted[m.Spec().ModelName()] = true
 		}
 	}
-	set, err := allmodels.Set()
-	if err != nil {
-		return nil, err
-	}
 	selected := []*api.BaseValueStatus{}
 	for _, v := range list {
-		model, _ := nameOf(set, v.GetValue().GetKey())
+		model, _ := nameOf(v.GetValue().GetKey())
 		if len(patterns) > 0 && !wanted[model] && !hasKey(v, keys) || !inState(v, states) {
 			continue
 		}
@@ -122,10 +106,6 @@ func inState(v *api.BaseValueStatus, states []string) bool {
 }
 
 func (a *app) printValues(list []*api.BaseValueStatus) error {
-	set, err := allmodels.Set()
-	if err != nil {
-		return err
-	}
 	t := newTable("MODEL", "NAME", "STATE", "DETAILS", "LAST OP", "ERROR")
 	row := func(model, name string, s *api.ValueStatus) {
 		operation := ""
@@ -135,7 +115,7 @@ func (a *app) printValues(list []*api.BaseValueStatus) error {
 		t.row(model, name, a.paintState(stateName(s.GetState())), strings.Join(s.GetDetails(), ", "), operation, s.GetError())
 	}
 	for _, v := range list {
-		model, name := nameOf(set, v.GetValue().GetKey())
+		model, name := nameOf(v.GetValue().GetKey())
 		row(model, name, v.Value)
 		for _, d := range v.DerivedValues {
 			row("", "  "+d.Key, d)
@@ -148,11 +128,17 @@ func (a *app) printValues(list []*api.BaseValueStatus) error {
 	return t.write(a)
 }
 
-// noteSimulation says beside the output that no real VPP or Linux is behind it.
+// noting adds to what print does a note, beside the output, if no real VPP or Linux is behind it.
 // Agents without VPP do not report it, so errors are ignored.
-func (a *app) noteSimulation(ctx context.Context) {
-	if simulated, err := a.client.Simulated(ctx); err == nil && len(simulated) > 0 {
-		fmt.Fprintln(a.Err, simulationNote(simulated))
+func noting[T any](ctx context.Context, a *app, print func(T) error) func(T) error {
+	return func(data T) error {
+		if err := print(data); err != nil {
+			return err
+		}
+		if simulated, err := a.client.Simulated(ctx); err == nil && len(simulated) > 0 {
+			fmt.Fprintln(a.Err, simulationNote(simulated))
+		}
+		return nil
 	}
 }
 
@@ -165,7 +151,6 @@ func simulationNote(simulated []string) string {
 }
 
 func (a *app) whyCommand() *cobra.Command {
-	var format string
 	cmd := &cobra.Command{
 		Use:   "why KEY",
 		Short: "Show what a value waits for, down to what blocks it",
@@ -175,10 +160,7 @@ func (a *app) whyCommand() *cobra.Command {
 		Example: "  agentctl why config/vpp/l2/v2/bridge-domain/bd1\n  agentctl why vpp.l2.bridge-domain/bd1",
 		Args:    args(cobra.ExactArgs(1)), ValidArgsFunction: a.completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := fullKey(args[0])
-			if err != nil {
-				return err
-			}
+			key := fullKey(args[0])
 			e, err := a.client.Why(cmd.Context(), key)
 			if err == nil {
 				err = notAKey(args[0], key, e)
@@ -186,18 +168,10 @@ func (a *app) whyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if format != "" {
-				return a.write(format, e)
-			}
-			text, err := a.client.WhyText(cmd.Context(), key)
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprint(a.Out, text)
-			return err
+			return show(a, e, func(api.Explanation) error { return a.printText(a.client.WhyText(cmd.Context(), key)) })
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	return cmd
 }
 

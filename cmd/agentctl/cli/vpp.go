@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -36,16 +37,7 @@ func (a *app) vppInfo() *cobra.Command {
 		Use: "info", Aliases: []string{"i"}, Short: "Show the version of VPP and how it was started",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, part := range [][2]string{{"VERSION", "show version verbose"}, {"CONFIG", "show version cmdline"}} {
-				output, err := a.client.VPPCommand(cmd.Context(), part[1])
-				if err != nil {
-					return err
-				}
-				if _, err := fmt.Fprintf(a.Out, "%s:\n%s\n", part[0], lines(output)); err != nil {
-					return err
-				}
-			}
-			return nil
+			return a.vppOutputs(cmd.Context(), [][2]string{{"VERSION", "show version verbose"}, {"CONFIG", "show version cmdline"}})
 		},
 	}
 }
@@ -55,22 +47,27 @@ func (a *app) vppPunt() *cobra.Command {
 		Use: "punt", Short: "Show for which reasons VPP punted packets, and who receives them",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, part := range [][2]string{
+			return a.vppOutputs(cmd.Context(), [][2]string{
 				{"PACKETS BY REASON", "show punt stats"}, {"REASONS AND WHO ASKED FOR THEM", "show punt reasons"},
 				{"SOCKETS BY PORT", "show punt socket registrations l4"},
 				{"SOCKETS BY REASON", "show punt socket registrations exception"},
-			} {
-				output, err := a.client.VPPCommand(cmd.Context(), part[1])
-				if err != nil {
-					return err
-				}
-				if _, err := fmt.Fprintf(a.Out, "%s:\n%s\n", part[0], lines(output)); err != nil {
-					return err
-				}
-			}
-			return nil
+			})
 		},
 	}
+}
+
+// vppOutputs prints the outputs of commands of VPP, each below its title.
+func (a *app) vppOutputs(ctx context.Context, parts [][2]string) error {
+	for _, part := range parts {
+		output, err := a.client.VPPCommand(ctx, part[1])
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(a.Out, "%s:\n%s\n", part[0], lines(output)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lines makes sure that text ends with the end of a line.

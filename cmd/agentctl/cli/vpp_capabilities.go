@@ -10,7 +10,6 @@ import (
 )
 
 func (a *app) vppCapabilities() *cobra.Command {
-	var format string
 	cmd := &cobra.Command{
 		Use: "capabilities", Short: "Show which items this VPP can have",
 		Long: "Shows the types of items that the agent configures in VPP, and by which message this\n" +
@@ -23,13 +22,13 @@ func (a *app) vppCapabilities() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if format != "" {
-				return a.write(format, c.Raw)
+			if a.format != "" {
+				return a.write(a.format, c.Raw)
 			}
 			return a.showCapabilities(c.Value)
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	return cmd
 }
 

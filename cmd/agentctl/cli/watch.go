@@ -14,7 +14,7 @@ import (
 
 // watchValues prints the states of values and then each change, until the
 // context ends.
-func (a *app) watchValues(ctx context.Context, format string, selected func([]*api.BaseValueStatus) ([]*api.BaseValueStatus, error)) error {
+func (a *app) watchValues(ctx context.Context, selected func([]*api.BaseValueStatus) ([]*api.BaseValueStatus, error)) error {
 	err := a.client.Watch(ctx, "", "", func(ev api.WatchEvent) error {
 		var err error
 		if ev.Values, err = selected(ev.Values); err != nil {
@@ -23,8 +23,8 @@ func (a *app) watchValues(ctx context.Context, format string, selected func([]*a
 		if len(ev.Values) == 0 {
 			return nil
 		}
-		if format != "" {
-			return a.write(format, ev)
+		if a.format != "" {
+			return a.write(a.format, ev)
 		}
 		for _, v := range ev.Values {
 			a.printChange("", v.Value)
@@ -54,7 +54,7 @@ func (a *app) printChange(indent string, s *api.ValueStatus) {
 
 func (a *app) waitCommand() *cobra.Command {
 	var q client.WaitQuery
-	var format, txn string
+	var txn string
 	var missing bool
 	cmd := &cobra.Command{
 		Use:   "wait [KEY...]",
@@ -68,13 +68,7 @@ func (a *app) waitCommand() *cobra.Command {
 			"  agentctl wait --txn 7\n  agentctl wait --for ABSENT vpp.interfaces/loop1",
 		ValidArgsFunction: a.completeKeys,
 		RunE: func(cmd *cobra.Command, keys []string) error {
-			for _, k := range keys {
-				key, err := fullKey(k)
-				if err != nil {
-					return err
-				}
-				q.Keys = append(q.Keys, key)
-			}
+			q.Keys = fullKeys(keys)
 			if txn != "" {
 				seq, err := seqNum(txn)
 				if err != nil {
@@ -93,10 +87,10 @@ func (a *app) waitCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.wait(cmd.Context(), format, q)
+			return a.wait(cmd.Context(), q)
 		},
 	}
-	formatFlag(cmd, &format)
+	a.formatFlag(cmd)
 	cmd.Flags().BoolVar(&missing, "missing", false, "wait for keys that are not configured yet, too")
 	cmd.Flags().StringSliceVar(&q.States, "for", nil, "wait for one of these `states` (default CONFIGURED)")
 	cmd.Flags().StringArrayVar(&q.Prefixes, "prefix", nil, "wait for all values whose keys have this `prefix`, at least one")
@@ -121,7 +115,7 @@ func (a *app) checkConfigured(ctx context.Context, keys []string) error {
 	return nil
 }
 
-func (a *app) wait(ctx context.Context, format string, q client.WaitQuery) error {
+func (a *app) wait(ctx context.Context, q client.WaitQuery) error {
 	for _, key := range q.Keys {
 		if err := a.checkKey(ctx, key); err != nil {
 			return err
@@ -132,8 +126,8 @@ func (a *app) wait(ctx context.Context, format string, q client.WaitQuery) error
 	if err != nil {
 		return err
 	}
-	if format != "" {
-		if err := a.write(format, result); err != nil {
+	if a.format != "" {
+		if err := a.write(a.format, result); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,8 @@
 package allmodels
 
 import (
+	"sync"
+
 	"github.com/tenuto-dev/tenuto/infra/models"
 	linuxifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	iptablesmodel "github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin/model"
@@ -32,6 +34,17 @@ import (
 	urpfmodel "github.com/tenuto-dev/tenuto/plugins/vpp/urpfplugin/model"
 	wireguardmodel "github.com/tenuto-dev/tenuto/plugins/vpp/wireguardplugin/model"
 )
+
+// MustSet is Set for programs; it returns the same set every time.
+func MustSet() *models.Set { return theSet() }
+
+var theSet = sync.OnceValue(func() *models.Set {
+	set, err := Set()
+	if err != nil {
+		panic(err) /* ok: a test of this package excludes it */
+	}
+	return set
+})
 
 // Set returns all configuration models. An error means that two of them
 // conflict, which the tests of this package exclude.
