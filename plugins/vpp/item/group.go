@@ -75,7 +75,7 @@ func NewGroup[V proto.Message, P, K comparable](vpp *session.VPP, ifs Interfaces
 	if t.Listed == nil {
 		t.Listed = func(p P) P { return p }
 	}
-	d := &groups[V, P, K]{Group: t, resolver: translation[V, []P, K]{Resolution: Resolution[V, []P]{ifs, t.Resolve}, vpp: vpp}, has: session.NewState(func() *owners[K] {
+	d := &groups[V, P, K]{Group: t, resolver: translation[V, []P, K]{Resolution: Resolution[V, []P]{Interfaces: ifs, Resolve: t.Resolve}, vpp: vpp}, has: session.NewState(func() *owners[K] {
 		return &owners[K]{of: map[K]string{}}
 	})}
 	out := kvs.Descriptor[V, kvs.Metadata]{

@@ -112,7 +112,7 @@ func pair(request, reply api.Message) []api.Message { return []api.Message{reque
 
 // NewObject returns the descriptor of a type. ifs may be nil if its values name no interfaces.
 func NewObject[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interfaces, t Object[V, E, K]) *kvs.KVDescriptor {
-	d := &objects[V, E, K]{Object: t, translation: translation[V, E, K]{Resolution[V, E]{ifs, t.Resolve}, vpp, t.Model, t.ID, t.Value, nil, t.Learned, nil}}
+	d := &objects[V, E, K]{Object: t, translation: translation[V, E, K]{Resolution[V, E]{Interfaces: ifs, Resolve: t.Resolve}, vpp, t.Model, t.ID, t.Value, nil, t.Learned, nil}}
 	out := kvs.Descriptor[V, *Index]{
 		Name:                 t.Name,
 		Southbound:           Southbound,

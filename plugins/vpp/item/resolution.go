@@ -1,6 +1,10 @@
 package item
 
-import kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+import (
+	"sync/atomic"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
 
 // Resolution is what follows from a function that resolves values. It is for descriptors that
 // are of no type of this package, too.
@@ -9,17 +13,30 @@ type Resolution[V, E any] struct {
 	Interfaces Interfaces
 	// Resolve translates a value into what VPP has of it, as in Entry.
 	Resolve func(r *Resolver, v V) E
+
+	last atomic.Pointer[resolved] // by Validate
 }
 
-// Validate returns why a value is invalid.
+// resolved is a value and what it waits for.
+type resolved struct {
+	value any
+	deps  []kvs.Dependency
+}
+
+// Validate returns why a value is invalid. It keeps what the value waits for, because the
+// scheduler asks for that next.
 func (t *Resolution[V, E]) Validate(_ string, v V) error {
-	r := &Resolver{}
+	r := &Resolver{waits: true}
 	t.Resolve(r, v)
+	t.last.Store(&resolved{v, r.deps})
 	return r.Err()
 }
 
 // Dependencies returns what a value waits for.
 func (t *Resolution[V, E]) Dependencies(_ string, v V) []kvs.Dependency {
+	if last := t.last.Swap(nil); last != nil && last.value == any(v) {
+		return last.deps
+	}
 	r := &Resolver{waits: true}
 	t.Resolve(r, v)
 	return r.deps

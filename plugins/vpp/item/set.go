@@ -57,7 +57,7 @@ type Table[E any] struct {
 
 // NewSet returns the descriptor of a type. ifs may be nil if its values name no interfaces.
 func NewSet[V proto.Message, E, K comparable](vpp *session.VPP, ifs Interfaces, t Set[V, E, K]) *kvs.KVDescriptor {
-	d := &sets[V, E, K]{Set: t, resolver: translation[V, []E, K]{Resolution: Resolution[V, []E]{ifs, t.Resolve}, vpp: vpp}}
+	d := &sets[V, E, K]{Set: t, resolver: translation[V, []E, K]{Resolution: Resolution[V, []E]{Interfaces: ifs, Resolve: t.Resolve}, vpp: vpp}}
 	return kvs.Adapt(kvs.Describe(t.Model, kvs.Descriptor[V, kvs.Metadata]{
 		Name:                 t.Name,
 		Southbound:           Southbound,
