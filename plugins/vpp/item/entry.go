@@ -83,7 +83,7 @@ type Entry[V proto.Message, E any, K comparable] struct {
 // NewEntry returns the descriptor of a type. ifs may be nil if its values name no interfaces.
 func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interfaces, t Entry[V, E, K]) *kvs.KVDescriptor {
 	d := &entries[V, E, K]{
-		Entry: t, translation: translation[V, E, K]{Resolution[V, E]{Interfaces: ifs, Resolve: t.Resolve}, vpp, t.Model, t.ID, t.Value, t.Equal, t.Learned, t.Implicit},
+		Entry: t, translation: translation[V, E, K]{Resolution[V, E]{Interfaces: ifs, Resolve: t.Resolve}, vpp, t.Model, t.ID, t.Value, t.Equal, t.Learned, t.Implicit, nil},
 		added: session.NewState(newAdditions[K, E]),
 	}
 	out := kvs.Descriptor[V, kvs.Metadata]{

@@ -32,6 +32,12 @@ type Object[V proto.Message, E any, K comparable] struct {
 	// Changeable reports that VPP changes the object in place; ObjectVariant.Update then does
 	// it. Default: it is removed and created again.
 	Changeable func(old, e E) bool
+	// Check returns why an object must not be created or changed to be e, where VPP would not
+	// refuse it or not cleanly. Optional.
+	Check func(e E) error
+	// Assume completes what is listed with what VPP does not tell, from an expected object.
+	// Optional.
+	Assume func(found, expected E) E
 }
 
 // ObjectVariant is one way in which VPP handles objects. Its functions return the request and
@@ -112,7 +118,7 @@ func pair(request, reply api.Message) []api.Message { return []api.Message{reque
 
 // NewObject returns the descriptor of a type. ifs may be nil if its values name no interfaces.
 func NewObject[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interfaces, t Object[V, E, K]) *kvs.KVDescriptor {
-	d := &objects[V, E, K]{Object: t, translation: translation[V, E, K]{Resolution[V, E]{Interfaces: ifs, Resolve: t.Resolve}, vpp, t.Model, t.ID, t.Value, nil, t.Learned, nil}}
+	d := &objects[V, E, K]{Object: t, translation: translation[V, E, K]{Resolution[V, E]{Interfaces: ifs, Resolve: t.Resolve}, vpp, t.Model, t.ID, t.Value, nil, t.Learned, nil, t.Assume}}
 	out := kvs.Descriptor[V, *Index]{
 		Name:                 t.Name,
 		Southbound:           Southbound,
@@ -150,7 +156,7 @@ func (d *objects[V, E, K]) recreate(_ string, old, v V, m *Index) bool {
 
 func (d *objects[V, E, K]) create(ctx context.Context, values []objectValue[V]) []objectResult {
 	return d.send(ctx, values, func(do ObjectVariant[E], v *objectValue[V]) (request, reply api.Message, err error) {
-		e, err := d.Live(v.New)
+		e, err := d.wanted(v.New)
 		if err == nil {
 			request, reply = do.Create(e)
 		}
@@ -166,12 +172,21 @@ func (d *objects[V, E, K]) update(ctx context.Context, values []objectValue[V]) 
 		if err != nil {
 			return nil, nil, err
 		}
-		e, err := d.Live(v.New)
+		e, err := d.wanted(v.New)
 		if err == nil {
 			request, reply = do.Update(v.Metadata.Index, old, e)
 		}
 		return request, reply, err
 	}, keepIndex[V, E])
+}
+
+// wanted translates a value that VPP is to have.
+func (d *objects[V, E, K]) wanted(v V) (E, error) {
+	e, err := d.Live(v)
+	if err == nil && d.Check != nil {
+		err = d.Check(e)
+	}
+	return e, err
 }
 
 func keepIndex[V proto.Message, E any](_ ObjectVariant[E], v *objectValue[V], _ api.Message) *Index {

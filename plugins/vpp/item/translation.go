@@ -23,6 +23,8 @@ type translation[V proto.Message, E any, K comparable] struct {
 	equal    func(a, b E) bool // nil: reflect.DeepEqual
 	learned  func(e E) bool    // nil: VPP makes none by itself
 	implicit func(e E) bool    // nil: VPP has none without a value
+	// assume completes what was found with what VPP does not tell, from what is expected.
+	assume func(found, expected E) E // nil: VPP tells all
 }
 
 // same compares entries for which equal names have equal numbers. A value that cannot be
@@ -68,6 +70,9 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 		if !ok {
 			others = append(others, i)
 			continue
+		}
+		if t.assume != nil {
+			e = t.assume(e, w.entry)
 		}
 		v := t.value(n, e) // even if not used: n.unknown means that its interface is gone
 		if t.equals(w.entry, e) {
