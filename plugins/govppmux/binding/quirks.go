@@ -77,6 +77,7 @@ func Facts() []Fact {
 		{"tap_flags", "25.02", "", EnumValue, "CONSISTENT_QP", "src/plugins/tap/tapv2.api"},
 		{"af_packet_flags", "23.02", "", EnumValue, "VERSION_2", "src/plugins/af_packet/af_packet.api"},
 		{"virtio_flags", "24.10", "", EnumValue, "RSS", "src/vnet/devices/virtio/virtio.api"},
+		{"cnat_translation_flags", "23.10", "", EnumValue, "NO_RETURN_SESSION", "src/plugins/cnat/cnat.api"},
 		{"sr_behavior", "25.02", "", EnumValue, "END_UN_PERF", "src/vnet/srv6/sr_types.api"},
 		{"sr_behavior", "25.02", "", EnumValue, "END_UN", "src/vnet/srv6/sr_types.api"},
 		{"sr_behavior", "25.02", "", EnumValue, "UA", "src/vnet/srv6/sr_types.api"},

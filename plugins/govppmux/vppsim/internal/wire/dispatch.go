@@ -41,10 +41,11 @@ type Call struct {
 
 // Handle makes fn the handler of requests Q. The request is valid until fn
 // returns. A nil reply sends nothing. A later Handle for the same message replaces
-// the earlier one; messages outside the server's table are ignored.
+// the earlier one; messages that the server's table does not have with their CRC are
+// ignored.
 func Handle[Q, R any, PQ MessageOf[Q], PR MessageOf[R]](s *Server, fn func(*Call, PQ) PR) {
 	scratch := new(Q)
-	s.register(PQ(scratch).GetMessageName(), func(c *Call, body []byte) error {
+	s.register(PQ(scratch), func(c *Call, body []byte) error {
 		var empty Q
 		*scratch = empty
 		if err := decode(PQ(scratch), body); err != nil {
@@ -61,7 +62,7 @@ func Handle[Q, R any, PQ MessageOf[Q], PR MessageOf[R]](s *Server, fn func(*Call
 // Call.Send. Nothing marks the end: clients send a control_ping behind a dump.
 func HandleDump[Q any, PQ MessageOf[Q]](s *Server, fn func(*Call, PQ)) {
 	scratch := new(Q)
-	s.register(PQ(scratch).GetMessageName(), func(c *Call, body []byte) error {
+	s.register(PQ(scratch), func(c *Call, body []byte) error {
 		var empty Q
 		*scratch = empty
 		if err := decode(PQ(scratch), body); err != nil {
@@ -72,11 +73,11 @@ func HandleDump[Q any, PQ MessageOf[Q]](s *Server, fn func(*Call, PQ)) {
 	})
 }
 
-func (s *Server) register(name string, run runFunc) {
+func (s *Server) register(m api.Message, run runFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e, ok := s.table.byName[name]; ok && e.binding != nil {
-		e.run = run
+	if e, ok := s.table.byName[m.GetMessageName()]; ok && e.crc == m.GetCrcString() {
+		e.binding, e.run = m, run
 	}
 }
 

@@ -46,7 +46,7 @@ type entry struct {
 	name, crc string
 	kind      api.MessageType
 	odd       bool        // an answer with a client index in front of its context
-	binding   api.Message // nil when no imported package has this name with this CRC
+	binding   api.Message // nil when neither the bindings nor a handler have this name with this CRC
 	run       runFunc     // nil without a handler
 	reply     *entry      // of a request: its reply, if the table has one
 	forgotten bool        // by a fault command
