@@ -13,6 +13,7 @@ import (
 	abfmodel "github.com/tenuto-dev/tenuto/plugins/vpp/abfplugin/model"
 	aclmodel "github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin/model"
 	bfdmodel "github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin/model"
+	cnatmodel "github.com/tenuto-dev/tenuto/plugins/vpp/cnatplugin/model"
 	dnsmodel "github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin/model"
 	vppifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	ip6ndmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ip6ndplugin/model"
@@ -131,5 +132,8 @@ func packetPathModels() []models.Known {
 		natmodel.NAT66InterfaceModel,
 		natmodel.NAT66MappingModel,
 		ip6ndmodel.RouterAdvertisementModel,
+		cnatmodel.GlobalModel,
+		cnatmodel.InterfaceModel,
+		cnatmodel.TranslationModel,
 	}
 }

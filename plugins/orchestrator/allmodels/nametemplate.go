@@ -15,6 +15,8 @@ var nameTemplates = map[string]string{
 	"vpp.arp":                     `{{.Interface}}/{{.IpAddress}}`,
 	"vpp.bfd.auth-key":            `{{.Id}}`,
 	"vpp.bfd.session":             `{{.Interface}}/peer/{{.PeerAddress}}`,
+	"vpp.cnat.interface":          `{{.Name}}`,
+	"vpp.cnat.translation":        `protocol/{{.Protocol}}/vip/{{.Vip}}/port/{{.Port}}`,
 	"vpp.dhcp-proxy":              `{{ protoip .SourceIpAddress}}/rx-vrf/{{.RxVrfId}}`,
 	"vpp.exception":               `reason/{{.Reason}}`,
 	"vpp.interfaces":              `{{.Name}}`,

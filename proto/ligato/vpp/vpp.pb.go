@@ -13,6 +13,7 @@ import (
 	abf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	bfd "github.com/tenuto-dev/tenuto/proto/ligato/vpp/bfd"
+	cnat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/cnat"
 	dns "github.com/tenuto-dev/tenuto/proto/ligato/vpp/dns"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	ip6nd "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ip6nd"
@@ -122,9 +123,12 @@ type ConfigData struct {
 	Nat66Interfaces        []*nat66.Interface      `protobuf:"bytes,146,rep,name=nat66_interfaces,json=nat66Interfaces,proto3" json:"nat66_interfaces,omitempty"`
 	Nat66StaticMappings    []*nat66.StaticMapping  `protobuf:"bytes,147,rep,name=nat66_static_mappings,json=nat66StaticMappings,proto3" json:"nat66_static_mappings,omitempty"`
 	// Router advertisements, one item per interface.
-	Ip6Ra         []*ip6nd.RouterAdvertisement `protobuf:"bytes,155,rep,name=ip6_ra,json=ip6Ra,proto3" json:"ip6_ra,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Ip6Ra            []*ip6nd.RouterAdvertisement `protobuf:"bytes,155,rep,name=ip6_ra,json=ip6Ra,proto3" json:"ip6_ra,omitempty"`
+	CnatGlobal       *cnat.Global                 `protobuf:"bytes,148,opt,name=cnat_global,json=cnatGlobal,proto3" json:"cnat_global,omitempty"`
+	CnatTranslations []*cnat.Translation          `protobuf:"bytes,149,rep,name=cnat_translations,json=cnatTranslations,proto3" json:"cnat_translations,omitempty"`
+	CnatInterfaces   []*cnat.Interface            `protobuf:"bytes,152,rep,name=cnat_interfaces,json=cnatInterfaces,proto3" json:"cnat_interfaces,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *ConfigData) Reset() {
@@ -626,6 +630,27 @@ func (x *ConfigData) GetIp6Ra() []*ip6nd.RouterAdvertisement {
 	return nil
 }
 
+func (x *ConfigData) GetCnatGlobal() *cnat.Global {
+	if x != nil {
+		return x.CnatGlobal
+	}
+	return nil
+}
+
+func (x *ConfigData) GetCnatTranslations() []*cnat.Translation {
+	if x != nil {
+		return x.CnatTranslations
+	}
+	return nil
+}
+
+func (x *ConfigData) GetCnatInterfaces() []*cnat.Interface {
+	if x != nil {
+		return x.CnatInterfaces
+	}
+	return nil
+}
+
 // A change of operational state in VPP.
 type Notification struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -723,7 +748,7 @@ var File_ligato_vpp_vpp_proto protoreflect.FileDescriptor
 const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\n" +
 	"\x14ligato/vpp/vpp.proto\x12\n" +
-	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a\x1cligato/vpp/ip6nd/ip6nd.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a ligato/vpp/policer/policer.proto\x1a\x1cligato/vpp/nat64/nat64.proto\x1a\x1cligato/vpp/nat66/nat66.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x18ligato/vpp/qos/qos.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\x93!\n" +
+	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x1aligato/vpp/cnat/cnat.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a\x1cligato/vpp/ip6nd/ip6nd.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a ligato/vpp/policer/policer.proto\x1a\x1cligato/vpp/nat64/nat64.proto\x1a\x1cligato/vpp/nat66/nat66.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x18ligato/vpp/qos/qos.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xe0\"\n" +
 	"\n" +
 	"ConfigData\x12@\n" +
 	"\n" +
@@ -804,7 +829,11 @@ const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\fnat66_global\x18\x91\x01 \x01(\v2\x18.ligato.vpp.nat66.GlobalR\vnat66Global\x12G\n" +
 	"\x10nat66_interfaces\x18\x92\x01 \x03(\v2\x1b.ligato.vpp.nat66.InterfaceR\x0fnat66Interfaces\x12T\n" +
 	"\x15nat66_static_mappings\x18\x93\x01 \x03(\v2\x1f.ligato.vpp.nat66.StaticMappingR\x13nat66StaticMappings\x12=\n" +
-	"\x06ip6_ra\x18\x9b\x01 \x03(\v2%.ligato.vpp.ip6nd.RouterAdvertisementR\x05ip6Ra\"Z\n" +
+	"\x06ip6_ra\x18\x9b\x01 \x03(\v2%.ligato.vpp.ip6nd.RouterAdvertisementR\x05ip6Ra\x129\n" +
+	"\vcnat_global\x18\x94\x01 \x01(\v2\x17.ligato.vpp.cnat.GlobalR\n" +
+	"cnatGlobal\x12J\n" +
+	"\x11cnat_translations\x18\x95\x01 \x03(\v2\x1c.ligato.vpp.cnat.TranslationR\x10cnatTranslations\x12D\n" +
+	"\x0fcnat_interfaces\x18\x98\x01 \x03(\v2\x1a.ligato.vpp.cnat.InterfaceR\x0ecnatInterfaces\"Z\n" +
 	"\fNotification\x12J\n" +
 	"\tinterface\x18\x01 \x01(\v2,.ligato.vpp.interfaces.InterfaceNotificationR\tinterface\"L\n" +
 	"\x05Stats\x12C\n" +
@@ -894,8 +923,11 @@ var file_ligato_vpp_vpp_proto_goTypes = []any{
 	(*nat66.Interface)(nil),                  // 67: ligato.vpp.nat66.Interface
 	(*nat66.StaticMapping)(nil),              // 68: ligato.vpp.nat66.StaticMapping
 	(*ip6nd.RouterAdvertisement)(nil),        // 69: ligato.vpp.ip6nd.RouterAdvertisement
-	(*interfaces.InterfaceNotification)(nil), // 70: ligato.vpp.interfaces.InterfaceNotification
-	(*interfaces.InterfaceStats)(nil),        // 71: ligato.vpp.interfaces.InterfaceStats
+	(*cnat.Global)(nil),                      // 70: ligato.vpp.cnat.Global
+	(*cnat.Translation)(nil),                 // 71: ligato.vpp.cnat.Translation
+	(*cnat.Interface)(nil),                   // 72: ligato.vpp.cnat.Interface
+	(*interfaces.InterfaceNotification)(nil), // 73: ligato.vpp.interfaces.InterfaceNotification
+	(*interfaces.InterfaceStats)(nil),        // 74: ligato.vpp.interfaces.InterfaceStats
 }
 var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	3,  // 0: ligato.vpp.ConfigData.interfaces:type_name -> ligato.vpp.interfaces.Interface
@@ -965,13 +997,16 @@ var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	67, // 64: ligato.vpp.ConfigData.nat66_interfaces:type_name -> ligato.vpp.nat66.Interface
 	68, // 65: ligato.vpp.ConfigData.nat66_static_mappings:type_name -> ligato.vpp.nat66.StaticMapping
 	69, // 66: ligato.vpp.ConfigData.ip6_ra:type_name -> ligato.vpp.ip6nd.RouterAdvertisement
-	70, // 67: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
-	71, // 68: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
-	69, // [69:69] is the sub-list for method output_type
-	69, // [69:69] is the sub-list for method input_type
-	69, // [69:69] is the sub-list for extension type_name
-	69, // [69:69] is the sub-list for extension extendee
-	0,  // [0:69] is the sub-list for field type_name
+	70, // 67: ligato.vpp.ConfigData.cnat_global:type_name -> ligato.vpp.cnat.Global
+	71, // 68: ligato.vpp.ConfigData.cnat_translations:type_name -> ligato.vpp.cnat.Translation
+	72, // 69: ligato.vpp.ConfigData.cnat_interfaces:type_name -> ligato.vpp.cnat.Interface
+	73, // 70: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
+	74, // 71: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
+	72, // [72:72] is the sub-list for method output_type
+	72, // [72:72] is the sub-list for method input_type
+	72, // [72:72] is the sub-list for extension type_name
+	72, // [72:72] is the sub-list for extension extendee
+	0,  // [0:72] is the sub-list for field type_name
 }
 
 func init() { file_ligato_vpp_vpp_proto_init() }

@@ -24,6 +24,7 @@ func packetPathFeatures(n *VNet) []feature {
 		&nat64s{VNet: n},
 		&nat66s{VNet: n},
 		n.ip6RAs,
+		&cnats{VNet: n},
 	}
 }
 
@@ -55,6 +56,7 @@ func (a *featureArcs) register(server *wire.Server) {
 func arcFeatures() []arcFeature {
 	return []arcFeature{
 		{"device-input", "policer-input"}, {"ip4-output", "policer-output"}, {"ip6-output", "policer-output"},
+		{"ip4-unicast", "cnat-snat-ip4"}, {"ip6-unicast", "cnat-snat-ip6"},
 	}
 }
 

@@ -1,0 +1,24 @@
+// Package cnatplugin is the plugin for CNAT of VPP.
+package cnatplugin
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/vpp/cnatplugin/descriptor"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+)
+
+// DefaultName is the name of the plugin.
+const DefaultName = "vpp-cnatplugin"
+
+// NewPlugin returns a plugin with the given settings.
+func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
+	return itemplugin.New(itemplugin.Spec{
+		Name: DefaultName, Operations: &descriptor.Operations,
+		Register: func(to *itemplugin.Registrar) error {
+			return to.Add(
+				descriptor.NewGlobal(to.VPP),
+				descriptor.NewInterface(to.VPP, to.Interfaces),
+				descriptor.NewTranslation(to.VPP),
+			)
+		},
+	}, opts)
+}
