@@ -239,7 +239,7 @@ func (k kernel) links(ns string, s state, indexes map[string]int) {
 	k.ask(ns, &links, "link", "show")
 	k.ask(ns, &addressed, "address", "show")
 	for _, l := range links {
-		if l.Ifname == "lo" || ns == "" && !strings.HasPrefix(l.Ifname, k.names.prefix) && !strings.HasPrefix(l.Ifalias, k.names.prefix) {
+		if l.Ifname == "lo" || ns == "" && !strings.HasPrefix(l.Ifname, k.names.prefix) && !strings.HasPrefix(strings.TrimPrefix(l.Ifalias, "/vnf-agent/"), k.names.prefix) {
 			continue
 		}
 		name, up := linkID(ns, l.Ifname), "down"

@@ -128,7 +128,7 @@ func TestVethPair(t *testing.T) {
 		left := w.Open(t, "left")
 		expectLinks(t, own, "h-x")
 		expectLinks(t, left, "h-y")
-		if l := expectLink(t, own, "h-x"); !l.Up || l.MTU != 1400 || l.MAC.String() != x.PhysAddress || l.Alias != "test/x/y" {
+		if l := expectLink(t, own, "h-x"); !l.Up || l.MTU != 1400 || l.MAC.String() != x.PhysAddress || l.Alias != "/vnf-agent/test/x/y" {
 			t.Errorf("link is %+v", l)
 		}
 		for _, addr := range x.IpAddresses {

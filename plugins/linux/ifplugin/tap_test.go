@@ -46,7 +46,7 @@ func TestTap(t *testing.T) {
 		announce(t, a, "vpp-tap", true)
 		a.Expect(configured, tap)
 		left := w.Open(t, "left")
-		if l := expectLink(t, left, "eth0"); l.Alias != "test/t/vpp-tap/tap7" || !l.Up || !hasAddress(t, left, "eth0", "10.1.0.1/24") {
+		if l := expectLink(t, left, "eth0"); l.Alias != "/vnf-agent/test/t/vpp-tap/tap7" || !l.Up || !hasAddress(t, left, "eth0", "10.1.0.1/24") {
 			t.Errorf("link is %+v", l)
 		}
 		expectNoLink(t, own, "tap7")

@@ -1,10 +1,12 @@
 // Package descriptor teaches the scheduler the interfaces of Linux: links of
 // all kinds, their addresses and VRFs, and what the kernel has besides.
 //
-// Links that the agent made carry an alias: "<label of the agent>/<name>" and,
-// behind another slash, what the kind of link needs to be recognised. That is
+// Links that the agent made carry an alias: "/vnf-agent/<label of the agent>/<name>"
+// and, behind another slash, what the kind of link needs to be recognised. That is
 // how they are distinguished from foreign ones, which are never touched, and how they
-// are found again after a restart. Names in aliases are escaped as in URLs.
+// are found again after a restart. The predecessor has the same aliases, so that each
+// takes over the links of the other. For kinds of links that it does not know, and for
+// names with slashes, the alias is "<label>/<name>", where names are escaped as in URLs.
 package descriptor
 
 import (

@@ -64,7 +64,7 @@ func NewInterface(deps Deps) *api.KVDescriptor {
 }
 
 func newIface(deps Deps) *iface {
-	o := owner{deps.Label}
+	o := owner{label: deps.Label, former: true}
 	d := &iface{Deps: deps, owner: o, kinds: map[interfaces.Interface_Type]linkKind{
 		interfaces.Interface_VETH:       veth{deps, o},
 		interfaces.Interface_TAP_TO_VPP: tap{deps, o},
@@ -72,7 +72,7 @@ func newIface(deps Deps) *iface {
 		interfaces.Interface_EXISTING:   existing{deps},
 	}}
 	for _, s := range specs() {
-		d.kinds[s.typ] = declared{made{deps, o}, s}
+		d.kinds[s.typ] = declared{made{deps, owner{label: deps.Label, former: s.former}}, s}
 	}
 	return d
 }

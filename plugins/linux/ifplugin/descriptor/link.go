@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -57,25 +58,45 @@ type traits struct {
 const defaultMTU = 1500
 
 // owner knows what belongs to an agent.
-type owner struct{ label string }
+type owner struct {
+	label string
+	// former: the predecessor has such links, too. Their aliases are in its form, so that
+	// it finds them if it runs again.
+	former bool
+}
+
+// formerPrefix is what the aliases of the predecessor's links begin with.
+const formerPrefix = "/vnf-agent/"
 
 // prefix is what the aliases of the agent's links begin with.
 func (o owner) prefix() string { return url.PathEscape(o.label) + "/" }
 
-// alias returns the alias of a link.
+// alias returns the alias of a link. What has a slash cannot be written in the form of
+// the predecessor.
 func (o owner) alias(name string, parts ...string) string {
-	var b strings.Builder
-	b.WriteString(o.prefix())
-	b.WriteString(url.PathEscape(name))
-	for _, p := range parts {
-		b.WriteByte('/')
-		b.WriteString(url.PathEscape(p))
+	parts = append([]string{name}, parts...)
+	slash := func(s string) bool { return strings.Contains(s, "/") }
+	if o.former && !slash(o.label) && !slices.ContainsFunc(parts, slash) {
+		return formerPrefix + o.label + "/" + strings.Join(parts, "/")
 	}
-	return b.String()
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return o.prefix() + strings.Join(parts, "/")
+}
+
+// is reports whether an alias is that of a link, in any form.
+func (o owner) is(alias, name string, parts ...string) bool {
+	gotName, gotParts, ours := o.parse(alias)
+	return ours && gotName == name && slices.Equal(gotParts, parts)
 }
 
 // parse is the inverse of alias; ok is false if the link is not the agent's.
 func (o owner) parse(alias string) (name string, parts []string, ok bool) {
+	if rest, former := strings.CutPrefix(alias, formerPrefix+o.label+"/"); former && !strings.Contains(o.label, "/") {
+		parts = strings.Split(rest, "/")
+		return parts[0], parts[1:], parts[0] != ""
+	}
 	rest, ok := strings.CutPrefix(alias, o.prefix())
 	if !ok || rest == "" {
 		return "", nil, false

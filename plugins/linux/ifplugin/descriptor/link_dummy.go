@@ -10,6 +10,7 @@ import (
 func dummySpec() spec {
 	return spec{
 		typ:    interfaces.Interface_DUMMY,
+		former: true,
 		traits: traits{mtu: defaultMTU},
 		params: func(*interfaces.Interface) netlinkapi.LinkParams { return netlinkapi.Dummy{} },
 		fill: func(_ *interfaces.Interface, p netlinkapi.LinkParams, _ string) bool {

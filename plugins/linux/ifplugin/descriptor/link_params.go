@@ -27,6 +27,7 @@ const parentDependency = "parent-interface-exists"
 // spec declares a type of links.
 type spec struct {
 	typ    interfaces.Interface_Type
+	former bool // the predecessor has the type
 	traits traits
 	// field is the field of the oneof link, and required whether it must be there;
 	// empty: the type has none.

@@ -15,7 +15,7 @@ import (
 // A TAP_TO_VPP is the Linux side of a TAP. VPP makes it in the namespace of the
 // agent and deletes it; the agent renames and moves it, and in the end brings
 // it back under the name that VPP gave it. The alias remembers that name:
-// "<label>/<name>/<TAP in VPP>/<name given by VPP>".
+// "/vnf-agent/<label>/<name>/<TAP in VPP>/<name given by VPP>".
 
 // vppTapDependency is the label of the dependency on the TAP in VPP.
 const vppTapDependency = "vpp-tap-interface-exists"

@@ -19,7 +19,7 @@ import (
 // the namespace of the agent, down, under its temporary name. The first value
 // to come makes the pair with both ends parked; the last one to go deletes the
 // pair because it finds the other end parked. Aliases tell which end is which:
-// "<label>/<name>/<name of the other end>".
+// "/vnf-agent/<label>/<name>/<name of the other end>".
 
 // vethPeerDependency is the label of the dependency on the other end.
 const vethPeerDependency = "veth-peer-exists"
@@ -131,14 +131,14 @@ func (k veth) end(ctx context.Context, own netlinkapi.Handle, name, peer string)
 
 // usable reports whether a parked end is one of this pair, and the pair whole.
 func (k veth) usable(own netlinkapi.Handle, link netlinkapi.Link, name, peer string) bool {
-	if link.Kind != netlinkapi.KindVeth || link.Alias != k.alias(name, peer) {
+	if link.Kind != netlinkapi.KindVeth || !k.is(link.Alias, name, peer) {
 		return false
 	}
 	if _, exists := k.Index.Get(peer); exists {
 		return true
 	}
 	other, err := own.LinkByName(k.temporary(peer))
-	return err == nil && other.Alias == k.alias(peer, name)
+	return err == nil && k.is(other.Alias, peer, name)
 }
 
 // checkPeer refuses to make a pair whose other end is in use elsewhere.
@@ -198,7 +198,7 @@ func (k veth) release(ctx context.Context, v *interfaces.Interface, meta ifaceid
 	defer closeHandle(own)
 	name, peer := v.GetName(), v.GetVeth().GetPeerIfName()
 	other, err := own.LinkByName(k.temporary(peer))
-	if err == nil && other.Alias == k.alias(peer, name) {
+	if err == nil && k.is(other.Alias, peer, name) {
 		return ignoreGone(own.DeleteLink(other.Index)) // takes this end along
 	}
 	if err != nil && !errors.Is(err, netlinkapi.ErrNotFound) {

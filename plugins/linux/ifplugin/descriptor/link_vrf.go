@@ -12,6 +12,7 @@ import (
 func vrfSpec() spec {
 	return spec{
 		typ:      interfaces.Interface_VRF_DEVICE,
+		former:   true,
 		traits:   traits{packets: true},
 		field:    "vrf_dev",
 		required: true,

@@ -30,7 +30,7 @@ type port struct {
 
 // NewPort returns the descriptor linux-interface-port.
 func NewPort(deps Deps) *api.KVDescriptor {
-	d := port{deps, owner{deps.Label}}
+	d := port{deps, owner{label: deps.Label}}
 	return api.Adapt(&api.Descriptor[*interfaces.Interface, any]{
 		Name:       PortName,
 		Southbound: nsmodel.Southbound,
