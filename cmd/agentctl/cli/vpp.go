@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -10,7 +9,7 @@ import (
 
 func (a *app) vppCommand() *cobra.Command {
 	return parent("vpp", "Look at the VPP of the agent", a.vppCLI(), a.vppInfo(), a.vppCapabilities(),
-		a.vppTrace(), a.vppPcap(), a.vppPunt())
+		a.vppTrace(), a.vppPcap(), a.vppPunt(), a.vppLLDP(), a.vppLACP())
 }
 
 func (a *app) vppCLI() *cobra.Command {
@@ -33,41 +32,51 @@ func (a *app) vppCLI() *cobra.Command {
 }
 
 func (a *app) vppInfo() *cobra.Command {
-	return &cobra.Command{
-		Use: "info", Aliases: []string{"i"}, Short: "Show the version of VPP and how it was started",
-		Args: args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.vppOutputs(cmd.Context(), [][2]string{{"VERSION", "show version verbose"}, {"CONFIG", "show version cmdline"}})
-		},
-	}
+	cmd := a.vppShow("info", "Show the version of VPP and how it was started", [][2]string{
+		{"VERSION", "show version verbose"}, {"CONFIG", "show version cmdline"},
+	})
+	cmd.Aliases = []string{"i"}
+	return cmd
 }
 
 func (a *app) vppPunt() *cobra.Command {
-	return &cobra.Command{
-		Use: "punt", Short: "Show for which reasons VPP punted packets, and who receives them",
-		Args: args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.vppOutputs(cmd.Context(), [][2]string{
-				{"PACKETS BY REASON", "show punt stats"}, {"REASONS AND WHO ASKED FOR THEM", "show punt reasons"},
-				{"SOCKETS BY PORT", "show punt socket registrations l4"},
-				{"SOCKETS BY REASON", "show punt socket registrations exception"},
-			})
-		},
-	}
+	return a.vppShow("punt", "Show for which reasons VPP punted packets, and who receives them", [][2]string{
+		{"PACKETS BY REASON", "show punt stats"}, {"REASONS AND WHO ASKED FOR THEM", "show punt reasons"},
+		{"SOCKETS BY PORT", "show punt socket registrations l4"},
+		{"SOCKETS BY REASON", "show punt socket registrations exception"},
+	})
 }
 
-// vppOutputs prints the outputs of commands of VPP, each below its title.
-func (a *app) vppOutputs(ctx context.Context, parts [][2]string) error {
-	for _, part := range parts {
-		output, err := a.client.VPPCommand(ctx, part[1])
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(a.Out, "%s:\n%s\n", part[0], lines(output)); err != nil {
-			return err
-		}
+func (a *app) vppLLDP() *cobra.Command {
+	return a.vppShow("lldp", "Show the neighbors that VPP heard of by LLDP, and its own settings", [][2]string{
+		{"NEIGHBORS", "show lldp"}, {"INTERFACES", "show lldp detail"},
+	})
+}
+
+func (a *app) vppLACP() *cobra.Command {
+	return a.vppShow("lacp", "Show the state of LACP on the members of bonds", [][2]string{
+		{"MEMBERS", "show lacp"}, {"DETAILS", "show lacp details"},
+	})
+}
+
+// vppShow is a command that prints what commands of VPP do, each with a title.
+func (a *app) vppShow(use, short string, parts [][2]string) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, part := range parts {
+				output, err := a.client.VPPCommand(cmd.Context(), part[1])
+				if err != nil {
+					return err
+				}
+				if _, err := fmt.Fprintf(a.Out, "%s:\n%s\n", part[0], lines(output)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 	}
-	return nil
 }
 
 // lines makes sure that text ends with the end of a line.

@@ -22,6 +22,7 @@ import (
 	l2model "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	vppl3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	linuxcpmodel "github.com/tenuto-dev/tenuto/plugins/vpp/linuxcpplugin/model"
+	lldpmodel "github.com/tenuto-dev/tenuto/plugins/vpp/lldpplugin/model"
 	mplsmodel "github.com/tenuto-dev/tenuto/plugins/vpp/mplsplugin/model"
 	mssmodel "github.com/tenuto-dev/tenuto/plugins/vpp/mssplugin/model"
 	natmodel "github.com/tenuto-dev/tenuto/plugins/vpp/natplugin/model"
@@ -135,5 +136,7 @@ func packetPathModels() []models.Known {
 		cnatmodel.GlobalModel,
 		cnatmodel.InterfaceModel,
 		cnatmodel.TranslationModel,
+		lldpmodel.GlobalModel,
+		lldpmodel.InterfaceModel,
 	}
 }

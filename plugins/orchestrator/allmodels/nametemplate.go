@@ -33,6 +33,7 @@ var nameTemplates = map[string]string{
 	"vpp.l2.xconnect":         `{{.ReceiveInterface}}`,
 	"vpp.l3xconnect":          `{{.Interface}}/protocol/{{.Protocol}}`,
 	"vpp.linuxcp.pair":        `{{.Interface}}`,
+	"vpp.lldp.interface":      `{{.Interface}}`,
 	"vpp.mpls.interface":      `{{.Name}}`,
 	"vpp.mpls.route":          `table/{{.TableId}}/label/{{.Label}}{{if .Stacked}}/stacked{{end}}`,
 	"vpp.mpls.table":          `{{.Id}}`,

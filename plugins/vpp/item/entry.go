@@ -57,7 +57,7 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	Complete func(ctx context.Context, e E) error
 	// Check returns why an entry must not be added, where VPP would not refuse it or not
 	// cleanly.
-	Check func(v V, e E) error
+	Check func(ctx context.Context, v V, e E) error
 	// Metadata returns the metadata of an entry. Default: values have none.
 	Metadata func(e E) kvs.Metadata
 	// Learned reports that VPP may have made the entry by itself, so that it is only of
@@ -194,7 +194,7 @@ func (d *entries[V, E, K]) remove(ctx context.Context, values []value[V]) []resu
 // change sends the entries of a batch that can be resolved.
 func (d *entries[V, E, K]) change(ctx context.Context, values []value[V], add bool) ([]result, []E) {
 	do, err := d.Operation.On(d.vpp)
-	results, entries, ready := d.resolved(values, add, err)
+	results, entries, ready := d.resolved(ctx, values, add, err)
 	if add && do.Reset != nil {
 		ready = d.reset(ctx, do, values, entries, ready, results)
 	}
@@ -220,7 +220,7 @@ func (d *entries[V, E, K]) change(ctx context.Context, values []value[V], add bo
 
 // resolved returns the entries of a batch, and which of its values can be sent if VPP has the
 // operation; unsupported is the error if it has not.
-func (d *entries[V, E, K]) resolved(values []value[V], add bool, unsupported error) (results []result, entries []E, ready []int) {
+func (d *entries[V, E, K]) resolved(ctx context.Context, values []value[V], add bool, unsupported error) (results []result, entries []E, ready []int) {
 	results, entries = make([]result, len(values)), make([]E, len(values))
 	for i := range values {
 		v := values[i].New
@@ -234,7 +234,7 @@ func (d *entries[V, E, K]) resolved(values []value[V], add bool, unsupported err
 			continue
 		}
 		if add && d.Check != nil {
-			results[i].Err = d.Check(v, entries[i])
+			results[i].Err = d.Check(ctx, v, entries[i])
 		}
 		if results[i].Err == nil {
 			ready = append(ready, i)

@@ -13,6 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/linuxcpplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/lldpplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/mplsplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/mssplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/natplugin"
@@ -51,5 +52,6 @@ func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 		reassemblyplugin.NewPlugin(opts...),
 		pmtuplugin.NewPlugin(opts...),
 		ip6ndplugin.NewPlugin(opts...),
+		lldpplugin.NewPlugin(opts...),
 	}
 }

@@ -22,6 +22,7 @@ import (
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 	linuxcp "github.com/tenuto-dev/tenuto/proto/ligato/vpp/linuxcp"
+	lldp "github.com/tenuto-dev/tenuto/proto/ligato/vpp/lldp"
 	mpls "github.com/tenuto-dev/tenuto/proto/ligato/vpp/mpls"
 	mss "github.com/tenuto-dev/tenuto/proto/ligato/vpp/mss"
 	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
@@ -122,6 +123,8 @@ type ConfigData struct {
 	Nat66Global            *nat66.Global           `protobuf:"bytes,145,opt,name=nat66_global,json=nat66Global,proto3" json:"nat66_global,omitempty"`
 	Nat66Interfaces        []*nat66.Interface      `protobuf:"bytes,146,rep,name=nat66_interfaces,json=nat66Interfaces,proto3" json:"nat66_interfaces,omitempty"`
 	Nat66StaticMappings    []*nat66.StaticMapping  `protobuf:"bytes,147,rep,name=nat66_static_mappings,json=nat66StaticMappings,proto3" json:"nat66_static_mappings,omitempty"`
+	LldpGlobal             *lldp.Global            `protobuf:"bytes,150,opt,name=lldp_global,json=lldpGlobal,proto3" json:"lldp_global,omitempty"`
+	LldpInterfaces         []*lldp.Interface       `protobuf:"bytes,151,rep,name=lldp_interfaces,json=lldpInterfaces,proto3" json:"lldp_interfaces,omitempty"`
 	// Router advertisements, one item per interface.
 	Ip6Ra            []*ip6nd.RouterAdvertisement `protobuf:"bytes,155,rep,name=ip6_ra,json=ip6Ra,proto3" json:"ip6_ra,omitempty"`
 	CnatGlobal       *cnat.Global                 `protobuf:"bytes,148,opt,name=cnat_global,json=cnatGlobal,proto3" json:"cnat_global,omitempty"`
@@ -623,6 +626,20 @@ func (x *ConfigData) GetNat66StaticMappings() []*nat66.StaticMapping {
 	return nil
 }
 
+func (x *ConfigData) GetLldpGlobal() *lldp.Global {
+	if x != nil {
+		return x.LldpGlobal
+	}
+	return nil
+}
+
+func (x *ConfigData) GetLldpInterfaces() []*lldp.Interface {
+	if x != nil {
+		return x.LldpInterfaces
+	}
+	return nil
+}
+
 func (x *ConfigData) GetIp6Ra() []*ip6nd.RouterAdvertisement {
 	if x != nil {
 		return x.Ip6Ra
@@ -748,7 +765,7 @@ var File_ligato_vpp_vpp_proto protoreflect.FileDescriptor
 const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\n" +
 	"\x14ligato/vpp/vpp.proto\x12\n" +
-	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x1aligato/vpp/cnat/cnat.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a\x1cligato/vpp/ip6nd/ip6nd.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a ligato/vpp/policer/policer.proto\x1a\x1cligato/vpp/nat64/nat64.proto\x1a\x1cligato/vpp/nat66/nat66.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x18ligato/vpp/qos/qos.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xe0\"\n" +
+	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x1aligato/vpp/cnat/cnat.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a\x1cligato/vpp/ip6nd/ip6nd.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/lldp/lldp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a ligato/vpp/policer/policer.proto\x1a\x1cligato/vpp/nat64/nat64.proto\x1a\x1cligato/vpp/nat66/nat66.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x18ligato/vpp/qos/qos.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xe1#\n" +
 	"\n" +
 	"ConfigData\x12@\n" +
 	"\n" +
@@ -828,7 +845,10 @@ const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\x0enat64_prefixes\x18\x90\x01 \x03(\v2\x18.ligato.vpp.nat64.PrefixR\rnat64Prefixes\x12<\n" +
 	"\fnat66_global\x18\x91\x01 \x01(\v2\x18.ligato.vpp.nat66.GlobalR\vnat66Global\x12G\n" +
 	"\x10nat66_interfaces\x18\x92\x01 \x03(\v2\x1b.ligato.vpp.nat66.InterfaceR\x0fnat66Interfaces\x12T\n" +
-	"\x15nat66_static_mappings\x18\x93\x01 \x03(\v2\x1f.ligato.vpp.nat66.StaticMappingR\x13nat66StaticMappings\x12=\n" +
+	"\x15nat66_static_mappings\x18\x93\x01 \x03(\v2\x1f.ligato.vpp.nat66.StaticMappingR\x13nat66StaticMappings\x129\n" +
+	"\vlldp_global\x18\x96\x01 \x01(\v2\x17.ligato.vpp.lldp.GlobalR\n" +
+	"lldpGlobal\x12D\n" +
+	"\x0flldp_interfaces\x18\x97\x01 \x03(\v2\x1a.ligato.vpp.lldp.InterfaceR\x0elldpInterfaces\x12=\n" +
 	"\x06ip6_ra\x18\x9b\x01 \x03(\v2%.ligato.vpp.ip6nd.RouterAdvertisementR\x05ip6Ra\x129\n" +
 	"\vcnat_global\x18\x94\x01 \x01(\v2\x17.ligato.vpp.cnat.GlobalR\n" +
 	"cnatGlobal\x12J\n" +
@@ -922,12 +942,14 @@ var file_ligato_vpp_vpp_proto_goTypes = []any{
 	(*nat66.Global)(nil),                     // 66: ligato.vpp.nat66.Global
 	(*nat66.Interface)(nil),                  // 67: ligato.vpp.nat66.Interface
 	(*nat66.StaticMapping)(nil),              // 68: ligato.vpp.nat66.StaticMapping
-	(*ip6nd.RouterAdvertisement)(nil),        // 69: ligato.vpp.ip6nd.RouterAdvertisement
-	(*cnat.Global)(nil),                      // 70: ligato.vpp.cnat.Global
-	(*cnat.Translation)(nil),                 // 71: ligato.vpp.cnat.Translation
-	(*cnat.Interface)(nil),                   // 72: ligato.vpp.cnat.Interface
-	(*interfaces.InterfaceNotification)(nil), // 73: ligato.vpp.interfaces.InterfaceNotification
-	(*interfaces.InterfaceStats)(nil),        // 74: ligato.vpp.interfaces.InterfaceStats
+	(*lldp.Global)(nil),                      // 69: ligato.vpp.lldp.Global
+	(*lldp.Interface)(nil),                   // 70: ligato.vpp.lldp.Interface
+	(*ip6nd.RouterAdvertisement)(nil),        // 71: ligato.vpp.ip6nd.RouterAdvertisement
+	(*cnat.Global)(nil),                      // 72: ligato.vpp.cnat.Global
+	(*cnat.Translation)(nil),                 // 73: ligato.vpp.cnat.Translation
+	(*cnat.Interface)(nil),                   // 74: ligato.vpp.cnat.Interface
+	(*interfaces.InterfaceNotification)(nil), // 75: ligato.vpp.interfaces.InterfaceNotification
+	(*interfaces.InterfaceStats)(nil),        // 76: ligato.vpp.interfaces.InterfaceStats
 }
 var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	3,  // 0: ligato.vpp.ConfigData.interfaces:type_name -> ligato.vpp.interfaces.Interface
@@ -996,17 +1018,19 @@ var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	66, // 63: ligato.vpp.ConfigData.nat66_global:type_name -> ligato.vpp.nat66.Global
 	67, // 64: ligato.vpp.ConfigData.nat66_interfaces:type_name -> ligato.vpp.nat66.Interface
 	68, // 65: ligato.vpp.ConfigData.nat66_static_mappings:type_name -> ligato.vpp.nat66.StaticMapping
-	69, // 66: ligato.vpp.ConfigData.ip6_ra:type_name -> ligato.vpp.ip6nd.RouterAdvertisement
-	70, // 67: ligato.vpp.ConfigData.cnat_global:type_name -> ligato.vpp.cnat.Global
-	71, // 68: ligato.vpp.ConfigData.cnat_translations:type_name -> ligato.vpp.cnat.Translation
-	72, // 69: ligato.vpp.ConfigData.cnat_interfaces:type_name -> ligato.vpp.cnat.Interface
-	73, // 70: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
-	74, // 71: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
-	72, // [72:72] is the sub-list for method output_type
-	72, // [72:72] is the sub-list for method input_type
-	72, // [72:72] is the sub-list for extension type_name
-	72, // [72:72] is the sub-list for extension extendee
-	0,  // [0:72] is the sub-list for field type_name
+	69, // 66: ligato.vpp.ConfigData.lldp_global:type_name -> ligato.vpp.lldp.Global
+	70, // 67: ligato.vpp.ConfigData.lldp_interfaces:type_name -> ligato.vpp.lldp.Interface
+	71, // 68: ligato.vpp.ConfigData.ip6_ra:type_name -> ligato.vpp.ip6nd.RouterAdvertisement
+	72, // 69: ligato.vpp.ConfigData.cnat_global:type_name -> ligato.vpp.cnat.Global
+	73, // 70: ligato.vpp.ConfigData.cnat_translations:type_name -> ligato.vpp.cnat.Translation
+	74, // 71: ligato.vpp.ConfigData.cnat_interfaces:type_name -> ligato.vpp.cnat.Interface
+	75, // 72: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
+	76, // 73: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
+	74, // [74:74] is the sub-list for method output_type
+	74, // [74:74] is the sub-list for method input_type
+	74, // [74:74] is the sub-list for extension type_name
+	74, // [74:74] is the sub-list for extension extendee
+	0,  // [0:74] is the sub-list for field type_name
 }
 
 func init() { file_ligato_vpp_vpp_proto_init() }

@@ -3,6 +3,7 @@
 package descriptor
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -107,7 +108,7 @@ func protectionValue(n *item.Names, p protection) *ipsec.TunnelProtection {
 
 // check refuses what VPP does not refuse, or only after it has counted another user of the
 // associations, which then can never be removed.
-func (d *tunnelProtection) check(v *ipsec.TunnelProtection, p protection) error {
+func (d *tunnelProtection) check(_ context.Context, v *ipsec.TunnelProtection, p protection) error {
 	m, ok := d.ifs.LookupByName(v.GetInterface())
 	if !ok {
 		return nil

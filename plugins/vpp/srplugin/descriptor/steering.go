@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"net/netip"
 
 	"go.fd.io/govpp/api"
@@ -142,7 +143,7 @@ func steeringValue(n *item.Names, s steering) *srv6.Steering {
 	return v
 }
 
-func (s *steerings) check(v *srv6.Steering, e steering) error {
+func (s *steerings) check(_ context.Context, v *srv6.Steering, e steering) error {
 	for _, name := range byTraffic.Lookup(s.known, e.traffic) {
 		if name != v.GetName() {
 			return item.Invalid("traffic", "item %q has chosen the same packets", name)

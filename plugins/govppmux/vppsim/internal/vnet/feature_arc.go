@@ -25,6 +25,8 @@ func packetPathFeatures(n *VNet) []feature {
 		&nat66s{VNet: n},
 		n.ip6RAs,
 		&cnats{VNet: n},
+		&lldps{VNet: n},
+		&hardware{VNet: n},
 	}
 }
 

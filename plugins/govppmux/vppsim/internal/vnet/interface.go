@@ -46,6 +46,7 @@ type swInterface struct {
 type hwInterface struct {
 	name     string
 	device   string // device class, "Loopback", "virtio", ...
+	index    uint32 // hw_if_index
 	swIndex  uint32 // the interface of the whole device
 	ethernet bool   // has a MAC address; only local0 has not
 	mac      ethernet_types.MacAddress
@@ -116,7 +117,7 @@ func (n *VNet) createLocal0() {
 func (n *VNet) createHardware(hw *hwInterface) *swInterface {
 	i := &swInterface{hw: hw}
 	i.index = n.ifs.add(i)
-	hw.swIndex = i.index
+	hw.swIndex, hw.index = i.index, n.hws.add(hw)
 	hw.subs = make(map[uint32]uint32)
 	n.created(i)
 	if hw.ethernet {
@@ -139,6 +140,7 @@ func (n *VNet) deleteHardware(hw *hwInterface) {
 	}
 	clear(hw.subs)
 	n.deleteSoftware(n.ifs.at(hw.swIndex))
+	n.hws.remove(hw.index)
 }
 
 // deleteSoftware removes one interface and what the features keep for it. What

@@ -54,6 +54,7 @@ type VNet struct {
 
 	// The core, which the features build on.
 	ifs     interfaces
+	hws     pool[hwInterface]
 	l2      layer2
 	fibs    *fib.Tables
 	subnets subnets
@@ -111,7 +112,7 @@ func (n *VNet) Reset() {
 	n.subnets = newSubnets()
 	n.arps = arpEntries{byOut: make(map[uint32]map[netip.Addr]*arpEntry), nextAdj: 1}
 	n.l2 = newLayer2()
-	n.ifs = interfaces{}
+	n.ifs, n.hws = interfaces{}, pool[hwInterface]{}
 	n.createLocal0()
 	clear(n.events.pending)
 	for _, f := range n.features {

@@ -1,0 +1,15 @@
+// Package model places the items of LLDP in the key space.
+package model
+
+import (
+	"github.com/tenuto-dev/tenuto/infra/models"
+	lldp "github.com/tenuto-dev/tenuto/proto/ligato/vpp/lldp"
+)
+
+var (
+	// GlobalModel places the settings of all interfaces at config/vpp/lldp/v1/global.
+	GlobalModel = models.Singleton[*lldp.Global](models.Spec{Module: "vpp.lldp", Version: "v1", Type: "global"})
+
+	// InterfaceModel places interfaces with LLDP at config/vpp/lldp/v1/interface/{interface}.
+	InterfaceModel = models.New(models.Spec{Module: "vpp.lldp", Version: "v1", Type: "interface"}, (*lldp.Interface).GetInterface)
+)
