@@ -1,9 +1,10 @@
-// Package certs loads the certificates of TLS servers and the CAs that sign
-// client certificates. It reloads the files when they change, so that
+// Package certs loads the certificates of TLS servers and clients, and the CAs that sign
+// those of the other side. It reloads the files of servers when they change, so that
 // certificates can be renewed without a restart.
 package certs
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -24,7 +25,7 @@ type Files struct {
 }
 
 // Keys are names of configuration keys.
-type Keys struct{ Pair, ClientCAs string }
+type Keys struct{ Pair, CAs string }
 
 // Server holds the certificates of a TLS server. It may be used concurrently.
 type Server struct {
@@ -54,25 +55,62 @@ func Load(f Files, opts Options) (*Server, error) {
 }
 
 func (f Files) load(protocols []string) (*tls.Config, error) {
-	cert, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+	c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols}
+	var err error
+	if c.Certificates, err = pair(f.Keys.Pair, f.Cert, f.Key); err != nil || len(f.ClientCAs) == 0 {
+		return c, err
+	}
+	c.ClientAuth = tls.RequireAndVerifyClientCert
+	c.ClientCAs, err = pool(f.Keys.CAs, f.ClientCAs)
+	return c, err
+}
+
+func pair(key, certFile, keyFile string) ([]tls.Certificate, error) {
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Keys.Pair, err)
+		return nil, fmt.Errorf("%s: %w", key, err)
 	}
-	c := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: protocols}
-	if len(f.ClientCAs) == 0 {
-		return c, nil
-	}
-	c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
-	for _, file := range f.ClientCAs {
+	return []tls.Certificate{cert}, nil
+}
+
+func pool(key string, files []string) (*x509.CertPool, error) {
+	cas := x509.NewCertPool()
+	for _, file := range files {
 		pem, err := os.ReadFile(file)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Keys.ClientCAs, err)
+			return nil, fmt.Errorf("%s: %w", key, err)
 		}
-		if !c.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s: %s: expected certificates in PEM", f.Keys.ClientCAs, file)
+		if !cas.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s: %s: expected certificates in PEM", key, file)
 		}
 	}
-	return c, nil
+	return cas, nil
+}
+
+// Client is what a TLS client needs; the files are in PEM.
+type Client struct {
+	Cert, Key  string // empty: none
+	CA         string // signs the certificates of servers; empty: those of the system
+	SkipVerify bool   // do not verify the server
+	Keys       Keys   // default: "cert-file, key-file" and "ca-file"
+}
+
+// Config reads the files. Errors name the configuration keys.
+func (c Client) Config() (cfg *tls.Config, err error) {
+	keys := Keys{cmp.Or(c.Keys.Pair, "cert-file, key-file"), cmp.Or(c.Keys.CAs, "ca-file")}
+	cfg = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.SkipVerify}
+	if (c.Cert == "") != (c.Key == "") {
+		return nil, fmt.Errorf("%s: expected both or none", keys.Pair)
+	}
+	if c.Cert != "" {
+		if cfg.Certificates, err = pair(keys.Pair, c.Cert, c.Key); err != nil {
+			return nil, err
+		}
+	}
+	if c.CA != "" {
+		cfg.RootCAs, err = pool(keys.CAs, []string{c.CA})
+	}
+	return cfg, err
 }
 
 // Config returns the TLS configuration of the server. Every handshake uses the

@@ -155,7 +155,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		"the-cas: open " + none:                       {Cert: cert, Key: key, ClientCAs: []string{none}},
 		"the-cas: " + key + ": expected certificates": {Cert: cert, Key: key, ClientCAs: []string{cert, key}},
 	} {
-		f.Keys = certs.Keys{Pair: "the-pair", ClientCAs: "the-cas"}
+		f.Keys = certs.Keys{Pair: "the-pair", CAs: "the-cas"}
 		if _, err := certs.Load(f, certs.Options{}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}

@@ -71,7 +71,7 @@ func (p *Plugin) credentials() (credentials.TransportCredentials, error) {
 	}
 	files := certs.Files{
 		Cert: p.cfg.CertFile, Key: p.cfg.KeyFile, ClientCAs: p.cfg.CAFiles,
-		Keys: certs.Keys{Pair: "cert-file, key-file", ClientCAs: "ca-files"},
+		Keys: certs.Keys{Pair: "cert-file, key-file", CAs: "ca-files"},
 	}
 	server, err := certs.Load(files, certs.Options{Protocols: []string{"h2"}, Changed: func(err error) {
 		if err != nil {

@@ -54,7 +54,7 @@ func (p *Plugin) certificates() (*certs.Server, error) {
 	}
 	files := certs.Files{
 		Cert: p.cfg.ServerCertFile, Key: p.cfg.ServerKeyFile, ClientCAs: p.cfg.ClientCertFiles,
-		Keys: certs.Keys{Pair: "server-cert-file, server-key-file", ClientCAs: "client-cert-files"},
+		Keys: certs.Keys{Pair: "server-cert-file, server-key-file", CAs: "client-cert-files"},
 	}
 	return certs.Load(files, certs.Options{Protocols: []string{"h2", "http/1.1"}, Changed: func(err error) {
 		if err != nil {

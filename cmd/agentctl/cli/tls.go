@@ -2,11 +2,10 @@ package cli
 
 import (
 	"crypto/tls"
-	"crypto/x509"
-	"fmt"
-	"os"
 
 	"github.com/spf13/pflag"
+
+	"github.com/tenuto-dev/tenuto/infra/certs"
 )
 
 // tlsConfig is how a client speaks TLS, in the configuration file.
@@ -32,56 +31,23 @@ func (f *tlsFlags) define(fs *pflag.FlagSet) {
 	fs.StringVar(&f.key, "tls-key-file", "", "`file` with the private key of this client, in PEM")
 }
 
-// over returns what the flags make of the file's settings; nil: no TLS. key is
-// what errors call the settings.
-func (f tlsFlags) over(c *tlsConfig, key string) (*tlsConfig, tlsNames) {
-	names := tlsNames{key + ".ca-file", key + ".cert-file, " + key + ".key-file"}
-	if c == nil || c.Disabled {
-		if !f.on && f.ca == "" && f.cert == "" {
-			return nil, names
-		}
-		c = &tlsConfig{}
-	}
-	merged := *c
-	if f.ca != "" {
-		merged.CAFile, names.ca = f.ca, "--tls-ca-file"
-	}
-	if f.cert != "" {
-		merged.CertFile, merged.KeyFile, names.pair = f.cert, f.key, "--tls-cert-file, --tls-key-file"
-	}
-	return &merged, names
-}
-
-// tlsNames are what errors call the files.
-type tlsNames struct{ ca, pair string }
-
-// tlsFor returns nil if TLS shall not be used; key is that of the configuration.
+// tlsFor returns how to talk to a server, with the flags and what the file says; nil: without
+// TLS. key is what the file calls its settings.
 func (g *globals) tlsFor(file *tlsConfig, key string) (*tls.Config, error) {
-	c, names := g.tls.over(file, key)
-	if c == nil {
-		if !g.insecureTLS {
-			return nil, nil
-		}
-		c = &tlsConfig{}
+	c := certs.Client{SkipVerify: g.insecureTLS, Keys: certs.Keys{Pair: key + ".cert-file, " + key + ".key-file", CAs: key + ".ca-file"}}
+	on := g.insecureTLS || g.tls.on || g.tls.ca != "" || g.tls.cert != ""
+	if file != nil && !file.Disabled {
+		on = true
+		c.Cert, c.Key, c.CA, c.SkipVerify = file.CertFile, file.KeyFile, file.CAFile, g.insecureTLS || file.SkipVerify
 	}
-	t := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: g.insecureTLS || c.SkipVerify}
-	if c.CertFile != "" || c.KeyFile != "" {
-		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", names.pair, err)
-		}
-		t.Certificates = []tls.Certificate{cert}
+	if g.tls.ca != "" {
+		c.CA, c.Keys.CAs = g.tls.ca, "--tls-ca-file"
 	}
-	if c.CAFile == "" {
-		return t, nil
+	if g.tls.cert != "" {
+		c.Cert, c.Key, c.Keys.Pair = g.tls.cert, g.tls.key, "--tls-cert-file, --tls-key-file"
 	}
-	pem, err := os.ReadFile(c.CAFile)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", names.ca, err)
+	if !on {
+		return nil, nil
 	}
-	t.RootCAs = x509.NewCertPool()
-	if !t.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s: %s: expected certificates in PEM", names.ca, c.CAFile)
-	}
-	return t, nil
+	return c.Config()
 }

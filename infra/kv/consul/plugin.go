@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/certs"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/follow"
@@ -95,7 +96,7 @@ func (c Config) url() (*url.URL, error) {
 }
 
 func (c Config) tls() (*tls.Config, error) {
-	return kv.TLS{CertFile: c.CertFile, KeyFile: c.KeyFile, CAFile: c.CAFile, SkipVerify: c.InsecureSkipVerify}.Config()
+	return certs.Client{Cert: c.CertFile, Key: c.KeyFile, CA: c.CAFile, SkipVerify: c.InsecureSkipVerify}.Config()
 }
 
 var _ kv.Connector = (*Plugin)(nil)

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/certs"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
 // Config is the file etcd.conf. Without that file the plugin is disabled.
@@ -94,5 +94,5 @@ func (c Config) tls() (*tls.Config, error) {
 	if c.InsecureTransport || !secured {
 		return nil, nil
 	}
-	return kv.TLS{CertFile: c.CertFile, KeyFile: c.KeyFile, CAFile: c.CAFile, SkipVerify: c.InsecureSkipTLSVerify}.Config()
+	return certs.Client{Cert: c.CertFile, Key: c.KeyFile, CA: c.CAFile, SkipVerify: c.InsecureSkipTLSVerify}.Config()
 }

@@ -9,7 +9,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/certs"
 )
 
 // Config is the file redis.conf. Without that file the plugin is disabled. With
@@ -123,7 +123,7 @@ func (c Config) tls() (*tls.Config, error) {
 	if !c.TLS.Enabled {
 		return nil, nil
 	}
-	cfg, err := kv.TLS{CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, CAFile: c.TLS.CAFile, SkipVerify: c.TLS.SkipVerify}.Config()
+	cfg, err := certs.Client{Cert: c.TLS.CertFile, Key: c.TLS.KeyFile, CA: c.TLS.CAFile, SkipVerify: c.TLS.SkipVerify}.Config()
 	if err != nil {
 		return nil, fmt.Errorf("tls: %w", err)
 	}
