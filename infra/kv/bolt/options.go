@@ -22,7 +22,7 @@ func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
 // UseConf sets a configuration that replaces the defaults and enables the
 // plugin without a file. A file overrides it.
-func UseConf(cfg Config) Option { return func(p *Plugin) { p.base = &cfg } }
+func UseConf(cfg Config) Option { return func(p *Plugin) { p.Base.UseConf(cfg) } }
 
 // SetDefaults gives the plugin its name if it has none.
 func (p *Plugin) SetDefaults() {

@@ -7,7 +7,6 @@
 package bolt
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,25 +16,23 @@ import (
 
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra"
-	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/connector"
 	"github.com/tenuto-dev/tenuto/infra/kv/follow"
 )
 
+// patience is the timeout of a Writer's operation.
+const patience = time.Minute
+
 // Plugin is a store in a file.
 type Plugin struct {
-	Deps
-	base *Config   // of UseConf; nil if it was not used
-	db   *database // nil if the plugin is disabled
+	connector.Base[Config]
+	db *database // nil if the plugin is disabled
 }
 
 // Deps is what the plugin needs.
-type Deps struct {
-	infra.PluginDeps
-}
+type Deps = connector.Deps
 
 // Config is the file bolt.conf. Without that file the plugin is disabled.
 type Config struct {
@@ -63,24 +60,13 @@ func (c Config) Validate() error {
 var _ kv.Connector = (*Plugin)(nil)
 
 // ConfigSpec returns the defaults of bolt.conf.
-func (p *Plugin) ConfigSpec() any { return p.defaults() }
-
-func (p *Plugin) defaults() Config {
-	if p.base != nil {
-		return *p.base
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return p.Defaults(DefaultConfig()) }
 
 // Init opens the file.
 func (p *Plugin) Init() error {
-	cfg, found, err := config.Load(p.Cfg, p.defaults())
-	if err != nil {
+	cfg, enabled, err := p.Configure(DefaultConfig())
+	if !enabled {
 		return err
-	}
-	if !found && p.base == nil {
-		p.Log.Debug("disabled: there is no configuration file")
-		return nil
 	}
 	if cfg.DbPath == "" {
 		return fmt.Errorf("%s.conf: db-path: expected the path of a file", p)
@@ -94,6 +80,7 @@ func (p *Plugin) Init() error {
 		return err
 	}
 	p.db = &database{file: db, journal: newJournal(revision), filter: cfg.FilterDuplicates}
+	p.Use(connector.Store{DB: p.db, Session: follow.ListAndWatch(p.db), Timeout: patience, MaxPause: time.Second})
 	p.Health.OK(path)
 	return nil
 }
@@ -128,36 +115,4 @@ func (p *Plugin) Close() error {
 		return nil
 	}
 	return p.db.file.Close()
-}
-
-// DB provides access to the entries; nil if the plugin is disabled.
-func (p *Plugin) DB() kv.DB {
-	if p.db == nil {
-		return nil
-	}
-	return p.db
-}
-
-// Disabled reports that there is no configuration file.
-func (p *Plugin) Disabled() bool { return p.db == nil }
-
-// Watch follows the store, see kv.Store.
-func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update) error) error {
-	return follow.Run(ctx, follow.Options{
-		Store: p.String(), Prefix: prefix, MaxPause: time.Second, Log: p.Log, Health: p.Health,
-	}, follow.ListAndWatch(p.db), handle)
-}
-
-// patience is the timeout of a Writer's operation.
-const patience = time.Minute
-
-// Put stores the value of a key as JSON; nil removes it. TTLs are not
-// supported.
-func (p *Plugin) Put(key string, value proto.Message, opts ...kv.PutOption) error {
-	return kv.Publish(p.Context(), patience, p.DB(), key, value, opts...)
-}
-
-// Delete removes a key, or with kv.WithPrefix all keys that begin with it.
-func (p *Plugin) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
-	return kv.Withdraw(p.Context(), patience, p.DB(), key, opts...)
 }

@@ -12,7 +12,6 @@
 package consul
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -20,13 +19,9 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
-	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/certs"
-	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/kv"
-	"github.com/tenuto-dev/tenuto/infra/kv/follow"
+	"github.com/tenuto-dev/tenuto/infra/kv/connector"
 )
 
 // HoldsWrites is how long a Consul server keeps a request while there is no
@@ -39,16 +34,12 @@ const maxPause = 2 * time.Second
 
 // Plugin is the connection to Consul.
 type Plugin struct {
-	Deps
-	base *Config // of UseConf; nil if it was not used
-	cfg  Config
-	db   *database // nil if the plugin is disabled
+	connector.Base[Config]
+	db *database // nil if the plugin is disabled
 }
 
 // Deps is what the plugin needs.
-type Deps struct {
-	infra.PluginDeps
-}
+type Deps = connector.Deps
 
 // Config is the file consul.conf. Without that file the plugin is disabled.
 type Config struct {
@@ -102,24 +93,13 @@ func (c Config) tls() (*tls.Config, error) {
 var _ kv.Connector = (*Plugin)(nil)
 
 // ConfigSpec returns the defaults of consul.conf.
-func (p *Plugin) ConfigSpec() any { return p.defaults() }
-
-func (p *Plugin) defaults() Config {
-	if p.base != nil {
-		return *p.base
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return p.Defaults(DefaultConfig()) }
 
 // Init prepares the connection, which is established on demand.
 func (p *Plugin) Init() error {
-	cfg, found, err := config.Load(p.Cfg, p.defaults())
-	if err != nil {
+	cfg, enabled, err := p.Configure(DefaultConfig())
+	if !enabled {
 		return err
-	}
-	if p.cfg = cfg; !found && p.base == nil {
-		p.Log.Debug("disabled: there is no configuration file")
-		return nil
 	}
 	base, err := cfg.url()
 	if err != nil {
@@ -130,6 +110,9 @@ func (p *Plugin) Init() error {
 		return err
 	}
 	p.db = newDatabase(base, secure, cfg.Token, cfg.OperationTimeout)
+	p.Use(connector.Store{
+		DB: p.db, Session: p.db.session, Timeout: cfg.OperationTimeout, MaxPause: maxPause, Resync: cfg.ResyncAfterReconnect,
+	})
 	p.Log.Info("using Consul", "address", base.Host)
 	return nil
 }
@@ -141,33 +124,4 @@ func (p *Plugin) Close() error {
 		p.db.http.CloseIdleConnections()
 	}
 	return nil
-}
-
-// Disabled reports that there is no configuration file.
-func (p *Plugin) Disabled() bool { return p.db == nil }
-
-// DB provides access to the entries; nil if the plugin is disabled.
-func (p *Plugin) DB() kv.DB {
-	if p.db == nil {
-		return nil
-	}
-	return p.db
-}
-
-// Watch follows the store, see kv.Store.
-func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update) error) error {
-	return follow.Run(ctx, follow.Options{
-		Store: p.String(), Prefix: prefix, MaxPause: maxPause, Resync: p.cfg.ResyncAfterReconnect, Log: p.Log, Health: p.Health,
-	}, p.db.session, handle)
-}
-
-// Put stores the value of a key as JSON; nil removes it. TTLs are not
-// supported.
-func (p *Plugin) Put(key string, value proto.Message, opts ...kv.PutOption) error {
-	return kv.Publish(p.Context(), p.cfg.OperationTimeout, p.DB(), key, value, opts...)
-}
-
-// Delete removes a key, or with kv.WithPrefix all keys that begin with it.
-func (p *Plugin) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
-	return kv.Withdraw(p.Context(), p.cfg.OperationTimeout, p.DB(), key, opts...)
 }

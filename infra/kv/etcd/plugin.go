@@ -18,12 +18,10 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/kv"
-	"github.com/tenuto-dev/tenuto/infra/kv/follow"
+	"github.com/tenuto-dev/tenuto/infra/kv/connector"
 )
 
 const (
@@ -38,41 +36,28 @@ const (
 
 // Plugin is the connection to etcd.
 type Plugin struct {
-	Deps
-	base     *Config // of UseConf; nil if it was not used
+	connector.Base[Config]
 	cfg      Config
 	db       *database // nil if the plugin is disabled
 	lifetime *lifetime
 }
 
 // Deps is what the plugin needs.
-type Deps struct {
-	infra.PluginDeps
-}
+type Deps = connector.Deps
 
 var _ kv.Connector = (*Plugin)(nil)
 
 // ConfigSpec returns the defaults of etcd.conf.
-func (p *Plugin) ConfigSpec() any { return p.defaults() }
-
-func (p *Plugin) defaults() Config {
-	if p.base != nil {
-		return *p.base
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return p.Defaults(DefaultConfig()) }
 
 // Init prepares the connection, which is established in the background unless
 // allow-delayed-start is false.
 func (p *Plugin) Init() error {
-	cfg, found, err := config.Load(p.Cfg, p.defaults())
-	if err != nil {
+	cfg, enabled, err := p.Configure(DefaultConfig())
+	if !enabled {
 		return err
 	}
-	if p.cfg = cfg; !found && p.base == nil {
-		p.Log.Debug("disabled: there is no configuration file")
-		return nil
-	}
+	p.cfg = cfg
 	client, err := connect(cfg)
 	if err != nil {
 		return err
@@ -86,6 +71,13 @@ func (p *Plugin) Init() error {
 	}
 	p.lifetime = newLifetime(p.db, int64(cfg.SessionTTL), p.Log)
 	p.db.lifetime = p.lifetime
+	store := connector.Store{
+		DB: p.db, Session: p.db.session, Timeout: cfg.OperationTimeout, MaxPause: cfg.ReconnectInterval, Resync: cfg.ResyncAfterReconnect,
+	}
+	if cfg.ExpandEnvVars {
+		store.Value = func(b []byte) kv.Value { return kv.Expanding{Encoded: b, Lookup: config.ProcessEnviron} }
+	}
+	p.Use(store)
 	p.Go(p.lifetime.keep)
 	if cfg.AutoCompact > 0 {
 		if cfg.AutoCompact < minAutoCompact {
@@ -143,39 +135,6 @@ func (p *Plugin) Close() error {
 		err = errors.Join(err, cerr)
 	}
 	return err
-}
-
-// Disabled reports that there is no configuration file.
-func (p *Plugin) Disabled() bool { return p.db == nil }
-
-// DB provides access to the entries; nil if the plugin is disabled.
-func (p *Plugin) DB() kv.DB {
-	if p.db == nil {
-		return nil
-	}
-	return p.db
-}
-
-// Watch follows the store, see kv.Store.
-func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update) error) error {
-	o := follow.Options{
-		Store: p.String(), Prefix: prefix, MaxPause: p.cfg.ReconnectInterval, Resync: p.cfg.ResyncAfterReconnect,
-		Log: p.Log, Health: p.Health,
-	}
-	if p.cfg.ExpandEnvVars {
-		o.Value = func(b []byte) kv.Value { return kv.Expanding{Encoded: b, Lookup: config.ProcessEnviron} }
-	}
-	return follow.Run(ctx, o, p.db.session, handle)
-}
-
-// Put stores the value of a key as JSON; nil removes it.
-func (p *Plugin) Put(key string, value proto.Message, opts ...kv.PutOption) error {
-	return kv.Publish(p.Context(), p.cfg.OperationTimeout, p.DB(), key, value, opts...)
-}
-
-// Delete removes a key, or with kv.WithPrefix all keys that begin with it.
-func (p *Plugin) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
-	return kv.Withdraw(p.Context(), p.cfg.OperationTimeout, p.DB(), key, opts...)
 }
 
 // compact periodically drops history that is older than one interval.

@@ -16,12 +16,9 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra"
-	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/kv"
-	"github.com/tenuto-dev/tenuto/infra/kv/follow"
+	"github.com/tenuto-dev/tenuto/infra/kv/connector"
 )
 
 // maxPause is the maximum delay between two attempts to connect.
@@ -29,38 +26,23 @@ const maxPause = 2 * time.Second
 
 // Plugin is the connection to Redis.
 type Plugin struct {
-	Deps
-	base *Config // of UseConf; nil if it was not used
-	cfg  Config
-	db   *database // nil if the plugin is disabled
+	connector.Base[Config]
+	db *database // nil if the plugin is disabled
 }
 
 // Deps is what the plugin needs.
-type Deps struct {
-	infra.PluginDeps
-}
+type Deps = connector.Deps
 
 var _ kv.Connector = (*Plugin)(nil)
 
 // ConfigSpec returns the defaults of redis.conf.
-func (p *Plugin) ConfigSpec() any { return p.defaults() }
-
-func (p *Plugin) defaults() Config {
-	if p.base != nil {
-		return *p.base
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return p.Defaults(DefaultConfig()) }
 
 // Init prepares the connections, which are established on demand.
 func (p *Plugin) Init() error {
-	cfg, found, err := config.Load(p.Cfg, p.defaults())
-	if err != nil {
+	cfg, enabled, err := p.Configure(DefaultConfig())
+	if !enabled {
 		return err
-	}
-	if p.cfg = cfg; !found && p.base == nil {
-		p.Log.Debug("disabled: there is no configuration file")
-		return nil
 	}
 	silenceLibrary()
 	secure, err := cfg.tls()
@@ -73,6 +55,7 @@ func (p *Plugin) Init() error {
 		d.reads = cfg.open(secure, true)
 	}
 	p.db = d
+	p.Use(connector.Store{DB: d, Session: d.session, Timeout: cfg.operationTimeout(), MaxPause: maxPause, Resync: cfg.ResyncAfterReconnect})
 	p.Log.Info("using Redis", "server", cfg.where())
 	return nil
 }
@@ -100,32 +83,4 @@ func (p *Plugin) Close() error {
 		_ = p.db.reads.Close()
 	}
 	return nil
-}
-
-// Disabled reports that there is no configuration file.
-func (p *Plugin) Disabled() bool { return p.db == nil }
-
-// DB provides access to the entries; nil if the plugin is disabled.
-func (p *Plugin) DB() kv.DB {
-	if p.db == nil {
-		return nil
-	}
-	return p.db
-}
-
-// Watch follows the store, see kv.Store.
-func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update) error) error {
-	return follow.Run(ctx, follow.Options{
-		Store: p.String(), Prefix: prefix, MaxPause: maxPause, Resync: p.cfg.ResyncAfterReconnect, Log: p.Log, Health: p.Health,
-	}, p.db.session, handle)
-}
-
-// Put stores the value of a key as JSON; nil removes it.
-func (p *Plugin) Put(key string, value proto.Message, opts ...kv.PutOption) error {
-	return kv.Publish(p.Context(), p.cfg.operationTimeout(), p.DB(), key, value, opts...)
-}
-
-// Delete removes a key, or with kv.WithPrefix all keys that begin with it.
-func (p *Plugin) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
-	return kv.Withdraw(p.Context(), p.cfg.operationTimeout(), p.DB(), key, opts...)
 }

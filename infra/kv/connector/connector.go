@@ -1,0 +1,93 @@
+// Package connector is what the plugins that connect to stores have in common: they are
+// disabled without a configuration, follow the store by sessions, and publish values within
+// a timeout.
+package connector
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/follow"
+)
+
+// Base is embedded in the plugin of a connector, and makes it a kv.Connector. C is its
+// configuration. The plugin needs an Init, which calls Configure and Use, a Close and a
+// ConfigSpec.
+type Base[C any] struct {
+	Deps
+	base  *C    // of UseConf; nil if it was not used
+	store Store // zero if the plugin is disabled
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+}
+
+// Store is a store that is in use.
+type Store struct {
+	DB      kv.DB
+	Session follow.Session
+	// Timeout of Put and Delete.
+	Timeout time.Duration
+	// MaxPause, Resync and Value are as in follow.Options.
+	MaxPause time.Duration
+	Resync   bool
+	Value    func([]byte) kv.Value
+}
+
+// UseConf sets a configuration that replaces the defaults and enables the plugin without a
+// file. It must not be called after Init.
+func (b *Base[C]) UseConf(cfg C) { b.base = &cfg }
+
+// Defaults returns what holds where the configuration file says nothing: the configuration of
+// UseConf, else def.
+func (b *Base[C]) Defaults(def C) C {
+	if b.base != nil {
+		return *b.base
+	}
+	return def
+}
+
+// Configure reads the configuration file. Without it and without UseConf the plugin is
+// disabled.
+func (b *Base[C]) Configure(def C) (cfg C, enabled bool, err error) {
+	cfg, found, err := config.Load(b.Cfg, b.Defaults(def))
+	enabled = found || b.base != nil
+	if err == nil && !enabled {
+		b.Log.Debug("disabled: there is no configuration file")
+	}
+	return cfg, enabled && err == nil, err
+}
+
+// Use sets the store. It is called once, in Init.
+func (b *Base[C]) Use(s Store) { b.store = s }
+
+// Disabled reports that there is no configuration file.
+func (b *Base[C]) Disabled() bool { return b.store.DB == nil }
+
+// DB provides access to the entries; nil if the plugin is disabled.
+func (b *Base[C]) DB() kv.DB { return b.store.DB }
+
+// Watch follows the store, see kv.Store.
+func (b *Base[C]) Watch(ctx context.Context, prefix string, handle func(kv.Update) error) error {
+	return follow.Run(ctx, follow.Options{
+		Store: b.String(), Prefix: prefix, MaxPause: b.store.MaxPause, Resync: b.store.Resync, Value: b.store.Value,
+		Log: b.Log, Health: b.Health,
+	}, b.store.Session, handle)
+}
+
+// Put stores the value of a key as JSON; nil removes it.
+func (b *Base[C]) Put(key string, value proto.Message, opts ...kv.PutOption) error {
+	return kv.Publish(b.Context(), b.store.Timeout, b.store.DB, key, value, opts...)
+}
+
+// Delete removes a key, or with kv.WithPrefix all keys that begin with it.
+func (b *Base[C]) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
+	return kv.Withdraw(b.Context(), b.store.Timeout, b.store.DB, key, opts...)
+}
