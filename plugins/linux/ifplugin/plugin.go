@@ -66,6 +66,7 @@ type Deps struct {
 type Scheduler interface {
 	api.Registrar
 	api.Notifier
+	descriptor.State
 }
 
 // Labeller tells the label of the agent.
@@ -109,6 +110,7 @@ func (p *Plugin) Init() (err error) {
 		Label:      p.ServiceLabel.GetAgentLabel(),
 		TAPs:       p.TAPs,
 		Allocated:  allocated,
+		Former:     descriptor.NewFormer(p.Scheduler, p.Log),
 		Log:        p.Log,
 	}
 	p.watcher = descriptor.NewWatcher(deps, p.Scheduler.PushSBNotification)
@@ -121,6 +123,7 @@ func (p *Plugin) Init() (err error) {
 		descriptor.NewAddress(deps),
 		descriptor.NewVrf(deps),
 		descriptor.NewPort(deps),
+		descriptor.NewSysctl(deps),
 		p.watcher.Descriptor(),
 	)
 	if err != nil {

@@ -40,7 +40,8 @@ func TestContract(t *testing.T) {
 		&interfaces.Interface{Name: "e", Type: interfaces.Interface_EXISTING, LinkOnly: true, IpAddresses: []string{"10.0.0.9/24"},
 			VrfMasterInterface: "red"},
 		&interfaces.Interface{Name: "lo1", Type: interfaces.Interface_LOOPBACK},
-		&interfaces.Interface{Name: "d", Type: interfaces.Interface_DUMMY, Mtu: 1400},
+		&interfaces.Interface{Name: "d", Type: interfaces.Interface_DUMMY, Mtu: 1400,
+			Sysctls: []*interfaces.Sysctl{{Name: "ipv4.rp_filter", Value: 2}, {Name: "ipv6.accept_ra"}}},
 		&interfaces.Interface{Name: "t", Type: interfaces.Interface_TAP_TO_VPP,
 			Link: &interfaces.Interface_Tap{Tap: &interfaces.TapLink{VppTapIfName: "tap"}}},
 		&interfaces.Interface{Name: "br/1", HostIfName: "br", Type: interfaces.Interface_BRIDGE, Namespace: ns},
@@ -73,7 +74,7 @@ func TestContract(t *testing.T) {
 		samples = append(samples, kvstest.Sample{Key: linuxtest.Key(t, v), Value: v})
 	}
 	kvstest.CheckSamples(t, samples,
-		ifdescriptor.NewInterface(ifDeps), ifdescriptor.NewAddress(ifDeps), ifdescriptor.NewVrf(ifDeps), ifdescriptor.NewPort(ifDeps), watcher.Descriptor(),
+		ifdescriptor.NewInterface(ifDeps), ifdescriptor.NewAddress(ifDeps), ifdescriptor.NewVrf(ifDeps), ifdescriptor.NewPort(ifDeps), ifdescriptor.NewSysctl(ifDeps), watcher.Descriptor(),
 		l3descriptor.NewRoute(l3Deps), l3descriptor.NewARP(l3Deps), l3descriptor.NewRule(l3Deps),
 		iptdescriptor.New(iptdescriptor.Deps{Label: linuxtest.Label, Log: logging.Nop()}))
 }

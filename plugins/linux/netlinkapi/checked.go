@@ -190,6 +190,16 @@ func (c *checked) WatchOthers(ctx context.Context, ready func(), event func(numb
 	return c.do(func() error { return c.Handle.WatchOthers(ctx, ready, event) })
 }
 
+// Sysctls implements Sysctls.
+func (c *checked) Sysctls(link string, names []string) (map[string]int, error) {
+	return read(c, func() (map[string]int, error) { return c.Handle.Sysctls(link, names) })
+}
+
+// SetSysctl implements Sysctls.
+func (c *checked) SetSysctl(link, name string, value int) error {
+	return c.do(func() error { return c.Handle.SetSysctl(link, name, value) })
+}
+
 // SaveTable implements PacketFilter.
 func (c *checked) SaveTable(ctx context.Context, t FilterTable) (string, error) {
 	return read(c, func() (string, error) { return c.Handle.SaveTable(ctx, t) })

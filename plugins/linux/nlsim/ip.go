@@ -90,6 +90,9 @@ func (h *handle) AddAddress(a netlinkapi.Address) error {
 			return netlinkapi.ErrExists
 		}
 		h.ns.addrs = append(h.ns.addrs, a)
+		if a.Prefix.Addr().Is6() {
+			l.setSysctl(disableIPv6, 0)
+		}
 		l.connect(a)
 		return nil
 	})

@@ -58,6 +58,7 @@ type link struct {
 	tap       uint64 // id of AddTAP; 0: not a TAP
 	parent    *link
 	children  []*link          // links on this one, in any namespace
+	sysctls   map[string]int   // that were changed
 	origin    *space           // that AddLink made it in; nil: made otherwise
 	released  *netlinkapi.Link // what a port of a bond has when it leaves; nil: it is none
 }
@@ -368,6 +369,9 @@ func (ns *space) print(b *strings.Builder) {
 		}
 		if m := ns.links[l.Master]; m != nil {
 			fmt.Fprintf(b, " master=%s", m.Name)
+		}
+		for _, name := range l.sysctlNames() {
+			fmt.Fprintf(b, " %s=%d", name, l.sysctls[name])
 		}
 		b.WriteString("\n")
 		for _, a := range ns.addrs {

@@ -33,6 +33,8 @@ type Deps struct {
 	TAPs TAPs
 	// Allocated are the addresses that ip_addresses may refer to.
 	Allocated alloc.Addresses
+	// Former remembers kernel parameters.
+	Former *Former
 	// Log receives what a callback cannot return.
 	Log logging.Logger
 }

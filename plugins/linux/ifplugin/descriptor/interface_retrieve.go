@@ -83,6 +83,8 @@ type space struct {
 	links []netlinkapi.Link
 	addrs map[int][]netlinkapi.Address
 	sums  map[int]netlinkapi.Checksums // of veth links of ours
+	// sysctls are kernel parameters of links that are wanted, or were set by the agent.
+	sysctls map[int]map[string]int
 }
 
 func (r *retrieval) readOthers(ctx context.Context) error {
@@ -135,17 +137,20 @@ func (r *retrieval) read(ctx context.Context, ns *namespace.NetNamespace, ours b
 			return nil
 		}
 	}
-	s, err := r.readSpace(h)
+	s, err := r.readSpace(h, nsmodel.IsOwn(ns))
 	if err != nil {
 		return fmt.Errorf("%s: %w", ref, err)
 	}
-	s.refs, s.own = []*namespace.NetNamespace{ns}, nsmodel.IsOwn(ns)
+	s.refs = []*namespace.NetNamespace{ns}
 	r.spaces = append(r.spaces, s)
 	return nil
 }
 
-func (r *retrieval) readSpace(h netlinkapi.Handle) (*space, error) {
-	s := &space{id: h.Namespace(), addrs: map[int][]netlinkapi.Address{}, sums: map[int]netlinkapi.Checksums{}}
+func (r *retrieval) readSpace(h netlinkapi.Handle, own bool) (*space, error) {
+	s := &space{
+		id: h.Namespace(), own: own, addrs: map[int][]netlinkapi.Address{}, sums: map[int]netlinkapi.Checksums{},
+		sysctls: map[int]map[string]int{},
+	}
 	var err error
 	if s.links, err = h.Links(); err != nil {
 		return nil, err
@@ -165,7 +170,7 @@ func (r *retrieval) readSpace(h netlinkapi.Handle) (*space, error) {
 			s.sums[l.Index] = sums
 		}
 	}
-	return s, nil
+	return s, r.readSysctls(h, s)
 }
 
 // found is a link of ours.
@@ -313,6 +318,7 @@ func (r *retrieval) value(s *space, l netlinkapi.Link, name string, parts []stri
 	}
 	r.addAdopted(v, want)
 	r.addAddresses(s, l, v, want)
+	s.addSysctls(l, v)
 	return v
 }
 

@@ -94,6 +94,7 @@ func (r *retrieval) existing() []ifaceKV {
 			}
 			r.addAdopted(v, want)
 			r.addAddresses(s, l, v, want)
+			s.addSysctls(l, v)
 			kvs = append(kvs, ifaceKV{
 				Key: ifmodel.InterfaceModel.KeyFor(name), Value: v, Metadata: r.metadata(v, l), Origin: api.FromNB,
 			})

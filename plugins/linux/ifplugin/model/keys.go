@@ -46,6 +46,9 @@ var (
 	// PortKey is the membership of an interface in a bridge or bond; it has one
 	// at most, which may change.
 	PortKey = models.MustKeyTemplate("linux/interface-port/{iface}")
+
+	// SysctlKey is a kernel parameter of an interface; {name} is that of the value.
+	SysctlKey = models.MustKeyTemplate("linux/interface-sysctl/{name}/{iface}")
 )
 
 const (

@@ -37,6 +37,7 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"parents":        testParents,
 		"bridge ports":   testBridgePorts,
 		"bond ports":     testBondPorts,
+		"sysctls":        testSysctls,
 	} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, newWorld(t)) })
 	}

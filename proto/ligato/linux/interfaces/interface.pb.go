@@ -197,7 +197,7 @@ func (x VethLink_ChecksumOffloading) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use VethLink_ChecksumOffloading.Descriptor instead.
 func (VethLink_ChecksumOffloading) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{1, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{2, 0}
 }
 
 // EtherType of the tag.
@@ -246,7 +246,7 @@ func (x VlanLink_Protocol) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use VlanLink_Protocol.Descriptor instead.
 func (VlanLink_Protocol) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{5, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{6, 0}
 }
 
 // Which port sends a frame.
@@ -315,7 +315,7 @@ func (x BondLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BondLink_Mode.Descriptor instead.
 func (BondLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8, 0}
 }
 
 // What the hash of modes XOR, LACP and TLB is computed from.
@@ -368,7 +368,7 @@ func (x BondLink_HashPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BondLink_HashPolicy.Descriptor instead.
 func (BondLink_HashPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7, 1}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8, 1}
 }
 
 // What interfaces on the same parent exchange.
@@ -425,7 +425,7 @@ func (x MacvlanLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MacvlanLink_Mode.Descriptor instead.
 func (MacvlanLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9, 0}
 }
 
 // Where packets are switched.
@@ -478,7 +478,7 @@ func (x IpvlanLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use IpvlanLink_Mode.Descriptor instead.
 func (IpvlanLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10, 0}
 }
 
 // An interface of the Linux kernel. Model linux.interfaces.interface, key
@@ -533,8 +533,12 @@ type Interface struct {
 	// ports. An interface that is a port of a bridge or bond of another program is
 	// left there, and the value fails.
 	MasterInterface string `protobuf:"bytes,60,opt,name=master_interface,json=masterInterface,proto3" json:"master_interface,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Kernel parameters of the interface, each once. One that is removed here, or
+	// whose interface is deleted, gets the value that it had before; the agent
+	// remembers that over a restart in its state-dir.
+	Sysctls       []*Sysctl `protobuf:"bytes,61,rep,name=sysctls,proto3" json:"sysctls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Interface) Reset() {
@@ -750,6 +754,13 @@ func (x *Interface) GetMasterInterface() string {
 	return ""
 }
 
+func (x *Interface) GetSysctls() []*Sysctl {
+	if x != nil {
+		return x.Sysctls
+	}
+	return nil
+}
+
 type isInterface_Link interface {
 	isInterface_Link()
 }
@@ -831,6 +842,71 @@ func (*Interface_Tunnel) isInterface_Link() {}
 
 func (*Interface_TunTap) isInterface_Link() {}
 
+// A kernel parameter of an interface: a file in
+// /proc/sys/net/{ipv4,ipv6}/conf/{interface}.
+type Sysctl struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Version of IP and name of the file, such as "ipv4.rp_filter". Of IPv4:
+	// accept_local, accept_redirects, accept_source_route, arp_accept, arp_announce,
+	// arp_filter, arp_ignore, arp_notify, bc_forwarding, drop_gratuitous_arp,
+	// forwarding, ignore_routes_with_linkdown, log_martians, promote_secondaries,
+	// proxy_arp, proxy_arp_pvlan, route_localnet, rp_filter, secure_redirects,
+	// send_redirects, shared_media, src_valid_mark. Of IPv6: accept_dad, accept_ra,
+	// accept_ra_defrtr, accept_ra_mtu, accept_ra_pinfo, accept_ra_rtr_pref,
+	// accept_redirects, accept_source_route, addr_gen_mode, autoconf, dad_transmits,
+	// disable_ipv6, disable_policy, forwarding, hop_limit, keep_addr_on_down,
+	// ndisc_notify, proxy_ndp, router_solicitations, seg6_enabled, use_tempaddr.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Value, in the range that the kernel allows.
+	Value         int32 `protobuf:"varint,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sysctl) Reset() {
+	*x = Sysctl{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sysctl) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sysctl) ProtoMessage() {}
+
+func (x *Sysctl) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sysctl.ProtoReflect.Descriptor instead.
+func (*Sysctl) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Sysctl) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Sysctl) GetValue() int32 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
 // Properties of one end of a VETH pair.
 type VethLink struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -846,7 +922,7 @@ type VethLink struct {
 
 func (x *VethLink) Reset() {
 	*x = VethLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -858,7 +934,7 @@ func (x *VethLink) String() string {
 func (*VethLink) ProtoMessage() {}
 
 func (x *VethLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -871,7 +947,7 @@ func (x *VethLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VethLink.ProtoReflect.Descriptor instead.
 func (*VethLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{1}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *VethLink) GetPeerIfName() string {
@@ -906,7 +982,7 @@ type TapLink struct {
 
 func (x *TapLink) Reset() {
 	*x = TapLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -918,7 +994,7 @@ func (x *TapLink) String() string {
 func (*TapLink) ProtoMessage() {}
 
 func (x *TapLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -931,7 +1007,7 @@ func (x *TapLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TapLink.ProtoReflect.Descriptor instead.
 func (*TapLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{2}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *TapLink) GetVppTapIfName() string {
@@ -952,7 +1028,7 @@ type VrfDevLink struct {
 
 func (x *VrfDevLink) Reset() {
 	*x = VrfDevLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -964,7 +1040,7 @@ func (x *VrfDevLink) String() string {
 func (*VrfDevLink) ProtoMessage() {}
 
 func (x *VrfDevLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -977,7 +1053,7 @@ func (x *VrfDevLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VrfDevLink.ProtoReflect.Descriptor instead.
 func (*VrfDevLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{3}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *VrfDevLink) GetRoutingTable() uint32 {
@@ -1002,7 +1078,7 @@ type BridgeLink struct {
 
 func (x *BridgeLink) Reset() {
 	*x = BridgeLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1014,7 +1090,7 @@ func (x *BridgeLink) String() string {
 func (*BridgeLink) ProtoMessage() {}
 
 func (x *BridgeLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1027,7 +1103,7 @@ func (x *BridgeLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BridgeLink.ProtoReflect.Descriptor instead.
 func (*BridgeLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{4}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *BridgeLink) GetStp() bool {
@@ -1060,7 +1136,7 @@ type VlanLink struct {
 
 func (x *VlanLink) Reset() {
 	*x = VlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1072,7 +1148,7 @@ func (x *VlanLink) String() string {
 func (*VlanLink) ProtoMessage() {}
 
 func (x *VlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1085,7 +1161,7 @@ func (x *VlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VlanLink.ProtoReflect.Descriptor instead.
 func (*VlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{5}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *VlanLink) GetParentInterface() string {
@@ -1134,7 +1210,7 @@ type VxlanLink struct {
 
 func (x *VxlanLink) Reset() {
 	*x = VxlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1146,7 +1222,7 @@ func (x *VxlanLink) String() string {
 func (*VxlanLink) ProtoMessage() {}
 
 func (x *VxlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1159,7 +1235,7 @@ func (x *VxlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VxlanLink.ProtoReflect.Descriptor instead.
 func (*VxlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{6}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *VxlanLink) GetVni() uint32 {
@@ -1229,7 +1305,7 @@ type BondLink struct {
 
 func (x *BondLink) Reset() {
 	*x = BondLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1317,7 @@ func (x *BondLink) String() string {
 func (*BondLink) ProtoMessage() {}
 
 func (x *BondLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1330,7 @@ func (x *BondLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BondLink.ProtoReflect.Descriptor instead.
 func (*BondLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BondLink) GetMode() BondLink_Mode {
@@ -1298,7 +1374,7 @@ type MacvlanLink struct {
 
 func (x *MacvlanLink) Reset() {
 	*x = MacvlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1310,7 +1386,7 @@ func (x *MacvlanLink) String() string {
 func (*MacvlanLink) ProtoMessage() {}
 
 func (x *MacvlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1323,7 +1399,7 @@ func (x *MacvlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MacvlanLink.ProtoReflect.Descriptor instead.
 func (*MacvlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *MacvlanLink) GetParentInterface() string {
@@ -1354,7 +1430,7 @@ type IpvlanLink struct {
 
 func (x *IpvlanLink) Reset() {
 	*x = IpvlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1366,7 +1442,7 @@ func (x *IpvlanLink) String() string {
 func (*IpvlanLink) ProtoMessage() {}
 
 func (x *IpvlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1379,7 +1455,7 @@ func (x *IpvlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IpvlanLink.ProtoReflect.Descriptor instead.
 func (*IpvlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *IpvlanLink) GetParentInterface() string {
@@ -1416,7 +1492,7 @@ type TunnelLink struct {
 
 func (x *TunnelLink) Reset() {
 	*x = TunnelLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1428,7 +1504,7 @@ func (x *TunnelLink) String() string {
 func (*TunnelLink) ProtoMessage() {}
 
 func (x *TunnelLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1441,7 +1517,7 @@ func (x *TunnelLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TunnelLink.ProtoReflect.Descriptor instead.
 func (*TunnelLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TunnelLink) GetLocal() string {
@@ -1494,7 +1570,7 @@ type TunTapLink struct {
 
 func (x *TunTapLink) Reset() {
 	*x = TunTapLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1506,7 +1582,7 @@ func (x *TunTapLink) String() string {
 func (*TunTapLink) ProtoMessage() {}
 
 func (x *TunTapLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1519,7 +1595,7 @@ func (x *TunTapLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TunTapLink.ProtoReflect.Descriptor instead.
 func (*TunTapLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TunTapLink) GetOwner() uint32 {
@@ -1547,7 +1623,7 @@ var File_ligato_linux_interfaces_interface_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
-	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\xbe\n" +
+	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\xf9\n" +
 	"\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
@@ -1573,7 +1649,8 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\tlink_only\x18\t \x01(\bR\blinkOnly\x120\n" +
 	"\x14vrf_master_interface\x18\n" +
 	" \x01(\tR\x12vrfMasterInterface\x12)\n" +
-	"\x10master_interface\x18< \x01(\tR\x0fmasterInterface\"\xd8\x01\n" +
+	"\x10master_interface\x18< \x01(\tR\x0fmasterInterface\x129\n" +
+	"\asysctls\x18= \x03(\v2\x1f.ligato.linux.interfaces.SysctlR\asysctls\"\xd8\x01\n" +
 	"\x04Type\x12\r\n" +
 	"\tUNDEFINED\x10\x00\x12\b\n" +
 	"\x04VETH\x10\x01\x12\x0e\n" +
@@ -1597,7 +1674,10 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x03SIT\x10\x1c\x12\a\n" +
 	"\x03TUN\x10\x1d\x12\a\n" +
 	"\x03TAP\x10\x1eB\x06\n" +
-	"\x04link\"\xec\x02\n" +
+	"\x04link\"2\n" +
+	"\x06Sysctl\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value\"\xec\x02\n" +
 	"\bVethLink\x12 \n" +
 	"\fpeer_if_name\x18\x01 \x01(\tR\n" +
 	"peerIfName\x12j\n" +
@@ -1700,7 +1780,7 @@ func file_ligato_linux_interfaces_interface_proto_rawDescGZIP() []byte {
 }
 
 var file_ligato_linux_interfaces_interface_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_ligato_linux_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_ligato_linux_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_ligato_linux_interfaces_interface_proto_goTypes = []any{
 	(Interface_Type)(0),              // 0: ligato.linux.interfaces.Interface.Type
 	(VethLink_ChecksumOffloading)(0), // 1: ligato.linux.interfaces.VethLink.ChecksumOffloading
@@ -1710,45 +1790,47 @@ var file_ligato_linux_interfaces_interface_proto_goTypes = []any{
 	(MacvlanLink_Mode)(0),            // 5: ligato.linux.interfaces.MacvlanLink.Mode
 	(IpvlanLink_Mode)(0),             // 6: ligato.linux.interfaces.IpvlanLink.Mode
 	(*Interface)(nil),                // 7: ligato.linux.interfaces.Interface
-	(*VethLink)(nil),                 // 8: ligato.linux.interfaces.VethLink
-	(*TapLink)(nil),                  // 9: ligato.linux.interfaces.TapLink
-	(*VrfDevLink)(nil),               // 10: ligato.linux.interfaces.VrfDevLink
-	(*BridgeLink)(nil),               // 11: ligato.linux.interfaces.BridgeLink
-	(*VlanLink)(nil),                 // 12: ligato.linux.interfaces.VlanLink
-	(*VxlanLink)(nil),                // 13: ligato.linux.interfaces.VxlanLink
-	(*BondLink)(nil),                 // 14: ligato.linux.interfaces.BondLink
-	(*MacvlanLink)(nil),              // 15: ligato.linux.interfaces.MacvlanLink
-	(*IpvlanLink)(nil),               // 16: ligato.linux.interfaces.IpvlanLink
-	(*TunnelLink)(nil),               // 17: ligato.linux.interfaces.TunnelLink
-	(*TunTapLink)(nil),               // 18: ligato.linux.interfaces.TunTapLink
-	(*namespace.NetNamespace)(nil),   // 19: ligato.linux.namespace.NetNamespace
+	(*Sysctl)(nil),                   // 8: ligato.linux.interfaces.Sysctl
+	(*VethLink)(nil),                 // 9: ligato.linux.interfaces.VethLink
+	(*TapLink)(nil),                  // 10: ligato.linux.interfaces.TapLink
+	(*VrfDevLink)(nil),               // 11: ligato.linux.interfaces.VrfDevLink
+	(*BridgeLink)(nil),               // 12: ligato.linux.interfaces.BridgeLink
+	(*VlanLink)(nil),                 // 13: ligato.linux.interfaces.VlanLink
+	(*VxlanLink)(nil),                // 14: ligato.linux.interfaces.VxlanLink
+	(*BondLink)(nil),                 // 15: ligato.linux.interfaces.BondLink
+	(*MacvlanLink)(nil),              // 16: ligato.linux.interfaces.MacvlanLink
+	(*IpvlanLink)(nil),               // 17: ligato.linux.interfaces.IpvlanLink
+	(*TunnelLink)(nil),               // 18: ligato.linux.interfaces.TunnelLink
+	(*TunTapLink)(nil),               // 19: ligato.linux.interfaces.TunTapLink
+	(*namespace.NetNamespace)(nil),   // 20: ligato.linux.namespace.NetNamespace
 }
 var file_ligato_linux_interfaces_interface_proto_depIdxs = []int32{
 	0,  // 0: ligato.linux.interfaces.Interface.type:type_name -> ligato.linux.interfaces.Interface.Type
-	19, // 1: ligato.linux.interfaces.Interface.namespace:type_name -> ligato.linux.namespace.NetNamespace
-	8,  // 2: ligato.linux.interfaces.Interface.veth:type_name -> ligato.linux.interfaces.VethLink
-	9,  // 3: ligato.linux.interfaces.Interface.tap:type_name -> ligato.linux.interfaces.TapLink
-	10, // 4: ligato.linux.interfaces.Interface.vrf_dev:type_name -> ligato.linux.interfaces.VrfDevLink
-	11, // 5: ligato.linux.interfaces.Interface.bridge:type_name -> ligato.linux.interfaces.BridgeLink
-	12, // 6: ligato.linux.interfaces.Interface.vlan:type_name -> ligato.linux.interfaces.VlanLink
-	13, // 7: ligato.linux.interfaces.Interface.vxlan:type_name -> ligato.linux.interfaces.VxlanLink
-	14, // 8: ligato.linux.interfaces.Interface.bond:type_name -> ligato.linux.interfaces.BondLink
-	15, // 9: ligato.linux.interfaces.Interface.macvlan:type_name -> ligato.linux.interfaces.MacvlanLink
-	16, // 10: ligato.linux.interfaces.Interface.ipvlan:type_name -> ligato.linux.interfaces.IpvlanLink
-	17, // 11: ligato.linux.interfaces.Interface.tunnel:type_name -> ligato.linux.interfaces.TunnelLink
-	18, // 12: ligato.linux.interfaces.Interface.tun_tap:type_name -> ligato.linux.interfaces.TunTapLink
-	1,  // 13: ligato.linux.interfaces.VethLink.rx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
-	1,  // 14: ligato.linux.interfaces.VethLink.tx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
-	2,  // 15: ligato.linux.interfaces.VlanLink.protocol:type_name -> ligato.linux.interfaces.VlanLink.Protocol
-	3,  // 16: ligato.linux.interfaces.BondLink.mode:type_name -> ligato.linux.interfaces.BondLink.Mode
-	4,  // 17: ligato.linux.interfaces.BondLink.hash_policy:type_name -> ligato.linux.interfaces.BondLink.HashPolicy
-	5,  // 18: ligato.linux.interfaces.MacvlanLink.mode:type_name -> ligato.linux.interfaces.MacvlanLink.Mode
-	6,  // 19: ligato.linux.interfaces.IpvlanLink.mode:type_name -> ligato.linux.interfaces.IpvlanLink.Mode
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	20, // 1: ligato.linux.interfaces.Interface.namespace:type_name -> ligato.linux.namespace.NetNamespace
+	9,  // 2: ligato.linux.interfaces.Interface.veth:type_name -> ligato.linux.interfaces.VethLink
+	10, // 3: ligato.linux.interfaces.Interface.tap:type_name -> ligato.linux.interfaces.TapLink
+	11, // 4: ligato.linux.interfaces.Interface.vrf_dev:type_name -> ligato.linux.interfaces.VrfDevLink
+	12, // 5: ligato.linux.interfaces.Interface.bridge:type_name -> ligato.linux.interfaces.BridgeLink
+	13, // 6: ligato.linux.interfaces.Interface.vlan:type_name -> ligato.linux.interfaces.VlanLink
+	14, // 7: ligato.linux.interfaces.Interface.vxlan:type_name -> ligato.linux.interfaces.VxlanLink
+	15, // 8: ligato.linux.interfaces.Interface.bond:type_name -> ligato.linux.interfaces.BondLink
+	16, // 9: ligato.linux.interfaces.Interface.macvlan:type_name -> ligato.linux.interfaces.MacvlanLink
+	17, // 10: ligato.linux.interfaces.Interface.ipvlan:type_name -> ligato.linux.interfaces.IpvlanLink
+	18, // 11: ligato.linux.interfaces.Interface.tunnel:type_name -> ligato.linux.interfaces.TunnelLink
+	19, // 12: ligato.linux.interfaces.Interface.tun_tap:type_name -> ligato.linux.interfaces.TunTapLink
+	8,  // 13: ligato.linux.interfaces.Interface.sysctls:type_name -> ligato.linux.interfaces.Sysctl
+	1,  // 14: ligato.linux.interfaces.VethLink.rx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
+	1,  // 15: ligato.linux.interfaces.VethLink.tx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
+	2,  // 16: ligato.linux.interfaces.VlanLink.protocol:type_name -> ligato.linux.interfaces.VlanLink.Protocol
+	3,  // 17: ligato.linux.interfaces.BondLink.mode:type_name -> ligato.linux.interfaces.BondLink.Mode
+	4,  // 18: ligato.linux.interfaces.BondLink.hash_policy:type_name -> ligato.linux.interfaces.BondLink.HashPolicy
+	5,  // 19: ligato.linux.interfaces.MacvlanLink.mode:type_name -> ligato.linux.interfaces.MacvlanLink.Mode
+	6,  // 20: ligato.linux.interfaces.IpvlanLink.mode:type_name -> ligato.linux.interfaces.IpvlanLink.Mode
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_ligato_linux_interfaces_interface_proto_init() }
@@ -1775,7 +1857,7 @@ func file_ligato_linux_interfaces_interface_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_linux_interfaces_interface_proto_rawDesc), len(file_ligato_linux_interfaces_interface_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,207 @@
+package descriptor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+)
+
+// A kernel parameter of an interface is a value derived from it. The kernel does not tell
+// who set a parameter, nor what it was before: the agent remembers that, see Former.
+
+// SysctlName is the name of the descriptor of kernel parameters.
+const SysctlName = "linux-interface-sysctl"
+
+const disableIPv6 = "ipv6.disable_ipv6"
+
+type sysctl struct{ Deps }
+
+// NewSysctl returns the descriptor linux-interface-sysctl.
+func NewSysctl(deps Deps) *api.KVDescriptor {
+	d := sysctl{deps}
+	return api.Adapt(&api.Descriptor[*interfaces.Interface, any]{
+		Name:       SysctlName,
+		Southbound: nsmodel.Southbound,
+		KeySelector: func(key string) bool {
+			_, ok := ifmodel.SysctlKey.Parse(key)
+			return ok
+		},
+		ValueComparator: func(_ string, a, b *interfaces.Interface) bool {
+			return a.GetName() == b.GetName() && parameter(a).GetName() == parameter(b).GetName() && parameter(a).GetValue() == parameter(b).GetValue()
+		},
+		CreateContext:        d.create,
+		UpdateContext:        d.update,
+		DeleteContext:        d.delete,
+		RetrieveValueContext: d.retrieveValue,
+	})
+}
+
+// parameter is the one that a derived value has.
+func parameter(v *interfaces.Interface) *interfaces.Sysctl {
+	if len(v.GetSysctls()) == 0 {
+		return nil
+	}
+	return v.GetSysctls()[0]
+}
+
+// checkSysctls checks the parameters of an interface.
+func checkSysctls(v *interfaces.Interface) error {
+	var errs []error
+	seen := map[string]bool{}
+	for i, s := range v.GetSysctls() {
+		field := fmt.Sprintf("sysctls[%d]", i)
+		lowest, highest, known := netlinkapi.SysctlRange(s.GetName())
+		switch value := int(s.GetValue()); {
+		case !known:
+			errs = append(errs, invalid(field+".name", "%q; expected one of %q", s.GetName(), netlinkapi.SysctlNames()))
+		case seen[s.GetName()]:
+			errs = append(errs, invalid(field+".name", "%q again; expected each parameter once", s.GetName()))
+		case value < lowest || value > highest:
+			errs = append(errs, invalid(field+".value", "%d; expected %d to %d for %s", value, lowest, highest, s.GetName()))
+		case s.GetName() == disableIPv6 && value != 0 && slices.ContainsFunc(v.GetIpAddresses(), isIPv6):
+			errs = append(errs, invalid(field+".value", "%d; expected 0, because ip_addresses has an IPv6 address", value))
+		}
+		seen[s.GetName()] = true
+	}
+	return errors.Join(errs...)
+}
+
+// isIPv6 reports whether the text is an IPv6 address; of a reference that is not known.
+func isIPv6(text string) bool {
+	p, err := netip.ParsePrefix(text)
+	return err == nil && p.Addr().Is6()
+}
+
+func (d sysctl) create(ctx context.Context, key string, v *interfaces.Interface) (any, error) {
+	p, now, err := d.read(ctx, v)
+	if err != nil {
+		return nil, explain(err)
+	}
+	defer closeHandle(p)
+	want := parameter(v)
+	d.Former.remember(key, linkID{p.Namespace(), p.Link.Index}, want.GetName(), now, int(want.GetValue()))
+	return nil, explain(d.set(p, v, now))
+}
+
+func (d sysctl) update(ctx context.Context, _ string, _, v *interfaces.Interface, _ any) (any, error) {
+	p, now, err := d.read(ctx, v)
+	if err != nil {
+		return nil, explain(err)
+	}
+	defer closeHandle(p)
+	return nil, explain(d.set(p, v, now))
+}
+
+// set gives the parameter the value.
+func (d sysctl) set(p *ifaceidx.Place, v *interfaces.Interface, now int) error {
+	want := parameter(v)
+	if now == int(want.GetValue()) {
+		return nil
+	}
+	return p.SetSysctl(p.Link.Name, want.GetName(), int(want.GetValue()))
+}
+
+// read returns the link and what the parameter is now.
+func (d sysctl) read(ctx context.Context, v *interfaces.Interface) (*ifaceidx.Place, int, error) {
+	p, err := ifaceidx.Find(ctx, d.Index, d.Namespaces, v.GetName())
+	if err != nil {
+		return nil, 0, err
+	}
+	name := parameter(v).GetName()
+	values, err := p.Sysctls(p.Link.Name, []string{name})
+	now, there := values[name]
+	if err == nil && !there {
+		err = fmt.Errorf("interface %q (link %q) has no parameter %s: %w", v.GetName(), p.Link.Name, name, netlinkapi.ErrUnsupported)
+	}
+	if err != nil {
+		closeHandle(p)
+		return nil, 0, err
+	}
+	return p, now, nil
+}
+
+func (d sysctl) delete(ctx context.Context, key string, v *interfaces.Interface, _ any) error {
+	p, now, err := d.read(ctx, v)
+	if netlinkapi.IsGone(err) || errors.Is(err, netlinkapi.ErrUnsupported) {
+		d.Former.forget(key)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer closeHandle(p)
+	former, known := d.Former.of(key, linkID{p.Namespace(), p.Link.Index})
+	if known && former != now {
+		if err := p.SetSysctl(p.Link.Name, parameter(v).GetName(), former); ignoreGone(err) != nil {
+			return err
+		}
+	}
+	d.Former.forget(key)
+	return nil
+}
+
+func (d sysctl) retrieveValue(ctx context.Context, _ string, last *interfaces.Interface, _ any) (*interfaces.Interface, any, bool, error) {
+	p, now, err := d.read(ctx, last)
+	if netlinkapi.IsGone(err) || errors.Is(err, netlinkapi.ErrUnsupported) {
+		return nil, nil, false, nil
+	}
+	if err != nil {
+		return nil, nil, false, err
+	}
+	closeHandle(p)
+	return &interfaces.Interface{
+		Name: last.GetName(), Sysctls: []*interfaces.Sysctl{{Name: parameter(last).GetName(), Value: int32(now)}},
+	}, nil, true, nil
+}
+
+// readSysctls reads the parameters of a namespace that are wanted, or that the agent set in
+// this or an earlier process.
+func (r *retrieval) readSysctls(h netlinkapi.Handle, s *space) error {
+	for _, l := range s.links {
+		names := r.Former.names(linkID{s.id, l.Index})
+		if want := r.wantedFor(s, l); want != nil {
+			for _, one := range want.GetSysctls() {
+				names = append(names, one.GetName())
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		values, err := h.Sysctls(l.Name, names)
+		if ignoreGone(err) != nil {
+			return err
+		}
+		s.sysctls[l.Index] = values
+	}
+	return nil
+}
+
+// wantedFor returns the wanted value that the link may be of; nil if there is none.
+func (r *retrieval) wantedFor(s *space, l netlinkapi.Link) *interfaces.Interface {
+	if name, _, ours := r.parse(l.Alias); ours {
+		return r.wanted[name]
+	}
+	for _, want := range r.wanted {
+		if s.own && want.GetType() == interfaces.Interface_EXISTING && hostName(want) == l.Name {
+			return want
+		}
+	}
+	return nil
+}
+
+// addSysctls fills in the parameters of a link.
+func (s *space) addSysctls(l netlinkapi.Link, v *interfaces.Interface) {
+	for _, name := range slices.Sorted(maps.Keys(s.sysctls[l.Index])) {
+		v.Sysctls = append(v.Sysctls, &interfaces.Sysctl{Name: name, Value: int32(s.sysctls[l.Index][name])})
+	}
+}

@@ -1,0 +1,82 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+// What stands for all links, and for later ones, in /proc/sys/net/*/conf.
+const (
+	allLinks   = "all"
+	laterLinks = "default"
+)
+
+// linkParameter returns the file of a parameter of a link.
+func linkParameter(link, name string) (string, error) {
+	version, file, ok := strings.Cut(name, ".")
+	if !ok || link == "" || link == allLinks || link == laterLinks || strings.ContainsRune(link+file, '/') {
+		return "", fmt.Errorf("parameter %s of link %q: %w", name, link, netlinkapi.ErrUnsupported)
+	}
+	return filepath.Join("/proc/sys/net", version, "conf", link, file), nil
+}
+
+// Sysctls reads parameters of a link.
+func (h *handle) Sysctls(link string, names []string) (map[string]int, error) {
+	values := map[string]int{}
+	err := h.ns.inside(func() error {
+		for _, name := range names {
+			file, err := linkParameter(link, name)
+			if err != nil {
+				continue // it has none
+			}
+			text, err := os.ReadFile(file)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("read parameter %s of link %q: %w", name, link, err)
+			}
+			if values[name], err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil {
+				return fmt.Errorf("read parameter %s of link %q: %w", name, link, err)
+			}
+		}
+		return nil
+	})
+	if err == nil && len(values) == 0 {
+		_, err = h.LinkByName(link)
+	}
+	return values, err
+}
+
+// SetSysctl writes a parameter of a link.
+func (h *handle) SetSysctl(link, name string, value int) error {
+	file, err := linkParameter(link, name)
+	if err != nil {
+		return err
+	}
+	op := fmt.Sprintf("set parameter %s of link %q to %d", name, link, value)
+	err = h.ns.inside(func() error { return os.WriteFile(file, strconv.AppendInt(nil, int64(value), 10), 0) })
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := h.LinkByName(link); err != nil {
+			return err
+		}
+		return fmt.Errorf("%s: %w: there is no %s", op, netlinkapi.ErrUnsupported, file)
+	case errors.Is(err, unix.EROFS):
+		return fmt.Errorf("%s: %s cannot be written, because /proc/sys is read-only here", op, file)
+	case err != nil && is(err, unix.EPERM, unix.EACCES):
+		return fmt.Errorf("%s: %w", op, privilegeError{capNetAdmin})
+	case err != nil:
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return nil
+}

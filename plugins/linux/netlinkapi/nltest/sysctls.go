@@ -1,0 +1,80 @@
+package nltest
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+// testSysctls: a link has all parameters that the agent changes, with all values that it
+// allows, until it moves into another namespace.
+func testSysctls(t *testing.T, w *World) {
+	own, a := w.Open(t, ""), w.Make(t, "a")
+	must(t, own.AddVeth("v.a", "vb"))
+	for _, name := range netlinkapi.SysctlNames() {
+		t.Run(name, func(t *testing.T) { testSysctl(t, own, name, w.Sim == nil) })
+	}
+	all, err := own.Sysctls("v.a", []string{"ipv4.rp_filter", "ipv4.nonsense", "ipv6.accept_ra"})
+	if err != nil || len(all) != 2 {
+		t.Errorf("parameters are %v (error %v), expected two", all, err)
+	}
+	expect(t, "a parameter that there is not", own.SetSysctl("v.a", "ipv4.nonsense", 1), netlinkapi.ErrUnsupported)
+	expect(t, "a link that there is not", own.SetSysctl("none", "ipv4.rp_filter", 1), netlinkapi.ErrNotFound)
+	_, err = own.Sysctls("none", []string{"ipv4.rp_filter"})
+	expect(t, "a link that there is not", err, netlinkapi.ErrNotFound)
+	if err := own.SetSysctl("v.a", "ipv6.hop_limit", 256); err == nil {
+		t.Error("the hop limit is 256")
+	}
+	for _, stands := range []string{"all", "default"} {
+		if err := own.SetSysctl(stands, "ipv4.log_martians", 1); err == nil {
+			t.Errorf("%s was taken for a link", stands)
+		}
+	}
+
+	i := MustLink(t, own, "v.a").Index
+	must(t, own.AddAddress(netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("fd00:1::1/64")}))
+	must(t, own.SetSysctl("v.a", "ipv6.disable_ipv6", 1))
+	addrs, err := own.Addresses()
+	must(t, err)
+	for _, addr := range addrs {
+		if addr.Link == i {
+			t.Errorf("address %+v remains", addr)
+		}
+	}
+	must(t, own.AddAddress(netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("fd00:1::1/64")}))
+	if got := sysctl(t, own, "ipv6.disable_ipv6"); got != 0 {
+		t.Errorf("IPv6 is disabled with an address")
+	}
+	must(t, own.SetSysctl("v.a", "ipv4.arp_ignore", 3))
+	must(t, own.Move(i, a))
+	if got := sysctl(t, a, "ipv4.arp_ignore"); got != 0 {
+		t.Errorf("parameter is %d in another namespace", got)
+	}
+}
+
+func testSysctl(t *testing.T, h netlinkapi.Handle, name string, mayLack bool) {
+	t.Helper()
+	before, err := h.Sysctls("v.a", []string{name})
+	must(t, err)
+	if _, there := before[name]; !there && mayLack {
+		t.Skipf("SKIPPED: %s is not tested on the kernel, which lacks it", name)
+	} else if !there {
+		t.Fatalf("there is no %s", name)
+	}
+	lowest, highest, _ := netlinkapi.SysctlRange(name)
+	for _, value := range []int{lowest, highest, before[name]} {
+		if err := h.SetSysctl("v.a", name, value); err != nil {
+			t.Errorf("%s = %d: %v", name, value, err)
+		} else if got := sysctl(t, h, name); got != value {
+			t.Errorf("%s is %d, expected %d", name, got, value)
+		}
+	}
+}
+
+func sysctl(t *testing.T, h netlinkapi.Handle, name string) int {
+	t.Helper()
+	all, err := h.Sysctls("v.a", []string{name})
+	must(t, err)
+	return all[name]
+}

@@ -1,0 +1,80 @@
+package netlinkapi
+
+import (
+	"maps"
+	"slices"
+)
+
+// Sysctls reads and changes the parameters of links in /proc/sys/net. The name of one is the
+// version of IP and the file in conf/LINK: "ipv4.rp_filter".
+type Sysctls interface {
+	// Sysctls returns parameters of a link, but those that this kernel does not have for it.
+	// A link that is not there is ErrNotFound.
+	Sysctls(link string, names []string) (map[string]int, error)
+	// SetSysctl returns ErrNotFound if the link is not there, and ErrUnsupported if this
+	// kernel does not have the parameter for it.
+	SetSysctl(link, name string, value int) error
+}
+
+// SysctlRange returns the values that a parameter may have; false if the agent does not
+// change the parameter.
+func SysctlRange(name string) (lowest, highest int, known bool) {
+	r, known := sysctls[name]
+	return r.lowest, r.highest, known
+}
+
+// SysctlNames lists the parameters that SysctlRange knows.
+func SysctlNames() []string { return slices.Sorted(maps.Keys(sysctls)) }
+
+type sysctlRange struct{ lowest, highest int }
+
+// Ranges of parameters.
+var (
+	onOff   = sysctlRange{0, 1}
+	upTo2   = sysctlRange{0, 2}
+	sysctls = map[string]sysctlRange{
+		"ipv4.accept_local":                onOff,
+		"ipv4.accept_redirects":            onOff,
+		"ipv4.accept_source_route":         onOff,
+		"ipv4.arp_accept":                  upTo2,
+		"ipv4.arp_announce":                upTo2,
+		"ipv4.arp_filter":                  onOff,
+		"ipv4.arp_ignore":                  {0, 8},
+		"ipv4.arp_notify":                  onOff,
+		"ipv4.bc_forwarding":               onOff,
+		"ipv4.drop_gratuitous_arp":         onOff,
+		"ipv4.forwarding":                  onOff,
+		"ipv4.ignore_routes_with_linkdown": onOff,
+		"ipv4.log_martians":                onOff,
+		"ipv4.promote_secondaries":         onOff,
+		"ipv4.proxy_arp":                   onOff,
+		"ipv4.proxy_arp_pvlan":             onOff,
+		"ipv4.route_localnet":              onOff,
+		"ipv4.rp_filter":                   upTo2,
+		"ipv4.secure_redirects":            onOff,
+		"ipv4.send_redirects":              onOff,
+		"ipv4.shared_media":                onOff,
+		"ipv4.src_valid_mark":              onOff,
+		"ipv6.accept_dad":                  {-1, 2},
+		"ipv6.accept_ra":                   upTo2,
+		"ipv6.accept_ra_defrtr":            onOff,
+		"ipv6.accept_ra_mtu":               onOff,
+		"ipv6.accept_ra_pinfo":             onOff,
+		"ipv6.accept_ra_rtr_pref":          onOff,
+		"ipv6.accept_redirects":            onOff,
+		"ipv6.accept_source_route":         {-1, 1},
+		"ipv6.addr_gen_mode":               {0, 3},
+		"ipv6.autoconf":                    onOff,
+		"ipv6.dad_transmits":               {0, 100},
+		"ipv6.disable_ipv6":                onOff,
+		"ipv6.disable_policy":              onOff,
+		"ipv6.forwarding":                  upTo2,
+		"ipv6.hop_limit":                   {1, 255},
+		"ipv6.keep_addr_on_down":           {-1, 1},
+		"ipv6.ndisc_notify":                onOff,
+		"ipv6.proxy_ndp":                   onOff,
+		"ipv6.router_solicitations":        {-1, 100},
+		"ipv6.seg6_enabled":                onOff,
+		"ipv6.use_tempaddr":                {-1, 2},
+	}
+)

@@ -1,0 +1,84 @@
+package nlsim
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+const disableIPv6 = "ipv6.disable_ipv6"
+
+// otherSysctls are the parameters of new links that are not 0.
+var otherSysctls = map[string]int{
+	"ipv4.accept_redirects": 1, "ipv4.secure_redirects": 1, "ipv4.send_redirects": 1, "ipv4.shared_media": 1,
+	"ipv6.accept_dad": 1, "ipv6.accept_ra": 1, "ipv6.accept_ra_defrtr": 1, "ipv6.accept_ra_mtu": 1, "ipv6.accept_ra_pinfo": 1,
+	"ipv6.accept_ra_rtr_pref": 1, "ipv6.accept_redirects": 1, "ipv6.autoconf": 1, "ipv6.dad_transmits": 1, "ipv6.hop_limit": 64,
+	"ipv6.router_solicitations": -1,
+}
+
+// sysctl returns a parameter; false if there is no such.
+func (l *link) sysctl(name string) (value int, known bool) {
+	if _, _, known = netlinkapi.SysctlRange(name); !known {
+		return 0, false
+	}
+	if value, changed := l.sysctls[name]; changed {
+		return value, true
+	}
+	return otherSysctls[name], true
+}
+
+func (l *link) setSysctl(name string, value int) {
+	l.sysctls = maps.Clone(l.sysctls)
+	if l.sysctls == nil {
+		l.sysctls = map[string]int{}
+	}
+	if l.sysctls[name] = value; value == otherSysctls[name] {
+		delete(l.sysctls, name)
+	}
+	if name == disableIPv6 && value != 0 {
+		l.flushAddresses(func(a netlinkapi.Address) bool { return a.Link == l.Index && a.Prefix.Addr().Is6() })
+		l.flushRoutes(netip.Addr.Is6)
+	}
+}
+
+// Sysctls implements netlinkapi.Sysctls.
+func (h *handle) Sysctls(name string, names []string) (values map[string]int, err error) {
+	err = h.k.read("Sysctls", func() error {
+		l := h.ns.byName(name)
+		if l == nil {
+			return netlinkapi.ErrNotFound
+		}
+		values = map[string]int{}
+		for _, n := range names {
+			if v, known := l.sysctl(n); known {
+				values[n] = v
+			}
+		}
+		return nil
+	})
+	return values, err
+}
+
+// SetSysctl implements netlinkapi.Sysctls.
+func (h *handle) SetSysctl(name, sysctl string, value int) error {
+	return h.k.change("SetSysctl", func() error {
+		l := h.ns.byName(name)
+		if l == nil {
+			return netlinkapi.ErrNotFound
+		}
+		lowest, highest, known := netlinkapi.SysctlRange(sysctl)
+		switch {
+		case !known:
+			return netlinkapi.ErrUnsupported
+		case value < lowest || value > highest:
+			return errInvalid
+		}
+		l.setSysctl(sysctl, value)
+		return nil
+	})
+}
+
+// sysctlNames lists the parameters that were changed.
+func (l *link) sysctlNames() []string { return slices.Sorted(maps.Keys(l.sysctls)) }
