@@ -132,7 +132,7 @@ func TestHopInOtherNamespace(t *testing.T) {
 	})
 }
 
-// TestRoutesThatStay: routes that keep packets here need no more than the namespace; they are
+// TestRoutesThatStay: routes that keep packets here wait for the interface that names the namespace; they are
 // found again, changed in place and created again when another process deletes them. Those
 // that no item has any more go, and those of other programs stay.
 func TestRoutesThatStay(t *testing.T) {
@@ -143,7 +143,7 @@ func TestRoutesThatStay(t *testing.T) {
 		six := routeOf(t, `{"outgoingInterface":"lo1","dstNetwork":"fd00:2::/64","type":"UNREACHABLE","table":77}`)
 		twin := routeOf(t, `{"outgoingInterface":"y","dstNetwork":"10.2.0.0/16","type":"BLACKHOLE"}`)
 		other := routeOf(t, `{"outgoingInterface":"y","dstNetwork":"0.0.0.0/0","type":"PROHIBIT","metric":9}`)
-		lo := &interfaces.Interface{Name: "lo1", Type: interfaces.Interface_LOOPBACK}
+		lo := &interfaces.Interface{Name: "lo1", Type: interfaces.Interface_LOOPBACK, Enabled: true}
 		must(t, a.Apply(hole, six, twin, other))
 		a.Expect(pending, hole, six, twin, other)
 		all := append(pair(), lo, hole, six, twin, other)

@@ -29,7 +29,6 @@ const RouteName = "linux-route"
 
 // Labels of the dependencies of a route.
 const (
-	routeInterface        = "outgoing-interface-exists"
 	routeInterfaceUp      = "outgoing-interface-is-up"
 	routeInterfaceAddress = "outgoing-interface-has-ip-address"
 	routeGateway          = "gw-reachable"
@@ -170,7 +169,7 @@ func validateGateway(v *l3.Route, dst netip.Prefix) error {
 func routeDependencies(_ string, v *l3.Route) []api.Dependency {
 	deps := routeAllocations(v)
 	if v.GetType() != l3.Route_UNICAST {
-		return append(deps, api.Dependency{Label: routeInterface, Key: ifmodel.InterfaceModel.KeyFor(v.GetOutgoingInterface())})
+		return append(deps, isUp(routeInterfaceUp, v.GetOutgoingInterface()))
 	}
 	for i, h := range hops(v) {
 		suffix := ""

@@ -151,7 +151,7 @@ type Route struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Logical name of the Linux interface; required. The route goes into the
 	// table of the VRF that the interface belongs to, unless table says otherwise.
-	// Of types other than UNICAST it only tells the namespace.
+	// Of types other than UNICAST it tells the namespace alone, once it is up.
 	OutgoingInterface string `protobuf:"bytes,1,opt,name=outgoing_interface,json=outgoingInterface,proto3" json:"outgoing_interface,omitempty"`
 	// Scope of the destination; required for IPv4 with type UNICAST, else ignored.
 	Scope Route_Scope `protobuf:"varint,2,opt,name=scope,proto3,enum=ligato.linux.l3.Route_Scope" json:"scope,omitempty"`
