@@ -83,10 +83,13 @@ func NewSAs(r idxmap.Reader) (SAs, error) {
 	return SAs{m}, err
 }
 
+// ofIKE reports that the IKEv2 of VPP gives associations such a number.
+func ofIKE(id uint32) bool { return id >= 1<<31 }
+
 // NewSA describes security associations. VPP changes the addresses of the tunnel and the UDP ports
 // in place since 23.02; the rest is the identity of an association for its peer, so that a change
 // makes another one. VPP counts the users of an association: one that a policy or a tunnel uses
-// stays after its removal, which the dependencies prevent.
+// stays after its removal, which the dependencies prevent. Those of IKEv2 come and go by themselves.
 func NewSA(vpp *session.VPP) *kvs.KVDescriptor {
 	u := &saUpdater{vpp}
 	return item.NewEntry(vpp, nil, item.Entry[*ipsec.SecurityAssociation, sa, uint32]{
@@ -95,6 +98,7 @@ func NewSA(vpp *session.VPP) *kvs.KVDescriptor {
 		ID:         func(a sa) uint32 { return a.SadID },
 		Value:      func(_ *item.Names, a sa) *ipsec.SecurityAssociation { return saValue(a) },
 		Changeable: u.can, Update: u.update,
+		Implicit: func(a sa) bool { return ofIKE(a.SadID) },
 		Metadata: func(a sa) kvs.Metadata { return &SA{SPI: a.Spi, Tunnel: tunnelMode(a)} },
 		Gone:     []api.VPPApiError{api.NO_SUCH_ENTRY},
 		Explain: map[api.VPPApiError]string{

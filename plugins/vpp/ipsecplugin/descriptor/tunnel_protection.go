@@ -56,7 +56,7 @@ type tunnelProtection struct {
 
 // NewTunnelProtection describes the protection of tunnels. VPP replaces the associations of a
 // tunnel at once, so that a new key is: new associations, the protection with them, and then
-// the old ones go.
+// the old ones go. IKEv2 protects tunnels by itself.
 func NewTunnelProtection(vpp *session.VPP, ifs item.Interfaces, sas SAs) *kvs.KVDescriptor {
 	d := &tunnelProtection{ifs, sas}
 	return item.NewEntry(vpp, ifs, item.Entry[*ipsec.TunnelProtection, protection, protectionID]{
@@ -65,6 +65,7 @@ func NewTunnelProtection(vpp *session.VPP, ifs item.Interfaces, sas SAs) *kvs.KV
 		ID:         func(p protection) protectionID { return protectionID{p.SwIfIndex, p.Nh} },
 		Value:      protectionValue,
 		Changeable: func(protection, protection) bool { return true },
+		Implicit:   func(p protection) bool { return ofIKE(p.SaOut) },
 		Check:      d.check,
 		Gone:       []api.VPPApiError{api.NO_SUCH_ENTRY},
 		Explain:    map[api.VPPApiError]string{api.INVALID_VALUE: "sa_out, sa_in: VPP does not have one of the associations"},
