@@ -145,6 +145,14 @@ func (v *VPP) BFDState(swIfIndex uint32, peer netip.Addr, state bfd.BfdState) er
 	return err
 }
 
+// IKEv2Peer makes a security association with the peer of an IKEv2 profile, as the peer would, or
+// removes those of the profile.
+func (v *VPP) IKEv2Peer(profile string, up bool) error {
+	var err error
+	v.server.Locked(func() { err = v.net.IKEv2Peer(profile, up) })
+	return err
+}
+
 // Lease makes the DHCP client of an interface, by sw_if_index, obtain an address,
 // as a server would; the router may be missing. The invalid Prefix makes it lose
 // the one it has, which VPP does not report.

@@ -16,6 +16,7 @@ import (
 	cnatmodel "github.com/tenuto-dev/tenuto/plugins/vpp/cnatplugin/model"
 	dnsmodel "github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin/model"
 	vppifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	ikev2model "github.com/tenuto-dev/tenuto/plugins/vpp/ikev2plugin/model"
 	ip6ndmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ip6ndplugin/model"
 	ipfixmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ipfixplugin/model"
 	ipsecmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin/model"
@@ -51,7 +52,7 @@ var theSet = sync.OnceValue(func() *models.Set {
 // Set returns all configuration models. An error means that two of them
 // conflict, which the tests of this package exclude.
 func Set() (*models.Set, error) {
-	return models.NewSet(append(packetPathModels(),
+	return models.NewSet(append(append(packetPathModels(), ipsecModels()...),
 		netallocmodel.IPAllocationModel,
 
 		linuxifmodel.InterfaceModel,
@@ -82,10 +83,6 @@ func Set() (*models.Set, error) {
 		natmodel.PoolModel,
 		natmodel.VrfTableModel,
 		natmodel.VrfRouteModel,
-		ipsecmodel.SPDModel,
-		ipsecmodel.SPModel,
-		ipsecmodel.SAModel,
-		ipsecmodel.TunnelProtectionModel,
 		puntmodel.IPRedirectModel,
 		puntmodel.ToHostModel,
 		puntmodel.ExceptionModel,
@@ -98,7 +95,6 @@ func Set() (*models.Set, error) {
 		ipfixmodel.FlowProbeParamsModel,
 		ipfixmodel.FlowProbeFeatureModel,
 		dnsmodel.DNSCacheModel,
-		wireguardmodel.PeerModel,
 		bfdmodel.AuthKeyModel,
 		bfdmodel.SessionModel,
 		bfdmodel.EchoSourceModel,
@@ -108,6 +104,19 @@ func Set() (*models.Set, error) {
 		linuxcpmodel.GlobalModel,
 		linuxcpmodel.PairModel,
 	)...)
+}
+
+// ipsecModels are the models of tunnels that encrypt.
+func ipsecModels() []models.Known {
+	return []models.Known{
+		ipsecmodel.SPDModel,
+		ipsecmodel.SPModel,
+		ipsecmodel.SAModel,
+		ipsecmodel.TunnelProtectionModel,
+		wireguardmodel.PeerModel,
+		ikev2model.GlobalModel,
+		ikev2model.ProfileModel,
+	}
 }
 
 // packetPathModels are the models of what treats packets on their way.

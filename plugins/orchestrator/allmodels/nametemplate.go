@@ -19,6 +19,7 @@ var nameTemplates = map[string]string{
 	"vpp.cnat.translation":        `protocol/{{.Protocol}}/vip/{{.Vip}}/port/{{.Port}}`,
 	"vpp.dhcp-proxy":              `{{ protoip .SourceIpAddress}}/rx-vrf/{{.RxVrfId}}`,
 	"vpp.exception":               `reason/{{.Reason}}`,
+	"vpp.ikev2.profile":           `{{.Name}}`,
 	"vpp.interfaces":              `{{.Name}}`,
 	"vpp.ip6nd.ra":                `{{.Interface}}`,
 	"vpp.ipfix.flowprobe-feature": `{{.Interface}}`,

@@ -47,7 +47,7 @@ func TestSecretFields(t *testing.T) {
 	}
 	for what, lists := range map[string][2][]string{
 		"secret": {secrets, {
-			"vpp.bfd.AuthKey.secret",
+			"vpp.bfd.AuthKey.secret", "vpp.ikev2.Profile.Auth.secret",
 			"vpp.interfaces.IPSecLink.local_crypto_key", "vpp.interfaces.IPSecLink.local_integ_key",
 			"vpp.interfaces.IPSecLink.remote_crypto_key", "vpp.interfaces.IPSecLink.remote_integ_key",
 			"vpp.interfaces.MemifLink.secret", "vpp.interfaces.WireguardLink.private_key",
@@ -56,6 +56,7 @@ func TestSecretFields(t *testing.T) {
 		"not secret": {others, {
 			"linux.interfaces.TunnelLink.key",
 			"vpp.bfd.Session.Authentication.key", "vpp.bfd.Session.Authentication.key_id", "vpp.bfd.Session.authentication",
+			"vpp.ikev2.Global.local_key_file", "vpp.ikev2.Profile.auth",
 			"vpp.wireguard.Peer.public_key",
 		}},
 	} {

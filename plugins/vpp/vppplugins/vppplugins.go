@@ -8,6 +8,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/cnatplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ikev2plugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ip6ndplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipfixplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin"
@@ -36,6 +37,7 @@ func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 		bfdplugin.NewPlugin(opts...),
 		cnatplugin.NewPlugin(opts...),
 		dnsplugin.NewPlugin(opts...),
+		ikev2plugin.NewPlugin(opts...),
 		ipsecplugin.NewPlugin(opts...),
 		ipfixplugin.NewPlugin(opts...),
 		mplsplugin.NewPlugin(opts...),

@@ -15,6 +15,7 @@ import (
 	bfd "github.com/tenuto-dev/tenuto/proto/ligato/vpp/bfd"
 	cnat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/cnat"
 	dns "github.com/tenuto-dev/tenuto/proto/ligato/vpp/dns"
+	ikev2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ikev2"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	ip6nd "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ip6nd"
 	ipfix "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ipfix"
@@ -120,6 +121,8 @@ type ConfigData struct {
 	Nat64Pools             []*nat64.Pool           `protobuf:"bytes,142,rep,name=nat64_pools,json=nat64Pools,proto3" json:"nat64_pools,omitempty"`
 	Nat64StaticBibs        []*nat64.StaticBIB      `protobuf:"bytes,143,rep,name=nat64_static_bibs,json=nat64StaticBibs,proto3" json:"nat64_static_bibs,omitempty"`
 	Nat64Prefixes          []*nat64.Prefix         `protobuf:"bytes,144,rep,name=nat64_prefixes,json=nat64Prefixes,proto3" json:"nat64_prefixes,omitempty"`
+	Ikev2Global            *ikev2.Global           `protobuf:"bytes,160,opt,name=ikev2_global,json=ikev2Global,proto3" json:"ikev2_global,omitempty"`
+	Ikev2Profiles          []*ikev2.Profile        `protobuf:"bytes,161,rep,name=ikev2_profiles,json=ikev2Profiles,proto3" json:"ikev2_profiles,omitempty"`
 	Nat66Global            *nat66.Global           `protobuf:"bytes,145,opt,name=nat66_global,json=nat66Global,proto3" json:"nat66_global,omitempty"`
 	Nat66Interfaces        []*nat66.Interface      `protobuf:"bytes,146,rep,name=nat66_interfaces,json=nat66Interfaces,proto3" json:"nat66_interfaces,omitempty"`
 	Nat66StaticMappings    []*nat66.StaticMapping  `protobuf:"bytes,147,rep,name=nat66_static_mappings,json=nat66StaticMappings,proto3" json:"nat66_static_mappings,omitempty"`
@@ -605,6 +608,20 @@ func (x *ConfigData) GetNat64Prefixes() []*nat64.Prefix {
 	return nil
 }
 
+func (x *ConfigData) GetIkev2Global() *ikev2.Global {
+	if x != nil {
+		return x.Ikev2Global
+	}
+	return nil
+}
+
+func (x *ConfigData) GetIkev2Profiles() []*ikev2.Profile {
+	if x != nil {
+		return x.Ikev2Profiles
+	}
+	return nil
+}
+
 func (x *ConfigData) GetNat66Global() *nat66.Global {
 	if x != nil {
 		return x.Nat66Global
@@ -765,7 +782,7 @@ var File_ligato_vpp_vpp_proto protoreflect.FileDescriptor
 const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\n" +
 	"\x14ligato/vpp/vpp.proto\x12\n" +
-	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x1aligato/vpp/cnat/cnat.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a\x1cligato/vpp/ip6nd/ip6nd.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/lldp/lldp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a ligato/vpp/policer/policer.proto\x1a\x1cligato/vpp/nat64/nat64.proto\x1a\x1cligato/vpp/nat66/nat66.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x18ligato/vpp/qos/qos.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xe1#\n" +
+	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x1aligato/vpp/cnat/cnat.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a\x1cligato/vpp/ikev2/ikev2.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a\x1cligato/vpp/ip6nd/ip6nd.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/lldp/lldp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a ligato/vpp/policer/policer.proto\x1a\x1cligato/vpp/nat64/nat64.proto\x1a\x1cligato/vpp/nat66/nat66.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x18ligato/vpp/qos/qos.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xe2$\n" +
 	"\n" +
 	"ConfigData\x12@\n" +
 	"\n" +
@@ -843,6 +860,8 @@ const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"nat64Pools\x12H\n" +
 	"\x11nat64_static_bibs\x18\x8f\x01 \x03(\v2\x1b.ligato.vpp.nat64.StaticBIBR\x0fnat64StaticBibs\x12@\n" +
 	"\x0enat64_prefixes\x18\x90\x01 \x03(\v2\x18.ligato.vpp.nat64.PrefixR\rnat64Prefixes\x12<\n" +
+	"\fikev2_global\x18\xa0\x01 \x01(\v2\x18.ligato.vpp.ikev2.GlobalR\vikev2Global\x12A\n" +
+	"\x0eikev2_profiles\x18\xa1\x01 \x03(\v2\x19.ligato.vpp.ikev2.ProfileR\rikev2Profiles\x12<\n" +
 	"\fnat66_global\x18\x91\x01 \x01(\v2\x18.ligato.vpp.nat66.GlobalR\vnat66Global\x12G\n" +
 	"\x10nat66_interfaces\x18\x92\x01 \x03(\v2\x1b.ligato.vpp.nat66.InterfaceR\x0fnat66Interfaces\x12T\n" +
 	"\x15nat66_static_mappings\x18\x93\x01 \x03(\v2\x1f.ligato.vpp.nat66.StaticMappingR\x13nat66StaticMappings\x129\n" +
@@ -939,17 +958,19 @@ var file_ligato_vpp_vpp_proto_goTypes = []any{
 	(*nat64.Pool)(nil),                       // 63: ligato.vpp.nat64.Pool
 	(*nat64.StaticBIB)(nil),                  // 64: ligato.vpp.nat64.StaticBIB
 	(*nat64.Prefix)(nil),                     // 65: ligato.vpp.nat64.Prefix
-	(*nat66.Global)(nil),                     // 66: ligato.vpp.nat66.Global
-	(*nat66.Interface)(nil),                  // 67: ligato.vpp.nat66.Interface
-	(*nat66.StaticMapping)(nil),              // 68: ligato.vpp.nat66.StaticMapping
-	(*lldp.Global)(nil),                      // 69: ligato.vpp.lldp.Global
-	(*lldp.Interface)(nil),                   // 70: ligato.vpp.lldp.Interface
-	(*ip6nd.RouterAdvertisement)(nil),        // 71: ligato.vpp.ip6nd.RouterAdvertisement
-	(*cnat.Global)(nil),                      // 72: ligato.vpp.cnat.Global
-	(*cnat.Translation)(nil),                 // 73: ligato.vpp.cnat.Translation
-	(*cnat.Interface)(nil),                   // 74: ligato.vpp.cnat.Interface
-	(*interfaces.InterfaceNotification)(nil), // 75: ligato.vpp.interfaces.InterfaceNotification
-	(*interfaces.InterfaceStats)(nil),        // 76: ligato.vpp.interfaces.InterfaceStats
+	(*ikev2.Global)(nil),                     // 66: ligato.vpp.ikev2.Global
+	(*ikev2.Profile)(nil),                    // 67: ligato.vpp.ikev2.Profile
+	(*nat66.Global)(nil),                     // 68: ligato.vpp.nat66.Global
+	(*nat66.Interface)(nil),                  // 69: ligato.vpp.nat66.Interface
+	(*nat66.StaticMapping)(nil),              // 70: ligato.vpp.nat66.StaticMapping
+	(*lldp.Global)(nil),                      // 71: ligato.vpp.lldp.Global
+	(*lldp.Interface)(nil),                   // 72: ligato.vpp.lldp.Interface
+	(*ip6nd.RouterAdvertisement)(nil),        // 73: ligato.vpp.ip6nd.RouterAdvertisement
+	(*cnat.Global)(nil),                      // 74: ligato.vpp.cnat.Global
+	(*cnat.Translation)(nil),                 // 75: ligato.vpp.cnat.Translation
+	(*cnat.Interface)(nil),                   // 76: ligato.vpp.cnat.Interface
+	(*interfaces.InterfaceNotification)(nil), // 77: ligato.vpp.interfaces.InterfaceNotification
+	(*interfaces.InterfaceStats)(nil),        // 78: ligato.vpp.interfaces.InterfaceStats
 }
 var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	3,  // 0: ligato.vpp.ConfigData.interfaces:type_name -> ligato.vpp.interfaces.Interface
@@ -1015,22 +1036,24 @@ var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	63, // 60: ligato.vpp.ConfigData.nat64_pools:type_name -> ligato.vpp.nat64.Pool
 	64, // 61: ligato.vpp.ConfigData.nat64_static_bibs:type_name -> ligato.vpp.nat64.StaticBIB
 	65, // 62: ligato.vpp.ConfigData.nat64_prefixes:type_name -> ligato.vpp.nat64.Prefix
-	66, // 63: ligato.vpp.ConfigData.nat66_global:type_name -> ligato.vpp.nat66.Global
-	67, // 64: ligato.vpp.ConfigData.nat66_interfaces:type_name -> ligato.vpp.nat66.Interface
-	68, // 65: ligato.vpp.ConfigData.nat66_static_mappings:type_name -> ligato.vpp.nat66.StaticMapping
-	69, // 66: ligato.vpp.ConfigData.lldp_global:type_name -> ligato.vpp.lldp.Global
-	70, // 67: ligato.vpp.ConfigData.lldp_interfaces:type_name -> ligato.vpp.lldp.Interface
-	71, // 68: ligato.vpp.ConfigData.ip6_ra:type_name -> ligato.vpp.ip6nd.RouterAdvertisement
-	72, // 69: ligato.vpp.ConfigData.cnat_global:type_name -> ligato.vpp.cnat.Global
-	73, // 70: ligato.vpp.ConfigData.cnat_translations:type_name -> ligato.vpp.cnat.Translation
-	74, // 71: ligato.vpp.ConfigData.cnat_interfaces:type_name -> ligato.vpp.cnat.Interface
-	75, // 72: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
-	76, // 73: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
-	74, // [74:74] is the sub-list for method output_type
-	74, // [74:74] is the sub-list for method input_type
-	74, // [74:74] is the sub-list for extension type_name
-	74, // [74:74] is the sub-list for extension extendee
-	0,  // [0:74] is the sub-list for field type_name
+	66, // 63: ligato.vpp.ConfigData.ikev2_global:type_name -> ligato.vpp.ikev2.Global
+	67, // 64: ligato.vpp.ConfigData.ikev2_profiles:type_name -> ligato.vpp.ikev2.Profile
+	68, // 65: ligato.vpp.ConfigData.nat66_global:type_name -> ligato.vpp.nat66.Global
+	69, // 66: ligato.vpp.ConfigData.nat66_interfaces:type_name -> ligato.vpp.nat66.Interface
+	70, // 67: ligato.vpp.ConfigData.nat66_static_mappings:type_name -> ligato.vpp.nat66.StaticMapping
+	71, // 68: ligato.vpp.ConfigData.lldp_global:type_name -> ligato.vpp.lldp.Global
+	72, // 69: ligato.vpp.ConfigData.lldp_interfaces:type_name -> ligato.vpp.lldp.Interface
+	73, // 70: ligato.vpp.ConfigData.ip6_ra:type_name -> ligato.vpp.ip6nd.RouterAdvertisement
+	74, // 71: ligato.vpp.ConfigData.cnat_global:type_name -> ligato.vpp.cnat.Global
+	75, // 72: ligato.vpp.ConfigData.cnat_translations:type_name -> ligato.vpp.cnat.Translation
+	76, // 73: ligato.vpp.ConfigData.cnat_interfaces:type_name -> ligato.vpp.cnat.Interface
+	77, // 74: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
+	78, // 75: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
+	76, // [76:76] is the sub-list for method output_type
+	76, // [76:76] is the sub-list for method input_type
+	76, // [76:76] is the sub-list for extension type_name
+	76, // [76:76] is the sub-list for extension extendee
+	0,  // [0:76] is the sub-list for field type_name
 }
 
 func init() { file_ligato_vpp_vpp_proto_init() }

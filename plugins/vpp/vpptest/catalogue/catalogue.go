@@ -142,7 +142,7 @@ func All() []Item {
 		wireguardPeer(),
 		xconnect(),
 	}
-	all = slices.Concat(all, interfaceParts(), ipsecItems(), srv6Items(), bfdItems(), mplsItems(), linuxcpItems(), nat64Items(), packetPathItems())
+	all = slices.Concat(all, interfaceParts(), ipsecItems(), ikev2Items(), srv6Items(), bfdItems(), mplsItems(), linuxcpItems(), nat64Items(), packetPathItems())
 	slices.SortFunc(all, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }

@@ -61,7 +61,7 @@ type commander interface{ commands() []cmdline.Command }
 // resetting, the dump, and the calls of the interfaces above.
 func features(n *VNet) []feature {
 	lists, taps := &acls{VNet: n}, &taps{VNet: n}
-	return append(packetPathFeatures(n),
+	return append(append(packetPathFeatures(n), n.ikev2s),
 		// Interfaces.
 		&loopbacks{VNet: n},
 		&subifs{VNet: n},
@@ -106,7 +106,7 @@ func features(n *VNet) []feature {
 		&stnRules{VNet: n},
 		&puntRedirects{VNet: n},
 		&puntSockets{VNet: n},
-		&dnsCache{VNet: n},
+		n.dns,
 		&ipfixExporter{VNet: n},
 		&flowProbe{VNet: n},
 		&dhcpProxies{VNet: n},

@@ -66,6 +66,8 @@ type VNet struct {
 	// Features that others build on.
 	bfds           *bfds
 	dhcpClients    *dhcpClients
+	dns            *dnsCache
+	ikev2s         *ikev2s
 	l2fib          *l2FIB
 	ip6RAs         *ip6RAs
 	ipScanNeighbor *ipScanNeighbor
@@ -80,6 +82,8 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n := &VNet{cfg: cfg, server: server}
 	n.bfds = &bfds{VNet: n}
 	n.dhcpClients = &dhcpClients{VNet: n}
+	n.dns = &dnsCache{VNet: n}
+	n.ikev2s = &ikev2s{VNet: n}
 	n.l2fib = &l2FIB{VNet: n}
 	n.ip6RAs = &ip6RAs{VNet: n}
 	n.ipScanNeighbor = &ipScanNeighbor{VNet: n}
