@@ -21,6 +21,7 @@ type removals struct {
 	// allocated are the addresses that interfaces may refer to.
 	allocated alloc.Addresses
 	paths     []PathFunc
+	onMissed  []func(ns *namespace.NetNamespace)
 }
 
 // PathFunc receives the removal of a route or neighbour on an interface of the
@@ -83,6 +84,9 @@ func (r *removals) missed(ns *namespace.NetNamespace) {
 		if nsmodel.Equal(meta.Namespace, ns) {
 			r.flushed(iface)
 		}
+	}
+	for _, f := range r.onMissed {
+		f(ns)
 	}
 }
 
