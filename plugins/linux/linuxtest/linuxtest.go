@@ -79,13 +79,31 @@ func StartWith(t *testing.T, w *nltest.World, taps TAPs, extra ...infra.Plugin) 
 }
 
 func start(t *testing.T, w *nltest.World, taps TAPs, conf kvscheduler.Config, extra ...infra.Plugin) *Agent {
+	return startWith(t, w, settings{taps: taps, scheduler: &conf, extra: extra})
+}
+
+// settings are what agents of tests differ in.
+type settings struct {
+	taps      TAPs
+	scheduler *kvscheduler.Config // nil: the defaults
+	engine    string              // the socket of a container engine; empty: none
+	extra     []infra.Plugin
+}
+
+func startWith(t *testing.T, w *nltest.World, s settings) *Agent {
 	t.Helper()
+	conf := kvscheduler.DefaultConfig()
+	if s.scheduler != nil {
+		conf = *s.scheduler
+	}
 	sched := kvscheduler.NewPlugin(kvscheduler.UseConf(conf), kvscheduler.UseOutput(io.Discard))
-	ns := nsplugin.NewPlugin(nsplugin.UseKernel(w.Namespaces, w.Dir),
+	nsConf := nsplugin.DefaultConfig()
+	nsConf.DockerSocket = s.engine
+	ns := nsplugin.NewPlugin(nsplugin.UseKernel(w.Namespaces, w.Dir), nsplugin.UseConf(nsConf),
 		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler = sched }))
 	var known descriptor.TAPs
-	if taps != nil {
-		known = taps
+	if s.taps != nil {
+		known = s.taps
 	}
 	alloc := netalloc.NewPlugin(netalloc.UseDeps(func(d *netalloc.Deps) { d.Scheduler = sched }))
 	label := servicelabel.NewPlugin(servicelabel.UseLabel(Label))
@@ -98,7 +116,7 @@ func start(t *testing.T, w *nltest.World, taps TAPs, conf kvscheduler.Config, ex
 	filters := iptablesplugin.NewPlugin(iptablesplugin.UseDeps(func(d *iptablesplugin.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel = sched, ns, label
 	}))
-	a := agenttest.Start(t, append([]infra.Plugin{l3, filters}, extra...)...)
+	a := agenttest.Start(t, append([]infra.Plugin{l3, filters}, s.extra...)...)
 	return &Agent{Scheduler: sched, Interfaces: ifs, t: t, agent: a}
 }
 

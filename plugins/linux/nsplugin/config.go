@@ -1,20 +1,47 @@
 package nsplugin
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/internal/containers"
+)
 
 // Config is linux-nsplugin.conf.
 type Config struct {
-	Disabled        bool `yaml:"disabled" desc:"leave Linux alone; its items wait"`
-	GoRoutinesCount int  `yaml:"go-routines-count" desc:"accepted from existing configurations, without effect"`
+	Disabled          bool   `yaml:"disabled" desc:"leave Linux alone; its items wait"`
+	DockerSocket      string `yaml:"docker-socket" desc:"the socket of a container engine with the API of Docker (Docker, Podman), which tells the network namespaces of containers (type MICROSERVICE); empty: none; an engine that is not there is tried again"`
+	MicroservicesFile string `yaml:"microservices-file" desc:"a YAML file that lists the number of a process in the network namespace of each container by its label (\"web: 1234\"), for containers without such an engine; changes are followed"`
+	GoRoutinesCount   int    `yaml:"go-routines-count" desc:"accepted from existing configurations, without effect"`
 }
 
 // DefaultConfig is what holds without a configuration file.
-func DefaultConfig() Config { return Config{GoRoutinesCount: 10} }
+func DefaultConfig() Config {
+	return Config{DockerSocket: "/var/run/docker.sock", GoRoutinesCount: 10}
+}
 
 // Validate says what is wrong with a configuration.
 func (c Config) Validate() error {
+	var errs []error
 	if c.GoRoutinesCount < 1 {
-		return fmt.Errorf("go-routines-count: %d, expected 1 or more", c.GoRoutinesCount)
+		errs = append(errs, fmt.Errorf("go-routines-count: %d, expected 1 or more", c.GoRoutinesCount))
 	}
-	return nil
+	for _, path := range [...]struct{ option, value string }{{"docker-socket", c.DockerSocket}, {"microservices-file", c.MicroservicesFile}} {
+		if path.value != "" && !filepath.IsAbs(path.value) {
+			errs = append(errs, fmt.Errorf("%s: %q, expected an absolute path", path.option, path.value))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// sources returns what tells which containers run.
+func (c Config) sources() (all []containers.Source) {
+	if c.DockerSocket != "" {
+		all = append(all, containers.Docker(c.DockerSocket, containers.DockerTimeout))
+	}
+	if c.MicroservicesFile != "" {
+		all = append(all, containers.File(c.MicroservicesFile))
+	}
+	return all
 }

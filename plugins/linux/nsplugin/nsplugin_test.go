@@ -30,11 +30,23 @@ func (s sessions) SouthboundDown(name string, reason error) {
 	s <- fmt.Sprintf("%s down: %v", name, reason)
 }
 
+func (sessions) RegisterKVDescriptor(...*kvs.KVDescriptor) error { return nil }
+func (s sessions) PushSBNotification(news ...kvs.KVWithMetadata) error {
+	for _, kv := range news {
+		if kv.Value == nil {
+			s <- kv.Key + " is gone"
+		} else {
+			s <- fmt.Sprintf("%s is %+v", kv.Key, kv.Metadata)
+		}
+	}
+	return nil
+}
+
 func start(t *testing.T, w *nltest.World, opts ...nsplugin.Option) (*nsplugin.Plugin, sessions) {
 	t.Helper()
 	told := make(sessions, 10)
-	p := nsplugin.NewPlugin(append(opts, nsplugin.UseKernel(w.Namespaces, w.Dir),
-		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler = told }))...)
+	p := nsplugin.NewPlugin(append([]nsplugin.Option{nsplugin.UseConf(nsplugin.Config{GoRoutinesCount: 1})}, append(opts, nsplugin.UseKernel(w.Namespaces, w.Dir),
+		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler = told }))...)...)
 	agenttest.Start(t, p)
 	return p, told
 }
@@ -134,7 +146,7 @@ func TestReferences(t *testing.T) {
 	}{
 		{&namespace.NetNamespace{Type: namespace.NetNamespace_FD, Reference: plain}, "does not stand for one"},
 		{&namespace.NetNamespace{Type: namespace.NetNamespace_FD, Reference: plain + "x"}, "does not exist"},
-		{&namespace.NetNamespace{Type: namespace.NetNamespace_MICROSERVICE, Reference: "web"}, `container "web" is not known`},
+		{&namespace.NetNamespace{Type: namespace.NetNamespace_MICROSERVICE, Reference: "web"}, `no container with the label "web" is known`},
 		{&namespace.NetNamespace{Reference: "x"}, "has no type"},
 	} {
 		if _, err := p.Ensure(t.Context(), c.ns); err == nil || !strings.Contains(err.Error(), c.want) {

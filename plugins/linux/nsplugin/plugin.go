@@ -1,5 +1,6 @@
 // Package nsplugin opens the network namespaces that Linux items refer to, and
-// makes named ones that are missing.
+// makes named ones that are missing. It follows the containers of a container engine, whose
+// namespaces are known by labels.
 //
 // It is also the session of the southbound "linux": when a named namespace in
 // use is deleted by another process, everything in Linux is read again and converged,
@@ -18,6 +19,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/holder"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/internal/containers"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
@@ -71,12 +73,14 @@ type Plugin struct {
 	watch *watch          // nil: deletions are not noticed
 	epoch uint64          // 0: there is no session yet
 	lock  *holder.Lock
+
+	microservices *microservices
 }
 
 // Deps is what the plugin needs.
 type Deps struct {
 	infra.PluginDeps
-	Scheduler Sessions
+	Scheduler Scheduler
 	// Simulation may replace the kernel.
 	Simulation Simulation `optional:"true"`
 	// Identity names the agent, which shares a real kernel's network namespace with no
@@ -93,8 +97,10 @@ type Simulation interface {
 // Identity knows which agent this is.
 type Identity interface{ Identity() holder.Identity }
 
-// Sessions is the part of the scheduler that is notified of the southbound.
-type Sessions interface {
+// Scheduler is the part of the scheduler that the plugin uses.
+type Scheduler interface {
+	PushSBNotification(notifications ...kvs.KVWithMetadata) error
+	RegisterKVDescriptor(descriptors ...*kvs.KVDescriptor) error
 	SouthboundUp(name string, epoch uint64)
 	SouthboundDown(name string, reason error)
 }
@@ -120,19 +126,43 @@ func (p *Plugin) Init() (err error) {
 		return err
 	}
 	p.used = map[string]bool{}
+	p.microservices = newMicroservices(p.Log, nil)
 	if p.cfg.Disabled {
 		return nil
 	}
 	if p.Simulation != nil {
 		if simulated := p.Simulation.Kernel(); simulated != nil {
 			p.simulate(simulated)
-			return nil
 		}
+	}
+	if err := p.followContainers(); err != nil || p.simulated {
+		return err
 	}
 	if p.background != nil {
 		p.Go(p.background)
 	}
 	return p.startWatch()
+}
+
+// followContainers begins to follow containers, unless Linux is simulated.
+func (p *Plugin) followContainers() error {
+	var sources []containers.Source
+	if !p.simulated {
+		sources = p.cfg.sources()
+	}
+	m := newMicroservices(p.Log, sources)
+	m.notify = p.Scheduler.PushSBNotification
+	if p.forget != nil {
+		m.stopped = p.forget // an open handle would keep the namespace alive
+	}
+	p.microservices = m
+	if err := p.Scheduler.RegisterKVDescriptor(m.descriptor()); err != nil {
+		return fmt.Errorf("register descriptor: %w", err)
+	}
+	for _, s := range m.sources {
+		p.Go(func(ctx context.Context) { m.run(ctx, s) })
+	}
+	return nil
 }
 
 // simulate replaces the kernel. Only this agent changes a simulated one, so
@@ -268,7 +298,11 @@ func (p *Plugin) path(ns *namespace.NetNamespace) (string, error) {
 	case namespace.NetNamespace_FD:
 		return ref, nil
 	case namespace.NetNamespace_MICROSERVICE:
-		return "", fmt.Errorf("%w: container %q is not known", netlinkapi.ErrNamespaceGone, ref)
+		c, ok := p.microservices.index.Lookup(ref)
+		if !ok {
+			return "", fmt.Errorf("%w: %s", netlinkapi.ErrNamespaceGone, p.microservices.absent(nsmodel.MicroserviceKey.Key(ref)))
+		}
+		return c.Namespace(), nil
 	}
 	return "", nil
 }

@@ -59,7 +59,7 @@ func NewInterface(deps Deps) *api.KVDescriptor {
 		DeleteContext:        d.delete,
 		RetrieveContext:      d.retrieve,
 		RetrieveValueContext: d.retrieveValue,
-		RetrieveDependencies: deps.Allocated.RetrieveDependencies(),
+		RetrieveDependencies: append([]string{nsmodel.MicroserviceDescriptor}, deps.Allocated.RetrieveDependencies()...),
 	}))
 }
 

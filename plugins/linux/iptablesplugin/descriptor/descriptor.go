@@ -75,10 +75,11 @@ func New(deps Deps) *api.KVDescriptor {
 		UpdateContext: func(ctx context.Context, _ string, _, v *ruleChain, _ Metadata) (Metadata, error) {
 			return d.set(ctx, v)
 		},
-		UpdateWithRecreate: func(_ string, a, b *ruleChain, _ Metadata) bool { return !samePlace(a, b) },
-		DeleteContext:      func(ctx context.Context, _ string, v *ruleChain, _ Metadata) error { return d.delete(ctx, v) },
-		RetrieveContext:    d.retrieve,
-		ConcurrentRetrieve: true,
+		UpdateWithRecreate:   func(_ string, a, b *ruleChain, _ Metadata) bool { return !samePlace(a, b) },
+		DeleteContext:        func(ctx context.Context, _ string, v *ruleChain, _ Metadata) error { return d.delete(ctx, v) },
+		RetrieveContext:      d.retrieve,
+		ConcurrentRetrieve:   true,
+		RetrieveDependencies: []string{nsmodel.MicroserviceDescriptor},
 	}))
 }
 

@@ -51,6 +51,7 @@ func NewRule(deps Deps) *api.KVDescriptor {
 		DeleteContext:        d.delete,
 		RetrieveContext:      d.retrieve,
 		RetrieveValueContext: d.retrieveValue,
+		RetrieveDependencies: []string{nsmodel.MicroserviceDescriptor},
 		ConcurrentRetrieve:   true,
 	}))
 }

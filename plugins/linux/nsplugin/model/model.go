@@ -8,5 +8,8 @@ import "github.com/tenuto-dev/tenuto/infra/models"
 // container wait for it.
 var MicroserviceKey = models.MustKeyTemplate("linux/microservice/{label}")
 
+// MicroserviceDescriptor is the name of the descriptor of the containers that run.
+const MicroserviceDescriptor = "linux-microservice"
+
 // Southbound names the session that the values of Linux plugins live in.
 const Southbound = "linux"

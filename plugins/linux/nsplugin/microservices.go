@@ -1,0 +1,185 @@
+package nsplugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/internal/containers"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+)
+
+// A container that runs is a value of the southbound, with the key nsmodel.MicroserviceKey.
+// The items in its network namespace depend on it. When the container stops, its namespace
+// is gone with all that was in it; when it runs again, the value is removed and added, so
+// that the items are created again.
+
+// Microservice is the metadata of a container.
+type Microservice struct {
+	Label string
+	ID    string // of the container
+	PID   int    // of a process in its network namespace
+}
+
+// A source that cannot be followed is tried again after firstRetry, then after twice as
+// long, up to maxRetry.
+const (
+	firstRetry = 200 * time.Millisecond
+	maxRetry   = 5 * time.Second
+)
+
+// microservices follows containers.
+type microservices struct {
+	log     logging.Logger
+	index   *containers.Index
+	sources []*followed
+	notify  func(...kvs.KVWithMetadata) error
+	stopped func() // called when a container has stopped
+}
+
+// followed is a source of containers.
+type followed struct {
+	containers.Source
+	tried chan struct{} // closed when the containers were listed, or that failed
+
+	mu    sync.Mutex
+	err   error // nil: it is followed
+	since time.Time
+}
+
+func newMicroservices(log logging.Logger, sources []containers.Source) *microservices {
+	m := &microservices{log: log, index: containers.NewIndex(), stopped: func() {}}
+	for _, s := range sources {
+		m.sources = append(m.sources, &followed{Source: s, tried: make(chan struct{}), err: errors.New("not asked yet"), since: time.Now()})
+	}
+	return m
+}
+
+// descriptor returns the descriptor of the containers.
+func (m *microservices) descriptor() *kvs.KVDescriptor {
+	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, *Microservice]{
+		Name:            nsmodel.MicroserviceDescriptor,
+		Southbound:      Southbound,
+		KeySelector:     func(key string) bool { return strings.HasPrefix(key, nsmodel.MicroserviceKey.Prefix()) },
+		KeyLabel:        func(key string) string { return strings.TrimPrefix(key, nsmodel.MicroserviceKey.Prefix()) },
+		WithMetadata:    true,
+		RetrieveContext: m.retrieve,
+		Absent:          m.absent,
+	})
+}
+
+// retrieve waits for the first answer of each source. A source that cannot be followed has
+// the containers that it had last.
+func (m *microservices) retrieve(ctx context.Context, _ []kvs.KV[*emptypb.Empty, *Microservice]) ([]kvs.KV[*emptypb.Empty, *Microservice], error) {
+	for _, s := range m.sources {
+		select {
+		case <-s.tried:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	all := m.index.All()
+	out := make([]kvs.KV[*emptypb.Empty, *Microservice], len(all))
+	for i, c := range all {
+		out[i] = kvs.KV[*emptypb.Empty, *Microservice]{
+			Key: nsmodel.MicroserviceKey.Key(c.Label), Value: &emptypb.Empty{}, Metadata: &Microservice{c.Label, c.ID, c.PID}, Origin: kvs.FromSB,
+		}
+	}
+	return out, nil
+}
+
+// absent says why there is no container with a label.
+func (m *microservices) absent(key string) string {
+	label := strings.TrimPrefix(key, nsmodel.MicroserviceKey.Prefix())
+	if len(m.sources) == 0 {
+		return fmt.Sprintf("no container with the label %q is known, because linux-nsplugin.conf has neither docker-socket nor microservices-file", label)
+	}
+	text := fmt.Sprintf("no container runs with %s=%s in its environment", containers.EnvVariable, label)
+	for _, s := range m.sources {
+		s.mu.Lock()
+		if s.err != nil {
+			text += fmt.Sprintf("; %s is not available since %s: %v", s, s.since.Format(time.TimeOnly), s.err)
+		}
+		s.mu.Unlock()
+	}
+	return text
+}
+
+// run follows a source until ctx ends.
+func (m *microservices) run(ctx context.Context, s *followed) {
+	pause := firstRetry
+	for {
+		err := s.Follow(ctx, func(u containers.Update) {
+			pause = firstRetry
+			if s.note(nil) {
+				m.log.Info("containers are followed", "source", s.String())
+			}
+			m.apply(s, u)
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if s.note(err) && !errors.Is(err, fs.ErrNotExist) { // many hosts have no container engine
+			m.log.Warn("containers that start or stop are not noticed; trying again", "source", s.String(), "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, maxRetry)
+	}
+}
+
+// note notes whether a source is followed. It reports whether that changed.
+func (s *followed) note(err error) (changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.tried:
+		changed = (err == nil) != (s.err == nil)
+	default:
+		close(s.tried)
+		changed = true
+	}
+	if changed {
+		s.since = time.Now()
+	}
+	s.err = err
+	return changed
+}
+
+// apply tells the scheduler what changed.
+func (m *microservices) apply(s *followed, u containers.Update) {
+	changes, shadowed := m.index.Apply(s.String(), u)
+	for _, c := range shadowed {
+		used, _ := m.index.Lookup(c.Label)
+		m.log.Warn("two containers have one label; the first one is used", "label", c.Label, "used", used.ID, "ignored", c.ID)
+	}
+	var news []kvs.KVWithMetadata
+	for _, c := range changes {
+		key := nsmodel.MicroserviceKey.Key(c.Label)
+		if c.Was != nil {
+			m.log.Info("container stopped", "label", c.Label, "container", c.Was.ID)
+			m.stopped()
+			news = append(news, kvs.KVWithMetadata{Key: key})
+		}
+		if c.Now != nil {
+			m.log.Info("container runs", "label", c.Label, "container", c.Now.ID, "pid", c.Now.PID)
+			news = append(news, kvs.KVWithMetadata{
+				Key: key, Value: &emptypb.Empty{}, Metadata: &Microservice{c.Label, c.Now.ID, c.Now.PID}, Origin: kvs.FromSB,
+			})
+		}
+	}
+	if err := m.notify(news...); err != nil {
+		m.log.Debug("containers were not reported", "error", err)
+	}
+}
