@@ -70,7 +70,7 @@ func New[P Defaulter, O ~func(P)](p P, opts []O) P {
 type Configurable interface {
 	// ConfigSpec returns the defaults of the plugin's configuration: a struct, or
 	// a pointer to one, whose fields have the tags `yaml` or `json` (the key) and
-	// `desc` (what it is for, with units).
+	// `desc` (what it is for, with units). nil: the plugin has none.
 	ConfigSpec() any
 }
 

@@ -197,12 +197,12 @@ func (a *Agent) eachConfig(plugins []string, f func(name string, source config.S
 		wanted[p] = true
 	}
 	for _, m := range a.wiring.members {
-		c, ok := m.Plugin.(infra.Configurable)
-		if !ok || len(plugins) > 0 && !wanted[m.name] {
+		defaults := configSpec(m.Plugin)
+		if defaults == nil || len(plugins) > 0 && !wanted[m.name] {
 			continue
 		}
 		delete(wanted, m.name)
-		errs = append(errs, f(m.name, a.flags.Source(m.name), c.ConfigSpec()))
+		errs = append(errs, f(m.name, a.flags.Source(m.name), defaults))
 	}
 	for p := range wanted {
 		errs = append(errs, fmt.Errorf("no plugin %q with a configuration", p))

@@ -24,9 +24,17 @@ func (a *Agent) Configurations() []Configuration {
 	a.wire()
 	var all []Configuration
 	for _, m := range a.wiring.members {
-		if c, ok := m.Plugin.(infra.Configurable); ok {
-			all = append(all, Configuration{m.name, c.ConfigSpec()})
+		if defaults := configSpec(m.Plugin); defaults != nil {
+			all = append(all, Configuration{m.name, defaults})
 		}
 	}
 	return all
+}
+
+// configSpec returns the defaults of the configuration of a plugin, nil if it has none.
+func configSpec(p infra.Plugin) any {
+	if c, ok := p.(infra.Configurable); ok {
+		return c.ConfigSpec()
+	}
+	return nil
 }

@@ -95,7 +95,7 @@ func (p *Plugin) readSegment() (*snapshot, error) {
 	}
 	var s *snapshot
 	err = segment.Read(ctx, func(d *statseg.Directory) (err error) {
-		s, err = takeSnapshot(d, p.cfg.wanted)
+		s, err = takeSnapshot(d, p.Rules, p.cfg.wanted)
 		return err
 	})
 	if err := errors.Join(err, segment.Close()); err != nil {

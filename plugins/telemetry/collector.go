@@ -55,7 +55,7 @@ func labelsOf() map[string][]string {
 	return map[string][]string{
 		Runtime: {"item", "thread", "threadID"}, "thread": {"thread", "threadID"},
 		Memory: {"heap", "thread", "threadID"}, Buffers: {"item"},
-		Nodes: {"item", "reason"}, Interfaces: {"name", "index", "internal_name"},
+		Nodes: {"item", "reason"}, Interfaces: {"name", "index", "internal_name"}, ACLs: {"acl", "rule"},
 	}
 }
 
@@ -94,6 +94,8 @@ func newCollector(p *Plugin) *collector {
 	add(Buffers, "buffers_num_free", "Buffers free in the pool.")
 	add(Buffers, "buffers_cached", "Free buffers that threads keep for themselves.")
 	add(Nodes, "nodes_counter", "What a node counted, errors mostly, over all threads.")
+	add(ACLs, "acl_rule_packets", "Packets that the rule of the access control list matched; rules are numbered from 0, those that matched none are left out, and so is what exceeds 10000 rules.")
+	add(ACLs, "acl_rule_bytes", "Bytes of these packets.")
 	add("", "stats_up", "Whether the stats segment of VPP can be read.")
 	add("", "stats_reads_total", "Reads of the stats segment.")
 	add("", "stats_read_failures_total", "Reads of the stats segment that failed.")
@@ -127,6 +129,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 
 func (c *collector) send(out sender, s *snapshot) {
 	c.sendInterfaces(out, s)
+	c.sendRules(out, s)
 	for _, n := range s.nodes {
 		thread, id := threadLabels(n.thread)
 		out.counter("runtime_calls", n.calls, n.node, thread, id)
@@ -165,6 +168,14 @@ func (c *collector) send(out sender, s *snapshot) {
 		out.gauge("buffers_num_alloc", float64(p.used), p.pool)
 		out.gauge("buffers_num_free", float64(p.available), p.pool)
 		out.gauge("buffers_cached", float64(p.cached), p.pool)
+	}
+}
+
+func (c *collector) sendRules(out sender, s *snapshot) {
+	for _, r := range s.rules {
+		rule := strconv.Itoa(r.rule)
+		out.counter("acl_rule_packets", r.Packets, r.list, rule)
+		out.counter("acl_rule_bytes", r.Bytes, r.list, rule)
 	}
 }
 

@@ -15,9 +15,10 @@ const (
 	Buffers    = "buffers"
 	Nodes      = "nodes"
 	Interfaces = "interfaces"
+	ACLs       = "acls"
 )
 
-func groups() []string { return []string{Runtime, Memory, Buffers, Nodes, Interfaces} }
+func groups() []string { return []string{Runtime, Memory, Buffers, Nodes, Interfaces, ACLs} }
 
 const (
 	defaultInterval = 30 * time.Second
@@ -29,7 +30,7 @@ type Config struct {
 	PollingInterval    time.Duration `yaml:"polling-interval" desc:"for how long what was read from VPP serves further scrapes; 1s or less: the default"`
 	Disabled           bool          `yaml:"disabled" desc:"never read the stats segment of VPP"`
 	PrometheusDisabled bool          `yaml:"prometheus-disabled" desc:"do not offer the metrics to Prometheus"`
-	Skipped            []string      `yaml:"skipped" desc:"what to leave out: runtime, memory, buffers, nodes, interfaces"`
+	Skipped            []string      `yaml:"skipped" desc:"what to leave out: runtime, memory, buffers, nodes, interfaces, acls"`
 }
 
 // DefaultConfig returns the configuration without a file.

@@ -1,4 +1,4 @@
-// Package telemetry exports the counters of VPP to Prometheus: interfaces, nodes and
+// Package telemetry exports the counters of VPP to Prometheus: interfaces, rules of ACLs, nodes and
 // their errors, buffers, memory, threads. It reads them from the stats segment
 // of VPP, without work for VPP's main thread.
 //
@@ -42,6 +42,9 @@ type Deps struct {
 	// Names provides the configured names of interfaces; without it, and for
 	// interfaces that the agent does not know, the label is VPP's name.
 	Names InterfaceNames `optional:"true"`
+	// Rules provides the configured names of access control lists; without it there are no
+	// counters of rules.
+	Rules ACLRules `optional:"true"`
 }
 
 // StatsSocket tells where the stats segment of VPP is.
@@ -60,6 +63,14 @@ type InterfaceNames interface {
 	// InterfaceName returns the name that the configuration gives to the
 	// interface with the index in VPP (sw_if_index).
 	InterfaceName(index uint32) (name string, ok bool)
+}
+
+// ACLRules knows the access control lists of the configuration. It may be called at any time,
+// concurrently.
+type ACLRules interface {
+	// ACLRule returns the name of the list with an index in VPP, and which of its rules in the
+	// configuration VPP has at a position; both begin with 0.
+	ACLRule(list uint32, position int) (name string, rule int, ok bool)
 }
 
 // ConfigSpec returns the defaults of telemetry.conf.

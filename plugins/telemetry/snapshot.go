@@ -18,6 +18,7 @@ type snapshot struct {
 	errors     []errorStats
 	heaps      []heapStats
 	pools      []poolStats
+	rules      []ruleStats
 }
 
 // ifaceStats are the counters of an interface, by the suffix of the metric.
@@ -66,7 +67,7 @@ type poolStats struct {
 const deleted = "deleted"
 
 // takeSnapshot reads the groups that are wanted.
-func takeSnapshot(d *statseg.Directory, wanted func(group string) bool) (*snapshot, error) {
+func takeSnapshot(d *statseg.Directory, rules ACLRules, wanted func(group string) bool) (*snapshot, error) {
 	s := &snapshot{}
 	names, err := d.Names("/if/names")
 	if err != nil {
@@ -81,6 +82,7 @@ func takeSnapshot(d *statseg.Directory, wanted func(group string) bool) (*snapsh
 		{Nodes, func(d *statseg.Directory) error { return s.readErrors(d, names) }},
 		{Memory, s.readMemory},
 		{Buffers, s.readBuffers},
+		{ACLs, func(d *statseg.Directory) error { return s.readRules(d, rules) }},
 	} {
 		if !wanted(g.group) {
 			continue

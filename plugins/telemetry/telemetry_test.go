@@ -62,6 +62,14 @@ func (n *names) InterfaceName(index uint32) (string, bool) {
 	return name, ok
 }
 
+// ACLRule knows the list 3, whose second rule VPP has twice.
+func (n *names) ACLRule(list uint32, position int) (string, int, bool) {
+	if position > 1 {
+		position--
+	}
+	return "web", position, list == 3
+}
+
 func (n *names) set(index uint32, name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -78,7 +86,7 @@ func newHouse(tb testing.TB, conf string, segment []byte) *house {
 	h.clock.now = time.Unix(1_000_000, 0)
 	h.names.known = map[uint32]string{}
 	h.plugin = telemetry.NewPlugin(telemetry.UseClock(h.clock.read), telemetry.UseDeps(func(d *telemetry.Deps) {
-		d.VPP, d.Metrics, d.Label, d.Names = h, h, h, &h.names
+		d.VPP, d.Metrics, d.Label, d.Names, d.Rules = h, h, h, &h.names, &h.names
 		d.Cfg = config.Text("telemetry", conf)
 	}))
 	agenttest.Start(tb, h.plugin)
@@ -208,6 +216,21 @@ func TestMetrics(t *testing.T) {
 }
 
 // VPP is read once per interval, however many scrape.
+// Rules that matched packets have counters, over all threads. VPP keeps those of deleted lists.
+func TestRulesOfACLs(t *testing.T) {
+	t.Parallel()
+	none, some := statseg.Count{}, statseg.Count{Packets: 2, Bytes: 200}
+	segment := sample(1, "local0").
+		Combined("/acl/3/matches", []statseg.Count{none, some, some, some}, []statseg.Count{none, some, none, none}).
+		Combined("/acl/4/matches", []statseg.Count{some}).
+		Scalar("/acl/5/matches", 7)
+	h := newHouse(t, "", segment.Bytes())
+	h.expect("acl_rule_packets{acl=web,rule=1} 6 counter", "acl_rule_bytes{acl=web,rule=1} 600 counter",
+		"acl_rule_packets{acl=web,rule=2} 2 counter", "!acl_rule_packets{acl=web,rule=0}", "!acl_rule_packets{acl=web,rule=3}")
+	skipped := newHouse(t, "skipped: [acls]", segment.Bytes())
+	skipped.expect("!acl_rule")
+}
+
 func TestPollingInterval(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, "polling-interval: 10s", sample(100).Bytes())

@@ -9,7 +9,7 @@ import (
 
 func (a *app) vppCommand() *cobra.Command {
 	return parent("vpp", "Look at the VPP of the agent", a.vppCLI(), a.vppInfo(), a.vppCapabilities(),
-		a.vppTrace(), a.vppPcap(), a.vppPunt(), a.vppLLDP(), a.vppLACP())
+		a.vppTrace(), a.vppPcap(), a.vppPunt(), a.vppLLDP(), a.vppLACP(), a.vppACL())
 }
 
 func (a *app) vppCLI() *cobra.Command {

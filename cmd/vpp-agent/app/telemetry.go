@@ -5,6 +5,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/telemetry"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -13,6 +14,7 @@ import (
 func newTelemetry(a *VPPAgent, vpp *govppmux.Plugin) *telemetry.Plugin {
 	return telemetry.NewPlugin(telemetry.UseDeps(func(d *telemetry.Deps) {
 		d.VPP, d.Metrics, d.Label, d.Names = vpp, a.Metrics, a.Label, vppNames{a}
+		d.Rules = vppRules{a}
 	}))
 }
 
@@ -23,6 +25,14 @@ type vppNames struct{ agent *VPPAgent }
 func (n vppNames) InterfaceName(index uint32) (name string, ok bool) {
 	name, _, ok = n.agent.VPPIfPlugin.Interfaces().LookupBySwIfIndex(index)
 	return name, ok
+}
+
+// vppRules gives telemetry the configured names of access control lists.
+type vppRules struct{ agent *VPPAgent }
+
+// ACLRule returns the list with an index in VPP, and the rule that VPP has at a position.
+func (r vppRules) ACLRule(list uint32, position int) (name string, rule int, ok bool) {
+	return aclplugin.Rule(r.agent.Scheduler, list, position)
 }
 
 // vppCounters gives the interface plugin the counters of telemetry, without a

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -21,6 +22,8 @@ import (
 type Spec struct {
 	// Name of the plugin.
 	Name string
+	// Config is the configuration without a file, a struct. Default: the plugin has none.
+	Config any
 	// Operations of VPP that the items need.
 	Operations *session.Operations
 	// Register registers the descriptors with to.Add.
@@ -35,6 +38,8 @@ type Registrar struct {
 	Interfaces item.Interfaces
 	// Scheduler is notified of what VPP reports.
 	Scheduler kvs.Notifier
+	// Config is Spec.Config as the configuration file changes it.
+	Config any
 
 	plugin *Plugin
 }
@@ -107,10 +112,19 @@ var _ infra.Plugin = (*Plugin)(nil)
 // Spec returns what the plugin registers.
 func (p *Plugin) Spec() Spec { return p.spec }
 
+// ConfigSpec returns the defaults of the configuration, nil if there is none.
+func (p *Plugin) ConfigSpec() any { return p.spec.Config }
+
 // Init registers the descriptors.
 func (p *Plugin) Init() error {
+	to := &Registrar{VPP: p.IfPlugin.Southbound(), Interfaces: p.IfPlugin.Interfaces(), Scheduler: p.Scheduler, plugin: p}
+	if p.spec.Config != nil {
+		cfg, _, err := config.LoadAny(p.Cfg, p.spec.Config)
+		if err != nil {
+			return err
+		}
+		to.Config = cfg
+	}
 	p.IfPlugin.Offer(p.spec.Operations.Capabilities()...)
-	return p.spec.Register(&Registrar{
-		VPP: p.IfPlugin.Southbound(), Interfaces: p.IfPlugin.Interfaces(), Scheduler: p.Scheduler, plugin: p,
-	})
+	return p.spec.Register(to)
 }

@@ -45,6 +45,8 @@ type Meta struct {
 	// it was there before it was in the configuration, and stays where it is.
 	Order   int32
 	Foreign bool
+	// Doubled are the rules that VPP has twice, one after the other: for IPv4 and IPv6.
+	Doubled []int
 }
 
 // ListID is what tells lists apart in VPP.
@@ -97,6 +99,28 @@ type listCalls interface {
 	DumpLists(ctx context.Context) ([]vppcalls.IndexedList, error)
 	DumpApplied(ctx context.Context) ([]vppcalls.Applied, error)
 	DumpAppliedMAC(ctx context.Context) ([]vppcalls.AppliedMAC, error)
+}
+
+// Rule returns the name of the list with an index, and which of its rules in the configuration has
+// the position of a rule in VPP.
+func (l Lists) Rule(index uint32, position int) (name string, rule int, ok bool) {
+	name, ok = l.LookupByID(ListID{Index: index})
+	m, known := l.LookupByName(name)
+	if !ok || !known {
+		return "", 0, false
+	}
+	return name, m.rule(position), true
+}
+
+// rule returns the rule of the configuration that VPP has at a position.
+func (m *Meta) rule(position int) int {
+	rule := position
+	for before, doubled := range m.Doubled {
+		if position > doubled+before {
+			rule--
+		}
+	}
+	return rule
 }
 
 type aclDescriptor struct {
@@ -209,7 +233,7 @@ func (d *aclDescriptor) set(ctx context.Context, values []aclValue) []aclResult 
 		if results[i].Err = err; err != nil {
 			continue
 		}
-		meta := &Meta{Index: vppcalls.NoList, L2: list.L2, Order: v.New.GetInterfaces().GetOrder()}
+		meta := &Meta{Index: vppcalls.NoList, L2: list.L2, Order: v.New.GetInterfaces().GetOrder(), Doubled: doubled(v.New)}
 		results[i].Metadata = meta
 		if v.Metadata != nil {
 			meta.Index = v.Metadata.Index
@@ -282,9 +306,10 @@ func (d *aclDescriptor) retrieve(ctx context.Context, correlate []aclKV) ([]aclK
 	}
 	out := make([]aclKV, 0, len(all))
 	for _, f := range all {
+		v := f.value()
 		out = append(out, aclKV{
-			Key: f.key, Value: f.value(), Origin: kvs.FromNB,
-			Metadata: &Meta{Index: f.Index, L2: f.L2, Order: f.order(), Foreign: f.foreign},
+			Key: f.key, Value: v, Origin: kvs.FromNB,
+			Metadata: &Meta{Index: f.Index, L2: f.L2, Order: f.order(), Foreign: f.foreign, Doubled: doubled(v)},
 		})
 	}
 	slices.SortFunc(out, func(a, b aclKV) int { return cmp.Compare(a.Key, b.Key) })

@@ -93,6 +93,17 @@ func (t *translator) ip(out []acl_types.ACLRule, v *acl.ACL_Rule) []acl_types.AC
 
 type networks struct{ src, dst netip.Prefix }
 
+// doubled returns the rules that are two in VPP.
+func doubled(v *acl.ACL) (rules []int) {
+	for n, r := range v.GetRules() {
+		ip := r.GetIpRule().GetIp()
+		if r.GetIpRule() != nil && r.GetIpRule().GetIcmp() == nil && ip.GetSourceNetwork() == "" && ip.GetDestinationNetwork() == "" {
+			rules = append(rules, n)
+		}
+	}
+	return rules
+}
+
 // networks returns those of the rules of VPP.
 func (t *translator) networks(r *acl.ACL_Rule_IpRule) []networks {
 	n := networks{

@@ -23,6 +23,7 @@ type acls struct {
 	pool[acl.ACLDetails]
 	in, out map[uint32][]uint32 // by interface
 	lookups map[uint32]int      // by other features, by list
+	counts  bool                // the packets that rules match
 }
 
 func (as *acls) register(server *wire.Server) {
@@ -31,6 +32,10 @@ func (as *acls) register(server *wire.Server) {
 		return &acl.ACLAddReplaceReply{Retval: int32(rv), ACLIndex: index}
 	})
 	handle[acl.ACLDelReply](server, as.delete)
+	handle[acl.ACLStatsIntfCountersEnableReply](server, func(req *acl.ACLStatsIntfCountersEnable) retval {
+		as.counts = req.Enable
+		return ok
+	})
 	handle[acl.ACLInterfaceAddDelReply](server, as.addDel)
 	handle[acl.ACLInterfaceSetACLListReply](server, as.setAll)
 	wire.HandleDump(server, func(c *wire.Call, req *acl.ACLDump) {
@@ -53,7 +58,7 @@ func (as *acls) register(server *wire.Server) {
 }
 
 func (as *acls) reset() {
-	as.pool = pool[acl.ACLDetails]{}
+	as.pool, as.counts = pool[acl.ACLDetails]{}, false
 	as.in, as.out, as.lookups = map[uint32][]uint32{}, map[uint32][]uint32{}, map[uint32]int{}
 }
 
