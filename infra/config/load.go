@@ -37,6 +37,14 @@ func Load[C any](s Source, def C) (cfg C, found bool, err error) {
 	return cfg, found, nil
 }
 
+// Or returns the configuration that a program has given a plugin, or else its defaults.
+func Or[C any](given *C, defaults C) C {
+	if given != nil {
+		return *given
+	}
+	return defaults
+}
+
 // LoadAny is Load for a configuration whose type the caller does not know. def
 // must be a struct or a pointer to one, and the result has its type.
 func LoadAny(s Source, def any) (cfg any, found bool, err error) {

@@ -77,14 +77,7 @@ var (
 )
 
 // ConfigSpec returns the defaults of grpc.conf.
-func (p *Plugin) ConfigSpec() any { return p.base() }
-
-func (p *Plugin) base() Config {
-	if p.defaults != nil {
-		return *p.defaults
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return config.Or(p.defaults, DefaultConfig()) }
 
 // DefineFlags adds --grpc-port and --grpc-socket.
 func (p *Plugin) DefineFlags(fs *pflag.FlagSet) {
@@ -98,7 +91,7 @@ func (p *Plugin) SetHost(h infra.Host) { p.host = h }
 
 // Init reads the configuration.
 func (p *Plugin) Init() error {
-	cfg, found, err := config.Load(p.Cfg, p.base())
+	cfg, found, err := config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig()))
 	if err != nil {
 		return err
 	}

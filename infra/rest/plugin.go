@@ -55,14 +55,7 @@ type Deps struct {
 var _ HTTPHandlers = (*Plugin)(nil)
 
 // ConfigSpec returns the defaults of http.conf.
-func (p *Plugin) ConfigSpec() any { return p.base() }
-
-func (p *Plugin) base() Config {
-	if p.defaults != nil {
-		return *p.defaults
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return config.Or(p.defaults, DefaultConfig()) }
 
 // DefineFlags adds --http-port.
 func (p *Plugin) DefineFlags(fs *pflag.FlagSet) {
@@ -75,7 +68,7 @@ func (p *Plugin) SetHost(h infra.Host) { p.host = h }
 
 // Init reads the configuration and registers the plugin's own endpoints.
 func (p *Plugin) Init() error {
-	cfg, _, err := config.Load(p.Cfg, p.base())
+	cfg, _, err := config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig()))
 	if err != nil {
 		return err
 	}

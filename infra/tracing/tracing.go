@@ -67,19 +67,12 @@ const (
 )
 
 // ConfigSpec returns the defaults of tracing.conf.
-func (p *Plugin) ConfigSpec() any { return p.base() }
-
-func (p *Plugin) base() Config {
-	if p.defaults != nil {
-		return *p.defaults
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return config.Or(p.defaults, DefaultConfig()) }
 
 // Init creates the configured exporter. An unreachable collector is not an
 // error; it is reported in the health tree.
 func (p *Plugin) Init() error {
-	cfg, _, err := config.Load(p.Cfg, p.base())
+	cfg, _, err := config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig()))
 	if err != nil {
 		return err
 	}

@@ -72,14 +72,7 @@ type LocalVPP interface {
 }
 
 // ConfigSpec returns the defaults of govpp.conf.
-func (p *Plugin) ConfigSpec() any { return p.base() }
-
-func (p *Plugin) base() Config {
-	if p.defaults != nil {
-		return *p.defaults
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return config.Or(p.defaults, DefaultConfig()) }
 
 func (p *Plugin) setup() {
 	p.once.Do(func() {
@@ -91,7 +84,7 @@ func (p *Plugin) setup() {
 // Init reads the configuration and registers endpoints and metrics.
 func (p *Plugin) Init() error {
 	p.setup()
-	cfg, _, err := config.Load(p.Cfg, p.base())
+	cfg, _, err := config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig()))
 	if err != nil {
 		return err
 	}

@@ -75,18 +75,11 @@ var (
 )
 
 // ConfigSpec returns the defaults of kvscheduler.conf.
-func (s *Scheduler) ConfigSpec() any { return s.base() }
-
-func (s *Scheduler) base() Config {
-	if s.defaults != nil {
-		return *s.defaults
-	}
-	return DefaultConfig()
-}
+func (s *Scheduler) ConfigSpec() any { return config.Or(s.defaults, DefaultConfig()) }
 
 // Init makes the scheduler accept descriptors and transactions.
 func (s *Scheduler) Init() error {
-	cfg, _, err := config.Load(s.Cfg, s.base())
+	cfg, _, err := config.Load(s.Cfg, config.Or(s.defaults, DefaultConfig()))
 	if err != nil {
 		return err
 	}

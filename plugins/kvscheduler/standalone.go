@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/health"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -25,7 +26,7 @@ import (
 // only if UseConf or UseOutput say so.
 func New(ctx context.Context, descriptors []*api.KVDescriptor, opts ...Option) (scheduler api.KVScheduler, stop func(), err error) {
 	s := NewPlugin(opts...)
-	s.cfg = s.base()
+	s.cfg = config.Or(s.defaults, DefaultConfig())
 	if s.defaults == nil && s.output == nil {
 		s.cfg.PrintTxnSummary = false
 	}

@@ -74,18 +74,11 @@ type ACLRules interface {
 }
 
 // ConfigSpec returns the defaults of telemetry.conf.
-func (p *Plugin) ConfigSpec() any { return p.base() }
-
-func (p *Plugin) base() Config {
-	if p.defaults != nil {
-		return *p.defaults
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return config.Or(p.defaults, DefaultConfig()) }
 
 // Init reads the configuration and registers the metrics. VPP need not be there.
 func (p *Plugin) Init() error {
-	cfg, _, err := config.Load(p.Cfg, p.base())
+	cfg, _, err := config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig()))
 	if err != nil {
 		return err
 	}

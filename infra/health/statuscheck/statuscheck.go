@@ -88,14 +88,7 @@ func (c Config) Validate() error {
 var _ infra.PostInit = (*Plugin)(nil)
 
 // ConfigSpec returns the defaults of status-check.conf.
-func (p *Plugin) ConfigSpec() any { return p.defaults() }
-
-func (p *Plugin) defaults() Config {
-	if p.base != nil {
-		return *p.base
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return config.Or(p.base, DefaultConfig()) }
 
 // SetHost sets the agent whose health the plugin publishes.
 func (p *Plugin) SetHost(h infra.Host) { p.host = h }
@@ -105,7 +98,7 @@ func (p *Plugin) Init() error {
 	if p.host == nil {
 		return fmt.Errorf("plugin %s: needs an agent", p)
 	}
-	cfg, _, err := config.Load(p.Cfg, p.defaults())
+	cfg, _, err := config.Load(p.Cfg, config.Or(p.base, DefaultConfig()))
 	if err != nil {
 		return err
 	}

@@ -47,12 +47,7 @@ func (b *Base[C]) UseConf(cfg C) { b.base = &cfg }
 
 // Defaults returns what holds where the configuration file says nothing: the configuration of
 // UseConf, else def.
-func (b *Base[C]) Defaults(def C) C {
-	if b.base != nil {
-		return *b.base
-	}
-	return def
-}
+func (b *Base[C]) Defaults(def C) C { return config.Or(b.base, def) }
 
 // Configure reads the configuration file. Without it and without UseConf the plugin is
 // disabled.

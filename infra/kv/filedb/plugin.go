@@ -11,13 +11,13 @@
 package filedb
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -80,23 +80,12 @@ var (
 )
 
 // ConfigSpec returns the defaults of filedb.conf.
-func (p *Plugin) ConfigSpec() any {
-	if p.base != nil {
-		return *p.base
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return config.Or(p.base, DefaultConfig()) }
 
 // Init reads the configuration.
 func (p *Plugin) Init() error {
-	def := DefaultConfig()
-	if p.base != nil {
-		def = *p.base
-		def.ConfigurationPaths = slices.Clone(def.ConfigurationPaths)
-		if def.PollInterval == 0 {
-			def.PollInterval = DefaultConfig().PollInterval
-		}
-	}
+	def := config.Or(p.base, DefaultConfig())
+	def.PollInterval = cmp.Or(def.PollInterval, DefaultConfig().PollInterval)
 	cfg, found, err := config.Load(p.Cfg, def)
 	if err != nil {
 		return err

@@ -37,18 +37,11 @@ type Labeller interface{ GetAgentLabel() string }
 var _ infra.Plugin = (*Plugin)(nil)
 
 // ConfigSpec returns the defaults of linux-iptablesplugin.conf.
-func (p *Plugin) ConfigSpec() any { return p.base() }
-
-func (p *Plugin) base() Config {
-	if p.defaults != nil {
-		return *p.defaults
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return config.Or(p.defaults, DefaultConfig()) }
 
 // Init registers the descriptor.
 func (p *Plugin) Init() (err error) {
-	if p.cfg, _, err = config.Load(p.Cfg, p.base()); err != nil {
+	if p.cfg, _, err = config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig())); err != nil {
 		return err
 	}
 	if p.cfg.Disabled || !p.Namespaces.Enabled() {

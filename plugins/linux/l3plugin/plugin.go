@@ -57,18 +57,11 @@ type Interfaces interface {
 var _ infra.Plugin = (*Plugin)(nil)
 
 // ConfigSpec returns the defaults of linux-l3plugin.conf.
-func (p *Plugin) ConfigSpec() any { return p.base() }
-
-func (p *Plugin) base() Config {
-	if p.defaults != nil {
-		return *p.defaults
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return config.Or(p.defaults, DefaultConfig()) }
 
 // Init registers the descriptors.
 func (p *Plugin) Init() (err error) {
-	if p.cfg, _, err = config.Load(p.Cfg, p.base()); err != nil {
+	if p.cfg, _, err = config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig())); err != nil {
 		return err
 	}
 	if p.cfg.Disabled || !p.Namespaces.Enabled() {

@@ -111,18 +111,11 @@ var (
 )
 
 // ConfigSpec returns the defaults of linux-nsplugin.conf.
-func (p *Plugin) ConfigSpec() any { return p.base() }
-
-func (p *Plugin) base() Config {
-	if p.defaults != nil {
-		return *p.defaults
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return config.Or(p.defaults, DefaultConfig()) }
 
 // Init reads the configuration and begins to look after namespaces.
 func (p *Plugin) Init() (err error) {
-	if p.cfg, _, err = config.Load(p.Cfg, p.base()); err != nil {
+	if p.cfg, _, err = config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig())); err != nil {
 		return err
 	}
 	p.used = map[string]bool{}

@@ -111,14 +111,7 @@ var (
 )
 
 // ConfigSpec returns the defaults of vpp-ifplugin.conf.
-func (p *Plugin) ConfigSpec() any { return p.base() }
-
-func (p *Plugin) base() Config {
-	if p.defaults != nil {
-		return *p.defaults
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return config.Or(p.defaults, DefaultConfig()) }
 
 // errNotConnected is why VPP values wait until the first attempt to connect
 // has ended.
@@ -126,7 +119,7 @@ var errNotConnected = errors.New("not connected yet")
 
 // Init registers the descriptors of interfaces.
 func (p *Plugin) Init() error {
-	cfg, _, err := config.Load(p.Cfg, p.base())
+	cfg, _, err := config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig()))
 	if err != nil {
 		return err
 	}
