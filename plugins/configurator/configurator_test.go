@@ -6,12 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/tenuto-dev/tenuto/plugins/configurator"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
@@ -20,6 +17,7 @@ import (
 	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	"github.com/tenuto-dev/tenuto/proto/ligato/vpp"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
 
 func TestUpdateGetDelete(t *testing.T) {
@@ -36,24 +34,18 @@ func TestUpdateGetDelete(t *testing.T) {
 	w.update(&pb.UpdateRequest{Update: withInterfaces(iface("a", 3))})
 	w.wantMTU("a", 3)
 	w.wantMTU("b", 2)
-	if diff := cmp.Diff(withInterfaces(iface("a", 3), iface("b", 2)), w.get(), protocmp.Transform()); diff != "" {
-		t.Errorf("configuration (-want +got):\n%s", diff)
-	}
+	prototest.Equal(t, "configuration", w.get(), withInterfaces(iface("a", 3), iface("b", 2)))
 	if got := w.orchestrator.ListData(orchestrator.GRPC); len(got) != 2 {
 		t.Errorf("the source grpc has %v", got)
 	}
 	w.update(&pb.UpdateRequest{Update: withInterfaces(iface("c", 4)), FullResync: true})
-	if diff := cmp.Diff(withInterfaces(iface("c", 4)), w.get(), protocmp.Transform()); diff != "" {
-		t.Errorf("after the replacement: (-want +got):\n%s", diff)
-	}
+	prototest.Equal(t, "after the replacement", w.get(), withInterfaces(iface("c", 4)))
 	w.wantMTU("a", -1)
 	if _, err := w.config.Delete(w.ctx(), &pb.DeleteRequest{Delete: withInterfaces(iface("c", 0), iface("never", 0))}); err != nil {
 		t.Error(err)
 	}
 	w.wantMTU("c", -1)
-	if got := w.get(); !proto.Equal(got, &pb.Config{}) {
-		t.Errorf("after the removal: got %v", got)
-	}
+	prototest.Equal(t, "after the removal", w.get(), &pb.Config{})
 }
 
 func (w *world) get() *pb.Config {
@@ -211,9 +203,7 @@ func TestDump(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(withInterfaces(iface("a", 1), iface("foreign", 7)), dump.Dump, protocmp.Transform()); diff != "" {
-		t.Errorf("dump (-want +got):\n%s", diff)
-	}
+	prototest.Equal(t, "dump", dump.Dump, withInterfaces(iface("a", 1), iface("foreign", 7)))
 	w.scheduler.SouthboundDown("mock", errors.New("unplugged"))
 	w.scheduler.TransactionBarrier()
 	_, err = w.config.Dump(w.ctx(), &pb.DumpRequest{})

@@ -13,6 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
 
 const prefix = "/vnf-agent/vpp1/"
@@ -115,9 +116,10 @@ data:
 		Name: "memif1", Type: interfaces.Interface_MEMIF, Mtu: 1500, PhysAddress: "02:00:00:00:00:01",
 		Link: &interfaces.Interface_Memif{Memif: &interfaces.MemifLink{Id: 7, Master: true}},
 	}
-	if len(doc.Errs) > 0 || len(doc.Items) != 1 || !proto.Equal(doc.Items[0].Value, want) {
+	if len(doc.Errs) > 0 || len(doc.Items) != 1 {
 		t.Fatalf("got %v %v, want %v", doc.Items, doc.Errs, want)
 	}
+	prototest.Equal(t, "item", doc.Items[0].Value, want)
 }
 
 // Every invalid item is reported with its position; the valid ones are returned.

@@ -6,12 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	interfacesapi "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 	rdapi "go.fd.io/govpp/binapi/rd_cp"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/testing/protocmp"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
@@ -19,6 +17,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
 
 func dhcpLoop(name string) *interfaces.Interface {
@@ -94,16 +93,13 @@ func TestDHCPLease(t *testing.T) {
 		InterfaceName: "lo", HostName: "lo", HostPhysAddress: readOne(b, "lo").PhysAddress,
 		HostIpAddress: "192.0.2.7/24", RouterIpAddress: "192.0.2.1/24",
 	}
-	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
-		t.Errorf("lease (-want +got):\n%s", diff)
-	}
+	prototest.Equal(t, "lease", got, want)
 	leases, err := b.If.DHCPLeases()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, _ := leases.Get("lo"); !proto.Equal(l, want) {
-		t.Errorf("metadata %v", l)
-	}
+	l, _ := leases.Get("lo")
+	prototest.Equal(t, "metadata", l, want)
 	if ips := readOne(b, "lo").IpAddresses; len(ips) > 0 {
 		t.Errorf("the leased address is taken for a configured one: %q", ips)
 	}

@@ -4,16 +4,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	interfacesapi "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/testing/protocmp"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
 
 func TestLoopback(t *testing.T) {
@@ -58,9 +57,7 @@ func readBack(t *testing.T, b *vpptest.Harness, descriptor string, want values) 
 	got := b.Dump(descriptor)
 	delete(got, ifKey("local0"))
 	for key, w := range want {
-		if diff := cmp.Diff(w, got[key], protocmp.Transform()); diff != "" {
-			t.Errorf("read back of %s (-want +got):\n%s", key, diff)
-		}
+		prototest.Equal(t, "read back of "+key, got[key], w)
 		delete(got, key)
 	}
 	for key, v := range got {

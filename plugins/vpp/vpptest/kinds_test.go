@@ -3,11 +3,9 @@ package vpptest_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/testing/protocmp"
-
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
 
 const vppNone = ^uint32(0)
@@ -39,7 +37,5 @@ func wantLink(t *testing.T, b *vpptest.Harness, want *interfaces.Interface) {
 	t.Helper()
 	got := readOne(b, want.Name)
 	link := &interfaces.Interface{Link: got.GetLink()}
-	if diff := cmp.Diff(&interfaces.Interface{Link: want.GetLink()}, link, protocmp.Transform()); diff != "" {
-		t.Errorf("link of %s (-want +got):\n%s", want.Name, diff)
-	}
+	prototest.Equal(t, "link of "+want.Name, link, &interfaces.Interface{Link: want.GetLink()})
 }
