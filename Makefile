@@ -33,7 +33,7 @@ build: ## build the programs into bin/
 
 .PHONY: run
 run: build ## start the agent with examples/quickstart; Ctrl-C ends it and cleans up
-	@./.ci/need ip iptables ping
+	@./.ci/need ip iptables nft ping
 	@VPP_SOCKET='$(VPP_SOCKET)' exec ./examples/quickstart/run.sh
 
 .PHONY: deps

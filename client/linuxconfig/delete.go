@@ -6,6 +6,7 @@ import (
 	linuxinterfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
+	nftables "github.com/tenuto-dev/tenuto/proto/ligato/linux/nftables"
 	netalloc "github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
@@ -52,6 +53,12 @@ func (d *Delete) Rule(name string) *Delete {
 // IptablesRuleChain removes a chain of packet filter rules.
 func (d *Delete) IptablesRuleChain(name string) *Delete {
 	d.r.remove(&iptables.RuleChain{Name: name})
+	return d
+}
+
+// NftablesTable removes a table of nftables.
+func (d *Delete) NftablesTable(name string) *Delete {
+	d.r.remove(&nftables.Table{Name: name})
 	return d
 }
 

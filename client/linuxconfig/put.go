@@ -6,6 +6,7 @@ import (
 	linuxinterfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
+	nftables "github.com/tenuto-dev/tenuto/proto/ligato/linux/nftables"
 	netalloc "github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
@@ -32,6 +33,9 @@ func (p *Put) Rule(v *linuxl3.Rule) *Put { p.r.put(v); return p }
 
 // IptablesRuleChain puts a chain of packet filter rules.
 func (p *Put) IptablesRuleChain(v *iptables.RuleChain) *Put { p.r.put(v); return p }
+
+// NftablesTable puts a table of nftables.
+func (p *Put) NftablesTable(v *nftables.Table) *Put { p.r.put(v); return p }
 
 // IPAllocation puts an allocated address.
 func (p *Put) IPAllocation(v *netalloc.IPAllocation) *Put { p.r.put(v); return p }

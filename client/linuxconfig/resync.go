@@ -6,6 +6,7 @@ import (
 	linuxinterfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
+	nftables "github.com/tenuto-dev/tenuto/proto/ligato/linux/nftables"
 	netalloc "github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
@@ -30,6 +31,9 @@ func (s *Resync) Rule(v *linuxl3.Rule) *Resync { s.r.put(v); return s }
 
 // IptablesRuleChain adds a chain of packet filter rules.
 func (s *Resync) IptablesRuleChain(v *iptables.RuleChain) *Resync { s.r.put(v); return s }
+
+// NftablesTable adds a table of nftables.
+func (s *Resync) NftablesTable(v *nftables.Table) *Resync { s.r.put(v); return s }
 
 // IPAllocation adds an allocated address.
 func (s *Resync) IPAllocation(v *netalloc.IPAllocation) *Resync { s.r.put(v); return s }

@@ -39,6 +39,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin"
 	linuxl3 "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	"github.com/tenuto-dev/tenuto/plugins/linux/nftablesplugin"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
@@ -97,6 +98,7 @@ type Linux struct {
 	LinuxIfPlugin *linuxif.Plugin
 	LinuxL3Plugin *linuxl3.Plugin
 	IPTables      *iptablesplugin.Plugin
+	NFTables      *nftablesplugin.Plugin
 }
 
 // VPP are the plugins of VPP.
@@ -194,6 +196,9 @@ func newLinux(a *VPPAgent) Linux {
 		d.Scheduler, d.Namespaces, d.Interfaces, d.NetAlloc = a.Scheduler, l.Namespaces, l.LinuxIfPlugin, a.NetAlloc
 	}))
 	l.IPTables = iptablesplugin.NewPlugin(iptablesplugin.UseDeps(func(d *iptablesplugin.Deps) {
+		d.Scheduler, d.Namespaces, d.ServiceLabel = a.Scheduler, l.Namespaces, a.Label
+	}))
+	l.NFTables = nftablesplugin.NewPlugin(nftablesplugin.UseDeps(func(d *nftablesplugin.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel = a.Scheduler, l.Namespaces, a.Label
 	}))
 	return l

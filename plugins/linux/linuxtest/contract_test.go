@@ -14,10 +14,12 @@ import (
 	iptdescriptor "github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin/descriptor"
 	l3descriptor "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/linux/linuxtest"
+	nftdescriptor "github.com/tenuto-dev/tenuto/plugins/linux/nftablesplugin/descriptor"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
+	nftables "github.com/tenuto-dev/tenuto/proto/ligato/linux/nftables"
 )
 
 // TestContract: the descriptors of all Linux plugins keep what every
@@ -64,6 +66,7 @@ func TestContract(t *testing.T) {
 		&iptables.RuleChain{Name: "in", Namespace: web, Interfaces: []string{"x"}, ChainType: iptables.RuleChain_INPUT,
 			DefaultPolicy: iptables.RuleChain_DROP, Rules: []string{"-i eth0 -j ACCEPT"}},
 		&iptables.RuleChain{Name: "own/chain", Namespace: ns, Protocol: iptables.RuleChain_IPV6, Table: iptables.RuleChain_NAT, ChainName: "OWN"},
+		&nftables.Table{Name: "a/table", Namespace: web, TableName: "t", Interfaces: []string{"x"}, Content: "chain c {\n accept\n}"},
 	}
 	samples := []kvstest.Sample{
 		{Key: ifmodel.HostInterfaceKey.Key("eth0"), Value: &emptypb.Empty{}},
@@ -76,5 +79,6 @@ func TestContract(t *testing.T) {
 	kvstest.CheckSamples(t, samples,
 		ifdescriptor.NewInterface(ifDeps), ifdescriptor.NewAddress(ifDeps), ifdescriptor.NewVrf(ifDeps), ifdescriptor.NewPort(ifDeps), ifdescriptor.NewSysctl(ifDeps), watcher.Descriptor(),
 		l3descriptor.NewRoute(l3Deps), l3descriptor.NewARP(l3Deps), l3descriptor.NewRule(l3Deps),
+		nftdescriptor.New(nftdescriptor.Deps{Label: linuxtest.Label, Log: logging.Nop()}),
 		iptdescriptor.New(iptdescriptor.Deps{Label: linuxtest.Label, Log: logging.Nop()}))
 }

@@ -27,6 +27,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/l3plugin"
 	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
+	"github.com/tenuto-dev/tenuto/plugins/linux/nftablesplugin"
+	nftablesmodel "github.com/tenuto-dev/tenuto/plugins/linux/nftablesplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
@@ -116,7 +118,10 @@ func startWith(t *testing.T, w *nltest.World, s settings) *Agent {
 	filters := iptablesplugin.NewPlugin(iptablesplugin.UseDeps(func(d *iptablesplugin.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel = sched, ns, label
 	}))
-	a := agenttest.Start(t, append([]infra.Plugin{l3, filters}, s.extra...)...)
+	tables := nftablesplugin.NewPlugin(nftablesplugin.UseDeps(func(d *nftablesplugin.Deps) {
+		d.Scheduler, d.Namespaces, d.ServiceLabel = sched, ns, label
+	}))
+	a := agenttest.Start(t, append([]infra.Plugin{l3, filters, tables}, s.extra...)...)
 	return &Agent{Scheduler: sched, Interfaces: ifs, t: t, agent: a}
 }
 
@@ -131,7 +136,7 @@ func (a *Agent) Stop() {
 // Key returns the key of an item of Linux.
 func Key(t *testing.T, m proto.Message) string {
 	t.Helper()
-	set, err := models.NewSet(ifmodel.InterfaceModel, l3model.ARPModel, l3model.RouteModel, l3model.RuleModel, iptablesmodel.RuleChainModel, netallocmodel.IPAllocationModel)
+	set, err := models.NewSet(ifmodel.InterfaceModel, l3model.ARPModel, l3model.RouteModel, l3model.RuleModel, iptablesmodel.RuleChainModel, nftablesmodel.TableModel, netallocmodel.IPAllocationModel)
 	if err != nil {
 		t.Fatal(err)
 	}

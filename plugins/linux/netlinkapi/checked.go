@@ -200,6 +200,26 @@ func (c *checked) SetSysctl(link, name string, value int) error {
 	return c.do(func() error { return c.Handle.SetSysctl(link, name, value) })
 }
 
+// NFTable implements Nftables.
+func (c *checked) NFTable(ctx context.Context, t NFTable, state bool) (string, error) {
+	return read(c, func() (string, error) { return c.Handle.NFTable(ctx, t, state) })
+}
+
+// SetNFTable implements Nftables.
+func (c *checked) SetNFTable(ctx context.Context, t NFTable, content string) error {
+	return c.do(func() error { return c.Handle.SetNFTable(ctx, t, content) })
+}
+
+// DeleteNFTable implements Nftables.
+func (c *checked) DeleteNFTable(ctx context.Context, t NFTable) error {
+	return c.do(func() error { return c.Handle.DeleteNFTable(ctx, t) })
+}
+
+// TryNFTable implements Nftables.
+func (c *checked) TryNFTable(ctx context.Context, t NFTable, content string, state bool) (string, error) {
+	return read(c, func() (string, error) { return c.Handle.TryNFTable(ctx, t, content, state) })
+}
+
 // SaveTable implements PacketFilter.
 func (c *checked) SaveTable(ctx context.Context, t FilterTable) (string, error) {
 	return read(c, func() (string, error) { return c.Handle.SaveTable(ctx, t) })

@@ -53,6 +53,7 @@ type Handle interface {
 	Watcher
 	Others
 	PacketFilter
+	Nftables
 	Sysctls
 	// Namespace tells which namespace this is.
 	Namespace() NamespaceID

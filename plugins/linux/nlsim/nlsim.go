@@ -43,6 +43,7 @@ type space struct {
 	neighs    []netlinkapi.Neighbour
 	rules     []netlinkapi.Rule                      // but those that the kernel makes
 	filters   map[netlinkapi.FilterTable]filterTable // those that were changed
+	nftables  map[netlinkapi.NFTable]string          // content as it is printed
 	lastIndex int
 	watchers  map[*watcher[netlinkapi.Event]]struct{}
 	outlooks  map[*watcher[outlook]]struct{} // that watch other namespaces from here
@@ -86,6 +87,7 @@ func (k *Kernel) newSpace() *space {
 		outlooks: map[*watcher[outlook]]struct{}{},
 		numberIn: map[*space]int{},
 		filters:  map[netlinkapi.FilterTable]filterTable{},
+		nftables: map[netlinkapi.NFTable]string{},
 	}
 	ns.add(netlinkapi.Link{Name: "lo", Loopback: true, MTU: 65536})
 	return ns
@@ -349,6 +351,7 @@ func (k *Kernel) String() string {
 		fmt.Fprintf(&b, "namespace %q\n", path)
 		k.spaces[path].print(&b)
 		k.spaces[path].printFilters(&b)
+		k.spaces[path].printNFTables(&b)
 	}
 	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	linuxifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	iptablesmodel "github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin/model"
 	linuxl3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
+	nftablesmodel "github.com/tenuto-dev/tenuto/plugins/linux/nftablesplugin/model"
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	abfmodel "github.com/tenuto-dev/tenuto/plugins/vpp/abfplugin/model"
 	aclmodel "github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin/model"
@@ -60,6 +61,7 @@ func Set() (*models.Set, error) {
 		linuxl3model.RouteModel,
 		linuxl3model.RuleModel,
 		iptablesmodel.RuleChainModel,
+		nftablesmodel.TableModel,
 
 		vppifmodel.InterfaceModel,
 		vppifmodel.SpanModel,

@@ -9,6 +9,7 @@ var nameTemplates = map[string]string{
 		`{{with ipnet .DstNetwork}}{{printf "%s/%d" .IP .MaskSize}}{{else}}{{.DstNetwork}}{{end}}` +
 		`/{{.OutgoingInterface}}`,
 	"linux.l3.rule":               `{{.Name}}`,
+	"linux.nftables.table":        `{{.Name}}`,
 	"netalloc.ip":                 `network/{{.NetworkName}}/interface/{{.InterfaceName}}`,
 	"vpp.abfs.abf":                `{{.Index}}`,
 	"vpp.acls.acl":                `{{.Name}}`,

@@ -1,0 +1,9 @@
+package nftablesplugin
+
+// Config is linux-nftablesplugin.conf.
+type Config struct {
+	Disabled bool `yaml:"disabled" desc:"leave nftables alone"`
+}
+
+// DefaultConfig is what holds without a configuration file.
+func DefaultConfig() Config { return Config{} }

@@ -1,0 +1,63 @@
+// Package nftablesplugin is the plugin for tables of nftables: it
+// registers their descriptor.
+package nftablesplugin
+
+import (
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/nftablesplugin/descriptor"
+	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+)
+
+// Plugin handles tables of nftables.
+type Plugin struct {
+	Deps
+
+	defaults *Config
+	cfg      Config
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	// Scheduler handles the values.
+	Scheduler api.Registrar
+	// Namespaces opens network namespaces.
+	Namespaces nsplugin.API
+	// ServiceLabel tells the tables of agents apart.
+	ServiceLabel Labeller
+}
+
+// Labeller knows the label of the agent.
+type Labeller interface{ GetAgentLabel() string }
+
+var _ infra.Plugin = (*Plugin)(nil)
+
+// ConfigSpec returns the defaults of linux-nftablesplugin.conf.
+func (p *Plugin) ConfigSpec() any { return p.base() }
+
+func (p *Plugin) base() Config {
+	if p.defaults != nil {
+		return *p.defaults
+	}
+	return DefaultConfig()
+}
+
+// Init registers the descriptor.
+func (p *Plugin) Init() (err error) {
+	if p.cfg, _, err = config.Load(p.Cfg, p.base()); err != nil {
+		return err
+	}
+	if p.cfg.Disabled || !p.Namespaces.Enabled() {
+		p.Log.Info("nftables is left alone, as configured")
+		return nil
+	}
+	d := descriptor.New(descriptor.Deps{Namespaces: p.Namespaces, Label: p.ServiceLabel.GetAgentLabel(), Log: p.Log})
+	if err := p.Scheduler.RegisterKVDescriptor(d); err != nil {
+		return fmt.Errorf("register descriptor: %w", err)
+	}
+	return nil
+}
