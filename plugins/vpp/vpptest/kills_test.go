@@ -2,6 +2,7 @@ package vpptest_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
@@ -21,15 +23,16 @@ const (
 	killRoutes = 2000
 )
 
-// VPP is killed while the agent programs it, and in every other round again
-// while the agent makes up for the first time. Each time it returns with
+// VPP is killed while the agent programs it with all items of the catalogue, and in every other
+// round again while the agent makes up for the first time. Each time it returns with
 // nothing, and without any help everything is there that was asked for last,
 // and nothing else.
 func TestKilledUnderLoad(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)
-		b.Must(network())
-		wanted := network()
+		wanted := catalogueOf(t, b)
+		b.Must(wanted)
+		awaitConfigured(b, wanted)
 		var took []time.Duration
 		for round := range killRounds {
 			change := killChange(round, wanted)
@@ -71,6 +74,23 @@ func TestKilledUnderLoad(t *testing.T) {
 		t.Logf("%d kills; after VPP answered again all was there within %v (median), %v (longest)",
 			killRounds+killRounds/2, took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
 	})
+}
+
+// catalogueOf are the exemplars of the catalogue, with what they need; on a real VPP those that it
+// can have on any machine.
+func catalogueOf(t *testing.T, b *vpptest.Harness) values {
+	t.Helper()
+	for _, name := range catalogue.HostInterfaces() {
+		b.SetHostInterface(name, true)
+	}
+	all := values{}
+	for _, i := range catalogue.All() {
+		if b.Real == nil || i.Real() {
+			maps.Copy(all, catalogue.Values(i.Make()))
+			maps.Copy(all, i.Needed())
+		}
+	}
+	return all
 }
 
 // killChange replaces the routes of the last round by those of this one.
