@@ -151,6 +151,26 @@ func TestVethPair(t *testing.T) {
 	})
 }
 
+// The kernel makes addresses of router advertisements. They stay.
+func TestAddressOfRouterAdvertisement(t *testing.T) {
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		if w.Sim == nil {
+			t.Skip("NOT CHECKED HERE: no router advertises; examples/scenarios/router-advertisement has one")
+		}
+		a := linuxtest.Start(t, w)
+		x, y := veth("x", "y", "", "fd00:1::1/64"), veth("y", "x", "")
+		must(t, a.Apply(x, y))
+		own := w.Open(t, "")
+		must(t, own.AddAddress(netlinkapi.Address{
+			Link: expectLink(t, own, "h-x").Index, Prefix: netip.MustParsePrefix("fd00:2::1/64"), Dynamic: true,
+		}))
+		unchanged(t, a, x, y)
+		if !hasAddress(t, own, "h-x", "fd00:2::1/64") {
+			t.Error("the address is gone")
+		}
+	})
+}
+
 // What can be changed in place is, without taking the link down.
 func TestVethUpdate(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {

@@ -127,6 +127,8 @@ type Address struct {
 	Link   int
 	Prefix netip.Prefix
 	Scope  Scope
+	// Dynamic: it has a lifetime, such as that of a router advertisement. Only read.
+	Dynamic bool
 }
 
 // Addresses reads and changes IP addresses. Adding one that is there is

@@ -37,10 +37,10 @@ func usual(name, address string) string {
 }
 
 // automatic reports whether the kernel assigns the address by itself: IPv6
-// link-local addresses, and those of a loopback.
+// link-local addresses, those of router advertisements, and those of a loopback.
 func automatic(a netlinkapi.Address) bool {
 	ip := a.Prefix.Addr()
-	return ip.Is6() && ip.IsLinkLocalUnicast() || a.Scope == netlinkapi.ScopeHost && ip.IsLoopback()
+	return ip.Is6() && (ip.IsLinkLocalUnicast() || a.Dynamic) || a.Scope == netlinkapi.ScopeHost && ip.IsLoopback()
 }
 
 // bonded reports whether the link is a port of a bond.

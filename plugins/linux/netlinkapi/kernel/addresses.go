@@ -22,7 +22,9 @@ func (h *handle) Addresses() ([]netlinkapi.Address, error) {
 	addrs := make([]netlinkapi.Address, 0, len(found))
 	for _, a := range found {
 		if p, ok := prefix(a.IPNet); ok {
-			addrs = append(addrs, netlinkapi.Address{Link: a.LinkIndex, Prefix: p, Scope: netlinkapi.Scope(a.Scope)})
+			addrs = append(addrs, netlinkapi.Address{
+				Link: a.LinkIndex, Prefix: p, Scope: netlinkapi.Scope(a.Scope), Dynamic: a.Flags&unix.IFA_F_PERMANENT == 0,
+			})
 		}
 	}
 	return addrs, nil

@@ -208,7 +208,7 @@ func requests(old, e *advertisements) (requests, replies []api.Message) {
 		if slices.Contains(before, p) {
 			continue
 		}
-		// Lifetimes run down until one was infinite. Nobody hears of that.
+		// Lifetimes run down until one was infinite, which is not advertised.
 		set(&ip6_nd.SwInterfaceIP6ndRaPrefix{
 			SwIfIndex: e.swIfIndex, Prefix: p.network, ValLifetime: forever, PrefLifetime: forever, NoAdvertise: true,
 		})
