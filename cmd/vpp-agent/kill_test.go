@@ -221,7 +221,7 @@ func routesDocument(prefix, routes int) string {
 
 // reads reports whether a request changes nothing.
 func reads(name string) bool {
-	for _, suffix := range []string{"_dump", "_get", "_lookup", "control_ping", "show_version", "show_running_config", "cli_inband" /* show api clients */} {
+	for _, suffix := range []string{"_dump", "_get", "_lookup", "control_ping", "show_version", "show_running_config", "classify_table_ids", "classify_table_info", "cli_inband" /* show api clients */} {
 		if strings.HasSuffix(name, suffix) {
 			return true
 		}

@@ -14,6 +14,7 @@ import (
 	abfmodel "github.com/tenuto-dev/tenuto/plugins/vpp/abfplugin/model"
 	aclmodel "github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin/model"
 	bfdmodel "github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin/model"
+	classifymodel "github.com/tenuto-dev/tenuto/plugins/vpp/classifyplugin/model"
 	cnatmodel "github.com/tenuto-dev/tenuto/plugins/vpp/cnatplugin/model"
 	dnsmodel "github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin/model"
 	vppifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -144,6 +145,9 @@ func packetPathModels() []models.Known {
 		natmodel.NAT66InterfaceModel,
 		natmodel.NAT66MappingModel,
 		ip6ndmodel.RouterAdvertisementModel,
+		classifymodel.TableModel,
+		classifymodel.SessionModel,
+		classifymodel.BindingModel,
 		cnatmodel.GlobalModel,
 		cnatmodel.InterfaceModel,
 		cnatmodel.TranslationModel,

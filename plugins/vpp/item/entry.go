@@ -67,6 +67,9 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	// Implicit reports that VPP has the entry without a value, so that it is not reported
 	// unless it is expected. Default: it has none.
 	Implicit func(e E) bool
+	// Assume completes what is listed with what VPP does not tell, from an expected entry.
+	// Optional.
+	Assume func(found, expected E) E
 	// Exists are the answers of VPP to the addition of an entry when it has another one
 	// with the same ID. That one is then removed.
 	Exists []api.VPPApiError
@@ -83,7 +86,7 @@ type Entry[V proto.Message, E any, K comparable] struct {
 // NewEntry returns the descriptor of a type. ifs may be nil if its values name no interfaces.
 func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interfaces, t Entry[V, E, K]) *kvs.KVDescriptor {
 	d := &entries[V, E, K]{
-		Entry: t, translation: translation[V, E, K]{Resolution[V, E]{Interfaces: ifs, Resolve: t.Resolve}, vpp, t.Model, t.ID, t.Value, t.Equal, t.Learned, t.Implicit, nil},
+		Entry: t, translation: translation[V, E, K]{Resolution[V, E]{Interfaces: ifs, Resolve: t.Resolve}, vpp, t.Model, t.ID, t.Value, t.Equal, t.Learned, t.Implicit, t.Assume},
 		added: session.NewState(newAdditions[K, E]),
 	}
 	out := kvs.Descriptor[V, kvs.Metadata]{

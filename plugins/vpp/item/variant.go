@@ -69,6 +69,12 @@ func List[D api.Message, E any](request api.Message, entry func(D) (E, bool)) Du
 	}
 }
 
+// ListWith returns the dump that a function makes with several requests. messages are those that it
+// needs.
+func ListWith[E any](read func(ctx context.Context, v *session.VPP) ([]E, error), messages ...api.Message) Dump[E] {
+	return Dump[E]{messages, read}
+}
+
 // ListFrom is List for a ..._get request Q, whose reply R tells where to continue.
 func ListFrom[Q, R any, D api.Message, E any, PQ interface {
 	*Q

@@ -6,6 +6,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/abfplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/classifyplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/cnatplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ikev2plugin"
@@ -35,6 +36,7 @@ func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 		aclplugin.NewPlugin(opts...),
 		abfplugin.NewPlugin(opts...), // after aclplugin
 		bfdplugin.NewPlugin(opts...),
+		classifyplugin.NewPlugin(opts...),
 		cnatplugin.NewPlugin(opts...),
 		dnsplugin.NewPlugin(opts...),
 		ikev2plugin.NewPlugin(opts...),

@@ -13,6 +13,7 @@ import (
 	abf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	bfd "github.com/tenuto-dev/tenuto/proto/ligato/vpp/bfd"
+	classify "github.com/tenuto-dev/tenuto/proto/ligato/vpp/classify"
 	cnat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/cnat"
 	dns "github.com/tenuto-dev/tenuto/proto/ligato/vpp/dns"
 	ikev2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ikev2"
@@ -133,6 +134,9 @@ type ConfigData struct {
 	CnatGlobal       *cnat.Global                 `protobuf:"bytes,148,opt,name=cnat_global,json=cnatGlobal,proto3" json:"cnat_global,omitempty"`
 	CnatTranslations []*cnat.Translation          `protobuf:"bytes,149,rep,name=cnat_translations,json=cnatTranslations,proto3" json:"cnat_translations,omitempty"`
 	CnatInterfaces   []*cnat.Interface            `protobuf:"bytes,152,rep,name=cnat_interfaces,json=cnatInterfaces,proto3" json:"cnat_interfaces,omitempty"`
+	ClassifyTables   []*classify.Table            `protobuf:"bytes,180,rep,name=classify_tables,json=classifyTables,proto3" json:"classify_tables,omitempty"`
+	ClassifySessions []*classify.Session          `protobuf:"bytes,181,rep,name=classify_sessions,json=classifySessions,proto3" json:"classify_sessions,omitempty"`
+	ClassifyBindings []*classify.Binding          `protobuf:"bytes,182,rep,name=classify_bindings,json=classifyBindings,proto3" json:"classify_bindings,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -685,6 +689,27 @@ func (x *ConfigData) GetCnatInterfaces() []*cnat.Interface {
 	return nil
 }
 
+func (x *ConfigData) GetClassifyTables() []*classify.Table {
+	if x != nil {
+		return x.ClassifyTables
+	}
+	return nil
+}
+
+func (x *ConfigData) GetClassifySessions() []*classify.Session {
+	if x != nil {
+		return x.ClassifySessions
+	}
+	return nil
+}
+
+func (x *ConfigData) GetClassifyBindings() []*classify.Binding {
+	if x != nil {
+		return x.ClassifyBindings
+	}
+	return nil
+}
+
 // A change of operational state in VPP.
 type Notification struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -782,7 +807,7 @@ var File_ligato_vpp_vpp_proto protoreflect.FileDescriptor
 const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\n" +
 	"\x14ligato/vpp/vpp.proto\x12\n" +
-	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x1aligato/vpp/cnat/cnat.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a\x1cligato/vpp/ikev2/ikev2.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a\x1cligato/vpp/ip6nd/ip6nd.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/lldp/lldp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a ligato/vpp/policer/policer.proto\x1a\x1cligato/vpp/nat64/nat64.proto\x1a\x1cligato/vpp/nat66/nat66.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x18ligato/vpp/qos/qos.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xe2$\n" +
+	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\"ligato/vpp/classify/classify.proto\x1a\x1aligato/vpp/cnat/cnat.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a\x1cligato/vpp/ikev2/ikev2.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a\x1cligato/vpp/ip6nd/ip6nd.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/lldp/lldp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a ligato/vpp/policer/policer.proto\x1a\x1cligato/vpp/nat64/nat64.proto\x1a\x1cligato/vpp/nat66/nat66.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x18ligato/vpp/qos/qos.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xc0&\n" +
 	"\n" +
 	"ConfigData\x12@\n" +
 	"\n" +
@@ -872,7 +897,10 @@ const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\vcnat_global\x18\x94\x01 \x01(\v2\x17.ligato.vpp.cnat.GlobalR\n" +
 	"cnatGlobal\x12J\n" +
 	"\x11cnat_translations\x18\x95\x01 \x03(\v2\x1c.ligato.vpp.cnat.TranslationR\x10cnatTranslations\x12D\n" +
-	"\x0fcnat_interfaces\x18\x98\x01 \x03(\v2\x1a.ligato.vpp.cnat.InterfaceR\x0ecnatInterfaces\"Z\n" +
+	"\x0fcnat_interfaces\x18\x98\x01 \x03(\v2\x1a.ligato.vpp.cnat.InterfaceR\x0ecnatInterfaces\x12D\n" +
+	"\x0fclassify_tables\x18\xb4\x01 \x03(\v2\x1a.ligato.vpp.classify.TableR\x0eclassifyTables\x12J\n" +
+	"\x11classify_sessions\x18\xb5\x01 \x03(\v2\x1c.ligato.vpp.classify.SessionR\x10classifySessions\x12J\n" +
+	"\x11classify_bindings\x18\xb6\x01 \x03(\v2\x1c.ligato.vpp.classify.BindingR\x10classifyBindings\"Z\n" +
 	"\fNotification\x12J\n" +
 	"\tinterface\x18\x01 \x01(\v2,.ligato.vpp.interfaces.InterfaceNotificationR\tinterface\"L\n" +
 	"\x05Stats\x12C\n" +
@@ -969,8 +997,11 @@ var file_ligato_vpp_vpp_proto_goTypes = []any{
 	(*cnat.Global)(nil),                      // 74: ligato.vpp.cnat.Global
 	(*cnat.Translation)(nil),                 // 75: ligato.vpp.cnat.Translation
 	(*cnat.Interface)(nil),                   // 76: ligato.vpp.cnat.Interface
-	(*interfaces.InterfaceNotification)(nil), // 77: ligato.vpp.interfaces.InterfaceNotification
-	(*interfaces.InterfaceStats)(nil),        // 78: ligato.vpp.interfaces.InterfaceStats
+	(*classify.Table)(nil),                   // 77: ligato.vpp.classify.Table
+	(*classify.Session)(nil),                 // 78: ligato.vpp.classify.Session
+	(*classify.Binding)(nil),                 // 79: ligato.vpp.classify.Binding
+	(*interfaces.InterfaceNotification)(nil), // 80: ligato.vpp.interfaces.InterfaceNotification
+	(*interfaces.InterfaceStats)(nil),        // 81: ligato.vpp.interfaces.InterfaceStats
 }
 var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	3,  // 0: ligato.vpp.ConfigData.interfaces:type_name -> ligato.vpp.interfaces.Interface
@@ -1047,13 +1078,16 @@ var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	74, // 71: ligato.vpp.ConfigData.cnat_global:type_name -> ligato.vpp.cnat.Global
 	75, // 72: ligato.vpp.ConfigData.cnat_translations:type_name -> ligato.vpp.cnat.Translation
 	76, // 73: ligato.vpp.ConfigData.cnat_interfaces:type_name -> ligato.vpp.cnat.Interface
-	77, // 74: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
-	78, // 75: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
-	76, // [76:76] is the sub-list for method output_type
-	76, // [76:76] is the sub-list for method input_type
-	76, // [76:76] is the sub-list for extension type_name
-	76, // [76:76] is the sub-list for extension extendee
-	0,  // [0:76] is the sub-list for field type_name
+	77, // 74: ligato.vpp.ConfigData.classify_tables:type_name -> ligato.vpp.classify.Table
+	78, // 75: ligato.vpp.ConfigData.classify_sessions:type_name -> ligato.vpp.classify.Session
+	79, // 76: ligato.vpp.ConfigData.classify_bindings:type_name -> ligato.vpp.classify.Binding
+	80, // 77: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
+	81, // 78: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
+	79, // [79:79] is the sub-list for method output_type
+	79, // [79:79] is the sub-list for method input_type
+	79, // [79:79] is the sub-list for extension type_name
+	79, // [79:79] is the sub-list for extension extendee
+	0,  // [0:79] is the sub-list for field type_name
 }
 
 func init() { file_ligato_vpp_vpp_proto_init() }

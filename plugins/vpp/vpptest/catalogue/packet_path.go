@@ -4,7 +4,7 @@ import "slices"
 
 // packetPathItems treat packets on their way.
 func packetPathItems() []Item {
-	return slices.Concat(policerItems(), qosItems(), cnatItems(), lldpItems(), []Item{
+	return slices.Concat(policerItems(), qosItems(), cnatItems(), classifyItems(), lldpItems(), []Item{
 		mssClamp(),
 		pathMTU(),
 		routerAdvertisement(),

@@ -27,6 +27,7 @@ func packetPathFeatures(n *VNet) []feature {
 		&cnats{VNet: n},
 		&lldps{VNet: n},
 		&hardware{VNet: n},
+		&classifier{VNet: n},
 	}
 }
 
