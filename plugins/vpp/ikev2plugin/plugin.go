@@ -2,6 +2,9 @@
 package ikev2plugin
 
 import (
+	"context"
+	"time"
+
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ikev2plugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 )
@@ -14,7 +17,33 @@ func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
 		Name: DefaultName, Operations: &descriptor.Operations,
 		Register: func(to *itemplugin.Registrar) error {
-			return to.Add(descriptor.NewGlobal(to.VPP), descriptor.NewProfile(to.VPP, to.Interfaces))
+			err := to.Add(descriptor.NewGlobal(to.VPP), descriptor.NewProfile(to.VPP, to.Interfaces))
+			to.Follow(func(ctx context.Context) error { return follow(ctx, to) })
+			return err
 		},
 	}, opts)
+}
+
+// pause is the time between two looks at the security associations of VPP, which sends no events.
+const pause = 3 * time.Second
+
+// follow tells the scheduler of profiles that should initiate and are not active in VPP any more. The
+// scheduler reads such a profile and repairs it, after growing pauses.
+func follow(ctx context.Context, to *itemplugin.Registrar) error {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		ended, err := descriptor.Ended(ctx, to.VPP)
+		if err == nil && len(ended) > 0 {
+			err = to.Scheduler.ReportLost(ended...)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }

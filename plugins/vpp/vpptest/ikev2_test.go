@@ -38,8 +38,8 @@ func initiations(t *testing.T, b *vpptest.Harness, when string, pending string, 
 	}
 }
 
-// VPP is asked to initiate once, however often the agent reads it back, and again if nothing goes
-// on: the peer has ended the SA, or the agent was restarted before there was one.
+// VPP is asked to initiate once, however often the agent reads it back, and again if the peer
+// has ended the SA, or the agent was restarted before there was one.
 func TestIKEv2Initiates(t *testing.T) {
 	t.Parallel()
 	target := vpptest.Simulator(t, vppsim.Options{})
@@ -105,6 +105,27 @@ func TestIKEv2Initiates(t *testing.T) {
 	initiations(t, b, "initiates without an SA", "1", 0)
 	b.Must(of(waits))
 	initiations(t, b, "does not wait for an answer any more", "0", 0)
+}
+
+// The agent sees that the peer has ended the SA, without a resync.
+func TestIKEv2InitiatesAgain(t *testing.T) {
+	t.Parallel()
+	b := vpptest.Start(t, vpptest.Simulator(t, vppsim.Options{}), vpptest.RepairLost())
+	b.Must(of(loop("lo", "192.0.2.1/24"), initiator()))
+	for range 2 {
+		if err := b.Sim.IKEv2Peer("p", true); err != nil {
+			t.Fatal(err)
+		}
+		b.InSync()
+		asked := b.Sim.Count("ikev2_initiate_sa_init")
+		if err := b.Sim.IKEv2Peer("p", false); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "another initiation", func() bool { return b.Sim.Count("ikev2_initiate_sa_init") > asked })
+		b.Scheduler.TransactionBarrier()
+		initiations(t, b, "the peer has ended the SA", "1", 0)
+		b.Want(states{key(initiator()): configured})
+	}
 }
 
 // A tunnel that VPP cannot protect, and a port that it does not receive, are refused.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 	ikev2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ikev2"
@@ -40,7 +42,7 @@ func TestTrafficIKEv2(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPair(t)
+			p := newPair(t, vpptest.RepairLost())
 			p.left.Await("vpp/interface/cable/link-state/UP", obtained)
 			left, right := ikev2Ends(name == "IPsec interface")
 			toBlue, toRed := p.route("tunnel", "10.9.0.2", "10.9.0.1")
@@ -62,7 +64,15 @@ func TestTrafficIKEv2(t *testing.T) {
 			p.right.Must(deleted(of(right)))
 			p.red.cutFrom("198.51.100.1")
 			p.right.Must(of(right))
-			p.left.Resync()
+			p.red.reaches("198.51.100.1")
+
+			// The right VPP refuses another secret.
+			other := proto.CloneOf(right)
+			other.Auth.Secret = "another"
+			p.right.Must(deleted(of(right)))
+			p.right.Must(of(other))
+			p.red.cutFrom("198.51.100.1")
+			p.right.Must(of(right))
 			p.red.reaches("198.51.100.1")
 			protected(t, p.left)
 			p.left.InSync()

@@ -20,9 +20,9 @@ type pair struct {
 	red, blue   *station
 }
 
-func newPair(t *testing.T) *pair {
+func newPair(t *testing.T, opts ...vpptest.Option) *pair {
 	t.Helper()
-	p := &pair{left: vpptest.Start(t, vpptest.Real(t)), right: vpptest.Start(t, vpptest.Real(t))}
+	p := &pair{left: vpptest.Start(t, vpptest.Real(t), opts...), right: vpptest.Start(t, vpptest.Real(t), opts...)}
 	p.red, p.blue = plug(t, p.left, "r", "192.0.2.1/24"), plug(t, p.right, "b", "198.51.100.1/24")
 	p.red.via("192.0.2.254")
 	p.blue.via("198.51.100.254")

@@ -49,7 +49,7 @@ type profile struct {
 	udpEncap    bool
 	nattOff     bool
 
-	// VPP does not tell whether it was asked to initiate, nor the name of the responder.
+	// VPP does not list if it was asked to initiate, nor the name of the responder.
 	initiate bool
 	listed   bool
 }

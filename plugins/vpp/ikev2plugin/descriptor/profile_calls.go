@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"go.fd.io/govpp/api"
 	ikev2api "go.fd.io/govpp/binapi/ikev2"
@@ -81,6 +80,11 @@ func NewProfile(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	d.DeleteBatch = func(ctx context.Context, values []kvs.KVBatchValue) []kvs.KVBatchResult {
 		results := remove(ctx, values)
 		c.ignoreMissing(ctx, values, results)
+		for i := range results {
+			if results[i].Err == nil {
+				c.forget(values[i].Old.(*ikev2.Profile).GetName())
+			}
+		}
 		return results
 	}
 	retrieve := d.RetrieveContext
@@ -345,7 +349,7 @@ func (c *profileCalls) update(ctx context.Context, old, p profile) error {
 		if err != nil {
 			return err
 		}
-		if up = established(p); !up {
+		if up = established(p.local, p.remote) == agreed; !up {
 			if err := c.remove(ctx, p); err != nil && !errors.Is(err, api.UNSPECIFIED) {
 				return err
 			}
@@ -362,78 +366,26 @@ func (c *profileCalls) update(ctx context.Context, old, p profile) error {
 	return c.note(p, up)
 }
 
-// notes are the profiles that the agent completed in a session, by name.
-type notes struct {
-	mu sync.Mutex
-	by map[string]note
-}
-
-// note is what VPP does not tell of a profile.
-type note struct {
-	initiated bool   // VPP was asked to initiate, or has an SA
-	up        bool   // VPP had an SA since
-	hostname  string // of the responder
-}
-
-var sessionNotes = session.NewState(func() *notes { return &notes{by: map[string]note{}} })
-
-func (c *profileCalls) note(p profile, up bool) error {
-	n, err := sessionNotes.On(c.vpp)
-	if err != nil {
-		return err
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.by[p.name] = note{initiated: p.initiate, up: up, hostname: p.responder.hostname}
-	return nil
-}
-
-func (c *profileCalls) noted(name string) note {
-	n, err := sessionNotes.On(c.vpp)
-	if err != nil {
-		return note{}
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.by[name]
-}
-
-// correctInitiated finds the profiles among those that should initiate for which nothing goes on
-// in VPP: it has no SA, and repeats no request that the agent knows of.
+// correctInitiated finds the profiles among those that should initiate which are not active in VPP:
+// it has no SA, and repeats no request that the agent knows of.
 func (c *profileCalls) correctInitiated(ctx context.Context, found []kvs.KVWithMetadata) error {
-	var up func(profile) bool
+	var established func(local, remote identity) progress
 	for i, kv := range found {
 		v, ok := kv.Value.(*ikev2.Profile)
 		if !ok || !v.GetInitiate() {
 			continue
 		}
-		if up == nil {
+		if established == nil {
 			var err error
-			if up, err = c.established(ctx); err != nil {
+			if established, err = c.established(ctx); err != nil {
 				return err
 			}
 		}
-		if !c.seen(v.GetName(), up(resolveProfile(&item.Resolver{}, v))) {
+		p := resolveProfile(&item.Resolver{}, v)
+		if !c.active(p.name, established(p.local, p.remote)) {
 			found[i].Value = proto.Clone(v)
 			found[i].Value.(*ikev2.Profile).Initiate = false
 		}
 	}
 	return nil
-}
-
-// seen notes whether VPP has an SA of a profile, and reports that something goes on: it has one,
-// or was asked to initiate and had none since.
-func (c *profileCalls) seen(name string, up bool) bool {
-	n, err := sessionNotes.On(c.vpp)
-	if err != nil {
-		return up
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	has := n.by[name]
-	if up {
-		has.initiated, has.up = true, true
-		n.by[name] = has
-	}
-	return up || has.initiated && !has.up
 }

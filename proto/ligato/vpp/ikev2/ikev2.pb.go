@@ -461,9 +461,10 @@ type Profile struct {
 	// VPP does not look for NAT on the way. For profiles that initiate.
 	DisableNatt bool `protobuf:"varint,14,opt,name=disable_natt,json=disableNatt,proto3" json:"disable_natt,omitempty"`
 	// VPP begins the key exchange when the profile is complete, and repeats the request until the
-	// peer answers. Otherwise it waits for the peer. A resync begins again if the peer has ended
-	// the SA since, or has refused it. An agent that restarts leaves an SA alone; without one it
-	// creates the profile again, because VPP does not tell of requests that wait for an answer.
+	// peer answers. Otherwise it waits for the peer. If the peer has ended the SA since, has refused it
+	// or does not answer for half a minute, the agent creates the profile again: after some seconds,
+	// and after up to 64 seconds if that happens again. An agent that restarts leaves an SA alone; without one it creates the
+	// profile again, because VPP does not tell of requests that wait for an answer.
 	Initiate      bool `protobuf:"varint,15,opt,name=initiate,proto3" json:"initiate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
