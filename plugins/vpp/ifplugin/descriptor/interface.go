@@ -76,6 +76,7 @@ func NewInterface(vpp *session.VPP, opts Options) *kvs.KVDescriptor {
 		interfaces.Interface_WIREGUARD_TUNNEL:  wireguards.with(on),
 		interfaces.Interface_VMXNET3_INTERFACE: vmxnet3Cards{vmxnet3Table.with(on)},
 		interfaces.Interface_RDMA:              rdmaCards.with(on),
+		interfaces.Interface_MPLS_TUNNEL:       mplsTunnels.with(on),
 		interfaces.Interface_SUB_INTERFACE:     subif{vpp: calls, ifs: opts.Interfaces},
 	}}
 	if d.changed = opts.Changed; d.changed == nil {

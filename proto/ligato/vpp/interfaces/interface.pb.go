@@ -67,6 +67,8 @@ const (
 	Interface_WIREGUARD_TUNNEL Interface_Type = 14
 	// A Mellanox interface driven through rdma-core.
 	Interface_RDMA Interface_Type = 15
+	// An MPLS tunnel, which puts labels on packets.
+	Interface_MPLS_TUNNEL Interface_Type = 16
 )
 
 // Enum value maps for Interface_Type.
@@ -88,6 +90,7 @@ var (
 		13: "IPIP_TUNNEL",
 		14: "WIREGUARD_TUNNEL",
 		15: "RDMA",
+		16: "MPLS_TUNNEL",
 	}
 	Interface_Type_value = map[string]int32{
 		"UNDEFINED_TYPE":    0,
@@ -106,6 +109,7 @@ var (
 		"IPIP_TUNNEL":       13,
 		"WIREGUARD_TUNNEL":  14,
 		"RDMA":              15,
+		"MPLS_TUNNEL":       16,
 	}
 )
 
@@ -834,6 +838,7 @@ type Interface struct {
 	//	*Interface_Ipip
 	//	*Interface_Wireguard
 	//	*Interface_Rdma
+	//	*Interface_MplsTunnel
 	Link          isInterface_Link `protobuf_oneof:"link"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1078,6 +1083,15 @@ func (x *Interface) GetRdma() *RDMALink {
 	return nil
 }
 
+func (x *Interface) GetMplsTunnel() *MplsTunnelLink {
+	if x != nil {
+		if x, ok := x.Link.(*Interface_MplsTunnel); ok {
+			return x.MplsTunnel
+		}
+	}
+	return nil
+}
+
 type isInterface_Link interface {
 	isInterface_Link()
 }
@@ -1149,6 +1163,11 @@ type Interface_Rdma struct {
 	Rdma *RDMALink `protobuf:"bytes,112,opt,name=rdma,proto3,oneof"`
 }
 
+type Interface_MplsTunnel struct {
+	// Only for type MPLS_TUNNEL.
+	MplsTunnel *MplsTunnelLink `protobuf:"bytes,113,opt,name=mpls_tunnel,json=mplsTunnel,proto3,oneof"`
+}
+
 func (*Interface_Sub) isInterface_Link() {}
 
 func (*Interface_Memif) isInterface_Link() {}
@@ -1174,6 +1193,8 @@ func (*Interface_Ipip) isInterface_Link() {}
 func (*Interface_Wireguard) isInterface_Link() {}
 
 func (*Interface_Rdma) isInterface_Link() {}
+
+func (*Interface_MplsTunnel) isInterface_Link() {}
 
 // A VLAN of another interface.
 type SubInterface struct {
@@ -2373,6 +2394,75 @@ func (x *RDMALink) GetTxqSize() uint32 {
 	return 0
 }
 
+// An MPLS tunnel: the beginning of a label switched path. Packets that are
+// routed into the interface get labels; what arrives at the other end needs an
+// item vpp.mpls.route there. A change of the link deletes the interface and
+// creates it again.
+type MplsTunnelLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Ways that packets go, 1 to 8; no two have the same next hop, interface and
+	// table. The order has no meaning.
+	Paths []*MplsTunnelLink_Path `protobuf:"bytes,1,rep,name=paths,proto3" json:"paths,omitempty"`
+	// The tunnel carries Ethernet frames, for example of a bridge domain, instead
+	// of IP packets.
+	L2Only bool `protobuf:"varint,2,opt,name=l2_only,json=l2Only,proto3" json:"l2_only,omitempty"`
+	// Each packet goes all of the ways instead of one of them.
+	Multicast     bool `protobuf:"varint,3,opt,name=multicast,proto3" json:"multicast,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MplsTunnelLink) Reset() {
+	*x = MplsTunnelLink{}
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MplsTunnelLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MplsTunnelLink) ProtoMessage() {}
+
+func (x *MplsTunnelLink) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MplsTunnelLink.ProtoReflect.Descriptor instead.
+func (*MplsTunnelLink) Descriptor() ([]byte, []int) {
+	return file_ligato_vpp_interfaces_interface_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *MplsTunnelLink) GetPaths() []*MplsTunnelLink_Path {
+	if x != nil {
+		return x.Paths
+	}
+	return nil
+}
+
+func (x *MplsTunnelLink) GetL2Only() bool {
+	if x != nil {
+		return x.L2Only
+	}
+	return false
+}
+
+func (x *MplsTunnelLink) GetMulticast() bool {
+	if x != nil {
+		return x.Multicast
+	}
+	return false
+}
+
 // Use of IPv6 router advertisements.
 type Interface_IP6ND struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2386,7 +2476,7 @@ type Interface_IP6ND struct {
 
 func (x *Interface_IP6ND) Reset() {
 	*x = Interface_IP6ND{}
-	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[14]
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2398,7 +2488,7 @@ func (x *Interface_IP6ND) String() string {
 func (*Interface_IP6ND) ProtoMessage() {}
 
 func (x *Interface_IP6ND) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[14]
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2440,7 +2530,7 @@ type Interface_Unnumbered struct {
 
 func (x *Interface_Unnumbered) Reset() {
 	*x = Interface_Unnumbered{}
-	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[15]
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2452,7 +2542,7 @@ func (x *Interface_Unnumbered) String() string {
 func (*Interface_Unnumbered) ProtoMessage() {}
 
 func (x *Interface_Unnumbered) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[15]
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2490,7 +2580,7 @@ type Interface_RxMode struct {
 
 func (x *Interface_RxMode) Reset() {
 	*x = Interface_RxMode{}
-	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[16]
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2502,7 +2592,7 @@ func (x *Interface_RxMode) String() string {
 func (*Interface_RxMode) ProtoMessage() {}
 
 func (x *Interface_RxMode) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[16]
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2554,7 +2644,7 @@ type Interface_RxPlacement struct {
 
 func (x *Interface_RxPlacement) Reset() {
 	*x = Interface_RxPlacement{}
-	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[17]
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2566,7 +2656,7 @@ func (x *Interface_RxPlacement) String() string {
 func (*Interface_RxPlacement) ProtoMessage() {}
 
 func (x *Interface_RxPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[17]
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2617,7 +2707,7 @@ type VxlanLink_Gpe struct {
 
 func (x *VxlanLink_Gpe) Reset() {
 	*x = VxlanLink_Gpe{}
-	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[18]
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2629,7 +2719,7 @@ func (x *VxlanLink_Gpe) String() string {
 func (*VxlanLink_Gpe) ProtoMessage() {}
 
 func (x *VxlanLink_Gpe) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[18]
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2674,7 +2764,7 @@ type BondLink_BondedInterface struct {
 
 func (x *BondLink_BondedInterface) Reset() {
 	*x = BondLink_BondedInterface{}
-	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[19]
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2686,7 +2776,7 @@ func (x *BondLink_BondedInterface) String() string {
 func (*BondLink_BondedInterface) ProtoMessage() {}
 
 func (x *BondLink_BondedInterface) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[19]
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2723,11 +2813,105 @@ func (x *BondLink_BondedInterface) GetIsLongTimeout() bool {
 	return false
 }
 
+// One way that packets go.
+type MplsTunnelLink_Path struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Address of the next router. With an outgoing interface it is a neighbor on
+	// that interface; without one it is looked up in the VRF table.
+	NextHopAddr string `protobuf:"bytes,1,opt,name=next_hop_addr,json=nextHopAddr,proto3" json:"next_hop_addr,omitempty"`
+	// Name of another VPP interface. The tunnel waits for it.
+	OutgoingInterface string `protobuf:"bytes,2,opt,name=outgoing_interface,json=outgoingInterface,proto3" json:"outgoing_interface,omitempty"`
+	// VRF table of lookups; only without an outgoing interface. The tunnel waits
+	// for the table.
+	VrfId uint32 `protobuf:"varint,3,opt,name=vrf_id,json=vrfId,proto3" json:"vrf_id,omitempty"`
+	// Labels that packets get, from the outermost to the innermost, 1 to 16 of
+	// them, each 16 to 1048575. Label 3 (implicit null) alone is none.
+	OutLabels []uint32 `protobuf:"varint,4,rep,packed,name=out_labels,json=outLabels,proto3" json:"out_labels,omitempty"`
+	// Share among paths of equal preference, 0 to 255; 0 means 1.
+	Weight uint32 `protobuf:"varint,5,opt,name=weight,proto3" json:"weight,omitempty"`
+	// Paths of the lowest preference are used, 0 to 255.
+	Preference    uint32 `protobuf:"varint,6,opt,name=preference,proto3" json:"preference,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MplsTunnelLink_Path) Reset() {
+	*x = MplsTunnelLink_Path{}
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MplsTunnelLink_Path) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MplsTunnelLink_Path) ProtoMessage() {}
+
+func (x *MplsTunnelLink_Path) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_vpp_interfaces_interface_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MplsTunnelLink_Path.ProtoReflect.Descriptor instead.
+func (*MplsTunnelLink_Path) Descriptor() ([]byte, []int) {
+	return file_ligato_vpp_interfaces_interface_proto_rawDescGZIP(), []int{14, 0}
+}
+
+func (x *MplsTunnelLink_Path) GetNextHopAddr() string {
+	if x != nil {
+		return x.NextHopAddr
+	}
+	return ""
+}
+
+func (x *MplsTunnelLink_Path) GetOutgoingInterface() string {
+	if x != nil {
+		return x.OutgoingInterface
+	}
+	return ""
+}
+
+func (x *MplsTunnelLink_Path) GetVrfId() uint32 {
+	if x != nil {
+		return x.VrfId
+	}
+	return 0
+}
+
+func (x *MplsTunnelLink_Path) GetOutLabels() []uint32 {
+	if x != nil {
+		return x.OutLabels
+	}
+	return nil
+}
+
+func (x *MplsTunnelLink_Path) GetWeight() uint32 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *MplsTunnelLink_Path) GetPreference() uint32 {
+	if x != nil {
+		return x.Preference
+	}
+	return 0
+}
+
 var File_ligato_vpp_interfaces_interface_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
-	"%ligato/vpp/interfaces/interface.proto\x12\x15ligato.vpp.interfaces\x1a\x18ligato/annotations.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\"\xac\x10\n" +
+	"%ligato/vpp/interfaces/interface.proto\x12\x15ligato.vpp.interfaces\x1a\x18ligato/annotations.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\"\x87\x11\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x04type\x18\x02 \x01(\x0e2%.ligato.vpp.interfaces.Interface.TypeR\x04type\x12\x18\n" +
@@ -2755,7 +2939,9 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\x04gtpu\x18m \x01(\v2\x1f.ligato.vpp.interfaces.GtpuLinkH\x00R\x04gtpu\x125\n" +
 	"\x04ipip\x18n \x01(\v2\x1f.ligato.vpp.interfaces.IPIPLinkH\x00R\x04ipip\x12D\n" +
 	"\twireguard\x18o \x01(\v2$.ligato.vpp.interfaces.WireguardLinkH\x00R\twireguard\x125\n" +
-	"\x04rdma\x18p \x01(\v2\x1f.ligato.vpp.interfaces.RDMALinkH\x00R\x04rdma\x1al\n" +
+	"\x04rdma\x18p \x01(\v2\x1f.ligato.vpp.interfaces.RDMALinkH\x00R\x04rdma\x12H\n" +
+	"\vmpls_tunnel\x18q \x01(\v2%.ligato.vpp.interfaces.MplsTunnelLinkH\x00R\n" +
+	"mplsTunnel\x1al\n" +
 	"\x05IP6ND\x12-\n" +
 	"\x12address_autoconfig\x18\x01 \x01(\bR\x11addressAutoconfig\x124\n" +
 	"\x16install_default_routes\x18\x02 \x01(\bR\x14installDefaultRoutes\x1a8\n" +
@@ -2776,7 +2962,7 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\x05queue\x18\x01 \x01(\rR\x05queue\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\rR\x06worker\x12\x1f\n" +
 	"\vmain_thread\x18\x03 \x01(\bR\n" +
-	"mainThread\"\x96\x02\n" +
+	"mainThread\"\xa7\x02\n" +
 	"\x04Type\x12\x12\n" +
 	"\x0eUNDEFINED_TYPE\x10\x00\x12\x11\n" +
 	"\rSUB_INTERFACE\x10\x01\x12\x15\n" +
@@ -2795,7 +2981,8 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\vGTPU_TUNNEL\x10\f\x12\x0f\n" +
 	"\vIPIP_TUNNEL\x10\r\x12\x14\n" +
 	"\x10WIREGUARD_TUNNEL\x10\x0e\x12\b\n" +
-	"\x04RDMA\x10\x0fB\x06\n" +
+	"\x04RDMA\x10\x0f\x12\x0f\n" +
+	"\vMPLS_TUNNEL\x10\x10B\x06\n" +
 	"\x04link\"\xfa\x02\n" +
 	"\fSubInterface\x12\x1f\n" +
 	"\vparent_name\x18\x01 \x01(\tR\n" +
@@ -2972,7 +3159,21 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\x04Mode\x12\b\n" +
 	"\x04AUTO\x10\x00\x12\a\n" +
 	"\x03IBV\x10\x01\x12\x06\n" +
-	"\x02DV\x10\x02BIZGgithub.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces;vpp_interfacesb\x06proto3"
+	"\x02DV\x10\x02\"\xee\x02\n" +
+	"\x0eMplsTunnelLink\x12@\n" +
+	"\x05paths\x18\x01 \x03(\v2*.ligato.vpp.interfaces.MplsTunnelLink.PathR\x05paths\x12\x17\n" +
+	"\al2_only\x18\x02 \x01(\bR\x06l2Only\x12\x1c\n" +
+	"\tmulticast\x18\x03 \x01(\bR\tmulticast\x1a\xe2\x01\n" +
+	"\x04Path\x12)\n" +
+	"\rnext_hop_addr\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\vnextHopAddr\x12-\n" +
+	"\x12outgoing_interface\x18\x02 \x01(\tR\x11outgoingInterface\x12\x15\n" +
+	"\x06vrf_id\x18\x03 \x01(\rR\x05vrfId\x12\x1d\n" +
+	"\n" +
+	"out_labels\x18\x04 \x03(\rR\toutLabels\x12 \n" +
+	"\x06weight\x18\x05 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x06weight\x12(\n" +
+	"\n" +
+	"preference\x18\x06 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\n" +
+	"preferenceBIZGgithub.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces;vpp_interfacesb\x06proto3"
 
 var (
 	file_ligato_vpp_interfaces_interface_proto_rawDescOnce sync.Once
@@ -2987,7 +3188,7 @@ func file_ligato_vpp_interfaces_interface_proto_rawDescGZIP() []byte {
 }
 
 var file_ligato_vpp_interfaces_interface_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_ligato_vpp_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_ligato_vpp_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_ligato_vpp_interfaces_interface_proto_goTypes = []any{
 	(Interface_Type)(0),                 // 0: ligato.vpp.interfaces.Interface.Type
 	(Interface_RxMode_Type)(0),          // 1: ligato.vpp.interfaces.Interface.RxMode.Type
@@ -3015,21 +3216,23 @@ var file_ligato_vpp_interfaces_interface_proto_goTypes = []any{
 	(*IPIPLink)(nil),                    // 23: ligato.vpp.interfaces.IPIPLink
 	(*WireguardLink)(nil),               // 24: ligato.vpp.interfaces.WireguardLink
 	(*RDMALink)(nil),                    // 25: ligato.vpp.interfaces.RDMALink
-	(*Interface_IP6ND)(nil),             // 26: ligato.vpp.interfaces.Interface.IP6ND
-	(*Interface_Unnumbered)(nil),        // 27: ligato.vpp.interfaces.Interface.Unnumbered
-	(*Interface_RxMode)(nil),            // 28: ligato.vpp.interfaces.Interface.RxMode
-	(*Interface_RxPlacement)(nil),       // 29: ligato.vpp.interfaces.Interface.RxPlacement
-	(*VxlanLink_Gpe)(nil),               // 30: ligato.vpp.interfaces.VxlanLink.Gpe
-	(*BondLink_BondedInterface)(nil),    // 31: ligato.vpp.interfaces.BondLink.BondedInterface
-	(ipsec.CryptoAlg)(0),                // 32: ligato.vpp.ipsec.CryptoAlg
-	(ipsec.IntegAlg)(0),                 // 33: ligato.vpp.ipsec.IntegAlg
+	(*MplsTunnelLink)(nil),              // 26: ligato.vpp.interfaces.MplsTunnelLink
+	(*Interface_IP6ND)(nil),             // 27: ligato.vpp.interfaces.Interface.IP6ND
+	(*Interface_Unnumbered)(nil),        // 28: ligato.vpp.interfaces.Interface.Unnumbered
+	(*Interface_RxMode)(nil),            // 29: ligato.vpp.interfaces.Interface.RxMode
+	(*Interface_RxPlacement)(nil),       // 30: ligato.vpp.interfaces.Interface.RxPlacement
+	(*VxlanLink_Gpe)(nil),               // 31: ligato.vpp.interfaces.VxlanLink.Gpe
+	(*BondLink_BondedInterface)(nil),    // 32: ligato.vpp.interfaces.BondLink.BondedInterface
+	(*MplsTunnelLink_Path)(nil),         // 33: ligato.vpp.interfaces.MplsTunnelLink.Path
+	(ipsec.CryptoAlg)(0),                // 34: ligato.vpp.ipsec.CryptoAlg
+	(ipsec.IntegAlg)(0),                 // 35: ligato.vpp.ipsec.IntegAlg
 }
 var file_ligato_vpp_interfaces_interface_proto_depIdxs = []int32{
 	0,  // 0: ligato.vpp.interfaces.Interface.type:type_name -> ligato.vpp.interfaces.Interface.Type
-	26, // 1: ligato.vpp.interfaces.Interface.ip6_nd:type_name -> ligato.vpp.interfaces.Interface.IP6ND
-	27, // 2: ligato.vpp.interfaces.Interface.unnumbered:type_name -> ligato.vpp.interfaces.Interface.Unnumbered
-	28, // 3: ligato.vpp.interfaces.Interface.rx_modes:type_name -> ligato.vpp.interfaces.Interface.RxMode
-	29, // 4: ligato.vpp.interfaces.Interface.rx_placements:type_name -> ligato.vpp.interfaces.Interface.RxPlacement
+	27, // 1: ligato.vpp.interfaces.Interface.ip6_nd:type_name -> ligato.vpp.interfaces.Interface.IP6ND
+	28, // 2: ligato.vpp.interfaces.Interface.unnumbered:type_name -> ligato.vpp.interfaces.Interface.Unnumbered
+	29, // 3: ligato.vpp.interfaces.Interface.rx_modes:type_name -> ligato.vpp.interfaces.Interface.RxMode
+	30, // 4: ligato.vpp.interfaces.Interface.rx_placements:type_name -> ligato.vpp.interfaces.Interface.RxPlacement
 	13, // 5: ligato.vpp.interfaces.Interface.sub:type_name -> ligato.vpp.interfaces.SubInterface
 	14, // 6: ligato.vpp.interfaces.Interface.memif:type_name -> ligato.vpp.interfaces.MemifLink
 	16, // 7: ligato.vpp.interfaces.Interface.afpacket:type_name -> ligato.vpp.interfaces.AfpacketLink
@@ -3043,26 +3246,28 @@ var file_ligato_vpp_interfaces_interface_proto_depIdxs = []int32{
 	23, // 15: ligato.vpp.interfaces.Interface.ipip:type_name -> ligato.vpp.interfaces.IPIPLink
 	24, // 16: ligato.vpp.interfaces.Interface.wireguard:type_name -> ligato.vpp.interfaces.WireguardLink
 	25, // 17: ligato.vpp.interfaces.Interface.rdma:type_name -> ligato.vpp.interfaces.RDMALink
-	2,  // 18: ligato.vpp.interfaces.SubInterface.tag_rw_option:type_name -> ligato.vpp.interfaces.SubInterface.TagRewriteOptions
-	3,  // 19: ligato.vpp.interfaces.MemifLink.mode:type_name -> ligato.vpp.interfaces.MemifLink.MemifMode
-	30, // 20: ligato.vpp.interfaces.VxlanLink.gpe:type_name -> ligato.vpp.interfaces.VxlanLink.Gpe
-	5,  // 21: ligato.vpp.interfaces.IPSecLink.tunnel_mode:type_name -> ligato.vpp.interfaces.IPSecLink.Mode
-	32, // 22: ligato.vpp.interfaces.IPSecLink.crypto_alg:type_name -> ligato.vpp.ipsec.CryptoAlg
-	33, // 23: ligato.vpp.interfaces.IPSecLink.integ_alg:type_name -> ligato.vpp.ipsec.IntegAlg
-	6,  // 24: ligato.vpp.interfaces.BondLink.mode:type_name -> ligato.vpp.interfaces.BondLink.Mode
-	7,  // 25: ligato.vpp.interfaces.BondLink.lb:type_name -> ligato.vpp.interfaces.BondLink.LoadBalance
-	31, // 26: ligato.vpp.interfaces.BondLink.bonded_interfaces:type_name -> ligato.vpp.interfaces.BondLink.BondedInterface
-	8,  // 27: ligato.vpp.interfaces.GreLink.tunnel_type:type_name -> ligato.vpp.interfaces.GreLink.Type
-	9,  // 28: ligato.vpp.interfaces.GtpuLink.decap_next:type_name -> ligato.vpp.interfaces.GtpuLink.NextNode
-	10, // 29: ligato.vpp.interfaces.IPIPLink.tunnel_mode:type_name -> ligato.vpp.interfaces.IPIPLink.Mode
-	11, // 30: ligato.vpp.interfaces.RDMALink.mode:type_name -> ligato.vpp.interfaces.RDMALink.Mode
-	1,  // 31: ligato.vpp.interfaces.Interface.RxMode.mode:type_name -> ligato.vpp.interfaces.Interface.RxMode.Type
-	4,  // 32: ligato.vpp.interfaces.VxlanLink.Gpe.protocol:type_name -> ligato.vpp.interfaces.VxlanLink.Gpe.Protocol
-	33, // [33:33] is the sub-list for method output_type
-	33, // [33:33] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	26, // 18: ligato.vpp.interfaces.Interface.mpls_tunnel:type_name -> ligato.vpp.interfaces.MplsTunnelLink
+	2,  // 19: ligato.vpp.interfaces.SubInterface.tag_rw_option:type_name -> ligato.vpp.interfaces.SubInterface.TagRewriteOptions
+	3,  // 20: ligato.vpp.interfaces.MemifLink.mode:type_name -> ligato.vpp.interfaces.MemifLink.MemifMode
+	31, // 21: ligato.vpp.interfaces.VxlanLink.gpe:type_name -> ligato.vpp.interfaces.VxlanLink.Gpe
+	5,  // 22: ligato.vpp.interfaces.IPSecLink.tunnel_mode:type_name -> ligato.vpp.interfaces.IPSecLink.Mode
+	34, // 23: ligato.vpp.interfaces.IPSecLink.crypto_alg:type_name -> ligato.vpp.ipsec.CryptoAlg
+	35, // 24: ligato.vpp.interfaces.IPSecLink.integ_alg:type_name -> ligato.vpp.ipsec.IntegAlg
+	6,  // 25: ligato.vpp.interfaces.BondLink.mode:type_name -> ligato.vpp.interfaces.BondLink.Mode
+	7,  // 26: ligato.vpp.interfaces.BondLink.lb:type_name -> ligato.vpp.interfaces.BondLink.LoadBalance
+	32, // 27: ligato.vpp.interfaces.BondLink.bonded_interfaces:type_name -> ligato.vpp.interfaces.BondLink.BondedInterface
+	8,  // 28: ligato.vpp.interfaces.GreLink.tunnel_type:type_name -> ligato.vpp.interfaces.GreLink.Type
+	9,  // 29: ligato.vpp.interfaces.GtpuLink.decap_next:type_name -> ligato.vpp.interfaces.GtpuLink.NextNode
+	10, // 30: ligato.vpp.interfaces.IPIPLink.tunnel_mode:type_name -> ligato.vpp.interfaces.IPIPLink.Mode
+	11, // 31: ligato.vpp.interfaces.RDMALink.mode:type_name -> ligato.vpp.interfaces.RDMALink.Mode
+	33, // 32: ligato.vpp.interfaces.MplsTunnelLink.paths:type_name -> ligato.vpp.interfaces.MplsTunnelLink.Path
+	1,  // 33: ligato.vpp.interfaces.Interface.RxMode.mode:type_name -> ligato.vpp.interfaces.Interface.RxMode.Type
+	4,  // 34: ligato.vpp.interfaces.VxlanLink.Gpe.protocol:type_name -> ligato.vpp.interfaces.VxlanLink.Gpe.Protocol
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_ligato_vpp_interfaces_interface_proto_init() }
@@ -3084,6 +3289,7 @@ func file_ligato_vpp_interfaces_interface_proto_init() {
 		(*Interface_Ipip)(nil),
 		(*Interface_Wireguard)(nil),
 		(*Interface_Rdma)(nil),
+		(*Interface_MplsTunnel)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3091,7 +3297,7 @@ func file_ligato_vpp_interfaces_interface_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_vpp_interfaces_interface_proto_rawDesc), len(file_ligato_vpp_interfaces_interface_proto_rawDesc)),
 			NumEnums:      12,
-			NumMessages:   20,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

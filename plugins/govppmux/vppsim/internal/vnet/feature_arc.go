@@ -24,6 +24,7 @@ func packetPathFeatures(n *VNet) []feature {
 		&nat64s{VNet: n},
 		&nat66s{VNet: n},
 		n.ip6RAs,
+		&mplsTunnels{VNet: n},
 		&cnats{VNet: n},
 		&lldps{VNet: n},
 		&hardware{VNet: n},

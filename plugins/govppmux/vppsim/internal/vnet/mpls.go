@@ -127,7 +127,7 @@ func (ts *mplsTables) changeRoute(req *mpls.MplsRouteAddDel) retval {
 	if t == nil {
 		return api.NO_SUCH_FIB
 	}
-	paths, rv := ts.decode(req.MrRoute.MrPaths)
+	paths, rv := ts.decodePaths(req.MrRoute.MrPaths)
 	switch {
 	case rv != ok:
 		return rv
@@ -158,11 +158,11 @@ func (ts *mplsTables) changeRoute(req *mpls.MplsRouteAddDel) retval {
 	return ok
 }
 
-func (ts *mplsTables) decode(wanted []fib_types.FibPath) ([]fib.Path, retval) {
+func (n *VNet) decodePaths(wanted []fib_types.FibPath) ([]fib.Path, retval) {
 	anywhere := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 	paths := make([]fib.Path, len(wanted))
 	for at := range wanted {
-		p, rv := ts.fibs.Decode(&wanted[at], anywhere, ts.inUse)
+		p, rv := n.fibs.Decode(&wanted[at], anywhere, n.inUse)
 		if rv != ok {
 			return nil, rv
 		}
