@@ -9,7 +9,7 @@ import (
 
 func (a *app) vppCommand() *cobra.Command {
 	return parent("vpp", "Look at the VPP of the agent", a.vppCLI(), a.vppInfo(), a.vppCapabilities(),
-		a.vppTrace(), a.vppPcap(), a.vppPunt(), a.vppLLDP(), a.vppLACP(), a.vppACL())
+		a.vppTrace(), a.vppPcap(), a.vppPunt(), a.vppIKEv2(), a.vppLLDP(), a.vppLACP(), a.vppACL())
 }
 
 func (a *app) vppCLI() *cobra.Command {
@@ -44,6 +44,13 @@ func (a *app) vppPunt() *cobra.Command {
 		{"PACKETS BY REASON", "show punt stats"}, {"REASONS AND WHO ASKED FOR THEM", "show punt reasons"},
 		{"SOCKETS BY PORT", "show punt socket registrations l4"},
 		{"SOCKETS BY REASON", "show punt socket registrations exception"},
+	})
+}
+
+// vppIKEv2 asks for no details of associations: VPP crashes if one has no profile yet.
+func (a *app) vppIKEv2() *cobra.Command {
+	return a.vppShow("ikev2", "Show with whom VPP has agreed on keys by IKEv2, and for which tunnels", [][2]string{
+		{"PEERS", "show ikev2 sa"}, {"TUNNELS", "show ipsec protect"},
 	})
 }
 
