@@ -32,6 +32,7 @@ require (
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
 	gopkg.in/yaml.v3 v3.0.1
+	k8s.io/cri-api v0.37.2
 	pgregory.net/rapid v1.3.0
 )
 

@@ -1,6 +1,7 @@
 package linuxtest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,17 +21,19 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
 )
 
-// Engine is a container engine with the API of Docker, as far as the agent uses it. Its
-// containers are processes with a network namespace of their own.
+// Engine is a container engine with the API of Docker or the Container Runtime Interface, as
+// far as the agent uses them. Its containers are processes with a network namespace of their
+// own.
 type Engine struct {
 	Socket string
 
-	t      *testing.T
-	server *http.Server
+	t     *testing.T
+	close func() // nil: it does not listen
 
 	mu         sync.Mutex
 	containers map[string]*container // by ID
 	listeners  map[chan event]bool
+	told       []event
 	made       int
 	silent     bool
 }
@@ -37,6 +41,18 @@ type Engine struct {
 type container struct {
 	label string
 	cmd   *exec.Cmd
+}
+
+// labels returns what has the label of a container: the environment or, for "engine:LABEL", the
+// labels of the engine.
+func (c *container) labels() (env []string, labels map[string]string) {
+	env, labels = []string{"PATH=/bin"}, map[string]string{}
+	if label, engine := strings.CutPrefix(c.label, "engine:"); engine {
+		labels["microservice-label"] = label
+	} else if label != "" {
+		env = append(env, "MICROSERVICE_LABEL="+label)
+	}
+	return env, labels
 }
 
 type event struct {
@@ -61,7 +77,7 @@ func NewEngine(t *testing.T) *Engine {
 	return e
 }
 
-// Listen begins to answer.
+// Listen begins to answer with the API of Docker.
 func (e *Engine) Listen() {
 	e.t.Helper()
 	l, err := net.Listen("unix", e.Socket)
@@ -72,9 +88,10 @@ func (e *Engine) Listen() {
 	mux.HandleFunc("GET /events", e.events)
 	mux.HandleFunc("GET /containers/json", e.list)
 	mux.HandleFunc("GET /containers/{id}/json", e.inspect)
-	e.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	e.close = func() { _ = server.Close() } // it is not needed any more
 	go func() {
-		if err := e.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			e.t.Error(err)
 		}
 	}()
@@ -82,8 +99,8 @@ func (e *Engine) Listen() {
 
 // Close ends the engine, but not its containers.
 func (e *Engine) Close() {
-	if e.server != nil {
-		_ = e.server.Close() // of no interest: it is over
+	if e.close != nil {
+		e.close()
 	}
 }
 
@@ -129,6 +146,11 @@ func (e *Engine) with(f func()) {
 	f()
 }
 
+func (e *Engine) get(id string) (c *container) {
+	e.with(func() { c = e.containers[id] })
+	return c
+}
+
 func (e *Engine) ids() (ids []string) {
 	e.with(func() { ids = slices.Sorted(maps.Keys(e.containers)) })
 	return ids
@@ -138,41 +160,62 @@ func (e *Engine) tell(action, id string) {
 	ev := event{Type: "container", Action: action, TimeNano: time.Now().UnixNano()}
 	ev.Actor.ID = id
 	e.with(func() {
+		e.told = append(e.told, ev)
 		for l := range e.listeners {
 			l <- ev
 		}
 	})
 }
 
+// listen returns what was told since a time, in nanoseconds, and is told until stop is called.
+func (e *Engine) listen(since int64) (news chan event, stop func()) {
+	news = make(chan event, 1000)
+	e.with(func() {
+		for _, ev := range e.told {
+			if ev.TimeNano >= since {
+				news <- ev
+			}
+		}
+		e.listeners[news] = true
+	})
+	return news, func() { e.with(func() { delete(e.listeners, news) }) }
+}
+
 // hangs waits for the end of a request if the engine is to give no answer.
-func (e *Engine) hangs(r *http.Request) bool {
+func (e *Engine) hangs(ctx context.Context) bool {
 	e.mu.Lock()
 	silent := e.silent
 	e.mu.Unlock()
 	if silent {
-		<-r.Context().Done()
+		<-ctx.Done()
 	}
 	return silent
 }
 
 // filters checks the filters of a request.
 func (e *Engine) filters(w http.ResponseWriter, r *http.Request, expected string) bool {
-	var got map[string][]string
-	err := json.Unmarshal([]byte(r.URL.Query().Get("filters")), &got)
-	if text, _ := json.Marshal(got); err != nil || string(text) != expected {
-		http.Error(w, fmt.Sprintf("filters are %s (%v), the fake knows %s", text, err, expected), http.StatusBadRequest)
-		return false
+	got := r.URL.Query().Get("filters")
+	if got != expected {
+		http.Error(w, fmt.Sprintf("filters are %s, the fake knows %s", got, expected), http.StatusBadRequest)
 	}
-	return true
+	return got == expected
 }
 
 func (e *Engine) events(w http.ResponseWriter, r *http.Request) {
-	if e.hangs(r) || !e.filters(w, r, `{"event":["start","die"],"type":["container"]}`) {
+	if e.hangs(r.Context()) || !e.filters(w, r, `{"type":["container"],"event":["start","die"]}`) {
 		return
 	}
-	news := make(chan event, 1000)
-	e.with(func() { e.listeners[news] = true })
-	defer e.with(func() { delete(e.listeners, news) })
+	seconds, nanoseconds, _ := strings.Cut(r.URL.Query().Get("since"), ".")
+	since, err := strconv.ParseInt(seconds+nanoseconds, 10, 64)
+	if err != nil || len(nanoseconds) != 9 {
+		http.Error(w, "since: expected seconds.nanoseconds", http.StatusBadRequest)
+		return
+	}
+	if err := http.NewResponseController(w).Flush(); err != nil { // Docker answers before it listens
+		return
+	}
+	news, stop := e.listen(since)
+	defer stop()
 	w.Header().Set("Content-Type", "application/json")
 	flush := http.NewResponseController(w).Flush
 	for err := flush(); err == nil; err = flush() {
@@ -188,7 +231,7 @@ func (e *Engine) events(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e *Engine) list(w http.ResponseWriter, r *http.Request) {
-	if e.hangs(r) || !e.filters(w, r, `{"status":["running"]}`) {
+	if e.hangs(r.Context()) || !e.filters(w, r, `{"status":["running"]}`) {
 		return
 	}
 	all := []map[string]any{}
@@ -199,21 +242,13 @@ func (e *Engine) list(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e *Engine) inspect(w http.ResponseWriter, r *http.Request) {
-	e.mu.Lock()
-	c := e.containers[r.PathValue("id")]
-	e.mu.Unlock()
+	c := e.get(r.PathValue("id"))
 	if c == nil {
 		w.WriteHeader(http.StatusNotFound)
 		e.answer(w, map[string]string{"message": "No such container: " + r.PathValue("id")})
 		return
 	}
-	env := []string{"PATH=/bin"}
-	labels := map[string]string{}
-	if label, engine := strings.CutPrefix(c.label, "engine:"); engine {
-		labels["microservice-label"] = label
-	} else if label != "" {
-		env = append(env, "MICROSERVICE_LABEL="+label)
-	}
+	env, labels := c.labels()
 	e.answer(w, map[string]any{
 		"Id": r.PathValue("id"), "State": map[string]any{"Running": true, "Pid": c.cmd.Process.Pid},
 		"Config": map[string]any{"Env": env, "Labels": labels},

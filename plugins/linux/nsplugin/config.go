@@ -12,7 +12,8 @@ import (
 type Config struct {
 	Disabled          bool   `yaml:"disabled" desc:"leave Linux alone; its items wait"`
 	DockerSocket      string `yaml:"docker-socket" desc:"the socket of a container engine with the API of Docker (Docker, Podman), which tells the network namespaces of containers (type MICROSERVICE); empty: none; an engine that is not there is tried again"`
-	MicroservicesFile string `yaml:"microservices-file" desc:"a YAML file that lists the number of a process in the network namespace of each container by its label (\"web: 1234\"), for containers without such an engine; changes are followed"`
+	CRISocket         string `yaml:"cri-socket" desc:"the same for an engine with the Container Runtime Interface of Kubernetes (containerd, CRI-O), such as /run/containerd/containerd.sock; empty: none"`
+	MicroservicesFile string `yaml:"microservices-file" desc:"a YAML file that lists the number of a process in the network namespace of each container by its label (\"web: 1234\"), for containers without such engines; changes are followed"`
 	GoRoutinesCount   int    `yaml:"go-routines-count" desc:"accepted from existing configurations, without effect"`
 }
 
@@ -27,7 +28,7 @@ func (c Config) Validate() error {
 	if c.GoRoutinesCount < 1 {
 		errs = append(errs, fmt.Errorf("go-routines-count: %d, expected 1 or more", c.GoRoutinesCount))
 	}
-	for _, path := range [...]struct{ option, value string }{{"docker-socket", c.DockerSocket}, {"microservices-file", c.MicroservicesFile}} {
+	for _, path := range [...]struct{ option, value string }{{"docker-socket", c.DockerSocket}, {"cri-socket", c.CRISocket}, {"microservices-file", c.MicroservicesFile}} {
 		if path.value != "" && !filepath.IsAbs(path.value) {
 			errs = append(errs, fmt.Errorf("%s: %q, expected an absolute path", path.option, path.value))
 		}
@@ -38,7 +39,10 @@ func (c Config) Validate() error {
 // sources returns what tells which containers run.
 func (c Config) sources() (all []containers.Source) {
 	if c.DockerSocket != "" {
-		all = append(all, containers.Docker(c.DockerSocket, containers.DockerTimeout))
+		all = append(all, containers.Docker(c.DockerSocket, containers.RequestTimeout))
+	}
+	if c.CRISocket != "" {
+		all = append(all, containers.CRI(c.CRISocket, containers.RequestTimeout))
 	}
 	if c.MicroservicesFile != "" {
 		all = append(all, containers.File(c.MicroservicesFile))

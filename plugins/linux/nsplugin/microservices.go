@@ -100,7 +100,7 @@ func (m *microservices) retrieve(ctx context.Context, _ []kvs.KV[*emptypb.Empty,
 func (m *microservices) absent(key string) string {
 	label := strings.TrimPrefix(key, nsmodel.MicroserviceKey.Prefix())
 	if len(m.sources) == 0 {
-		return fmt.Sprintf("no container with the label %q is known, because linux-nsplugin.conf has neither docker-socket nor microservices-file", label)
+		return fmt.Sprintf("no container with the label %q is known, because linux-nsplugin.conf has no docker-socket, cri-socket or microservices-file", label)
 	}
 	text := fmt.Sprintf("no container runs with %s=%s in its environment", containers.EnvVariable, label)
 	for _, s := range m.sources {
