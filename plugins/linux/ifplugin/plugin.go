@@ -16,7 +16,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
 	alloc "github.com/tenuto-dev/tenuto/plugins/netalloc"
-	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
 
 // API is what the plugin offers to others. All methods may be called
@@ -30,10 +29,6 @@ type API interface {
 	// OnRemoved registers a function for removed routes and neighbours; see PathFunc. It
 	// must be called before AfterInit.
 	OnRemoved(f PathFunc)
-	// OnMissed registers a function for the times when events of a namespace (nil: the
-	// agent's own) may have been missed, as before the agent listens. It must be called
-	// before AfterInit.
-	OnMissed(f func(ns *namespace.NetNamespace))
 	// SetLinkUp sets a link in the namespace of the agent up, its own or not. A
 	// link that is not there is no error.
 	SetLinkUp(ctx context.Context, host string) error
@@ -166,11 +161,6 @@ func (p *Plugin) Index() ifaceidx.Index { return p.index }
 
 // OnRemoved registers a function for removed routes and neighbours; see API.
 func (p *Plugin) OnRemoved(f PathFunc) { p.removals.paths = append(p.removals.paths, f) }
-
-// OnMissed registers a function for missed events; see API.
-func (p *Plugin) OnMissed(f func(ns *namespace.NetNamespace)) {
-	p.removals.onMissed = append(p.removals.onMissed, f)
-}
 
 // HostName returns the name of an interface in the kernel; see API.
 func (p *Plugin) HostName(logical string) (string, bool) {

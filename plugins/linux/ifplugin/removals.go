@@ -21,7 +21,6 @@ type removals struct {
 	// allocated are the addresses that interfaces may refer to.
 	allocated alloc.Addresses
 	paths     []PathFunc
-	onMissed  []func(ns *namespace.NetNamespace)
 }
 
 // PathFunc receives the removal of a route or neighbour on an interface of the
@@ -84,9 +83,6 @@ func (r *removals) missed(ns *namespace.NetNamespace) {
 		if nsmodel.Equal(meta.Namespace, ns) {
 			r.flushed(iface)
 		}
-	}
-	for _, f := range r.onMissed {
-		f(ns)
 	}
 }
 

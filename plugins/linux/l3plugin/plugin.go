@@ -13,10 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
-	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc"
-	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
-	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
 
 // Plugin handles routes and neighbours.
@@ -44,14 +41,12 @@ type Deps struct {
 type Scheduler interface {
 	api.Registrar
 	api.Notifier
-	DumpValuesByDescriptor(descriptor string, view api.View) ([]api.KVWithMetadata, error)
 }
 
 // Interfaces is the part of the plugin for interfaces that is used.
 type Interfaces interface {
 	Index() ifaceidx.Index
 	OnRemoved(ifplugin.PathFunc)
-	OnMissed(func(ns *namespace.NetNamespace))
 }
 
 var _ infra.Plugin = (*Plugin)(nil)
@@ -76,30 +71,7 @@ func (p *Plugin) Init() (err error) {
 		return fmt.Errorf("register descriptors: %w", err)
 	}
 	p.Interfaces.OnRemoved(p.removed)
-	p.Interfaces.OnMissed(p.missed)
 	return nil
-}
-
-// missed reports the routes in a namespace that keep packets, since events were missed. What
-// else was lost is found by the states of the interfaces, on which it depends.
-func (p *Plugin) missed(ns *namespace.NetNamespace) {
-	all, err := p.Scheduler.DumpValuesByDescriptor(descriptor.RouteName, api.CachedView)
-	if err != nil {
-		p.Log.Debug("routes were not listed", "error", err)
-	}
-	var keys []string
-	for _, kv := range all {
-		r, ok := kv.Value.(*l3.Route)
-		if !ok || r.GetType() == l3.Route_UNICAST {
-			continue
-		}
-		if meta, known := p.Interfaces.Index().Get(r.GetOutgoingInterface()); known && nsmodel.Equal(meta.Namespace, ns) {
-			keys = append(keys, kv.Key)
-		}
-	}
-	if err := p.Scheduler.ReportLost(keys...); err != nil {
-		p.Log.Debug("lost values were not reported", "keys", keys, "error", err)
-	}
 }
 
 // removed reports what the kernel may have lost. The scheduler reads it, so what
