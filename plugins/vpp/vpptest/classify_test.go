@@ -43,6 +43,12 @@ func TestClassifierAfterRestart(t *testing.T) {
 		}
 		allConfigured(t, b, all)
 		b.InSync()
+
+		end := proto.CloneOf(middle)
+		end.NextTable = ""
+		b.Must(of(end)) // VPP changes it in place
+		allConfigured(t, b, all)
+		b.InSync()
 		b.Must(deleted(all))
 	})
 }

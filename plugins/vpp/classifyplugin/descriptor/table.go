@@ -37,7 +37,7 @@ const (
 )
 
 var tableOperation = session.Require(&Operations, "classifier table", "",
-	append(listMessages(), &vppapi.ClassifyAddDelTable{}, &vppapi.ClassifyAddDelTableReply{})...)
+	append([]api.Message{&vppapi.ClassifyAddDelTable{}, &vppapi.ClassifyAddDelTableReply{}}, listMessages()...)...)
 
 type tableDescriptor struct {
 	item.Resolution[*classify.Table, table]

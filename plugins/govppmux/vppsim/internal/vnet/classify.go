@@ -225,7 +225,7 @@ func (n *classifier) show(in *cmdline.Input, output bool) error {
 	kind := slices.Index(classifyKinds(), in.Next())
 	switch {
 	case kind < 0:
-		return fmt.Errorf("Invalid %s ACL table type.", direction)
+		return fmt.Errorf("unknown type of %s ACL", direction)
 	case !n.shown[classifyUse{output: output, kind: kind}]:
 		in.Line("No %s ACL tables configured", direction)
 		return nil
