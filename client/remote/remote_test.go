@@ -181,7 +181,7 @@ func TestSecretsFromAfar(t *testing.T) {
 	t.Parallel()
 	const secret = "Sesam-oeffne-dich"
 	for _, opts := range [][]remote.Option{nil, {remote.WithSecrets()}} {
-		far, _, _ := newClients(t, opts...)
+		far, _, sb := newClients(t, opts...)
 		m := &interfaces.Interface{Name: "m", Type: interfaces.Interface_MEMIF, Link: &interfaces.Interface_Memif{Memif: &interfaces.MemifLink{Secret: secret}}}
 		if _, err := far.ChangeRequest().Update(m).Send(t.Context()); err != nil {
 			t.Fatal(err)
@@ -203,9 +203,18 @@ func TestSecretsFromAfar(t *testing.T) {
 				t.Errorf("the secret is %q, want %q", got, want)
 			}
 		}
-		_, err = far.ChangeRequest().Update(items[0].Value).Send(t.Context())
-		if given := opts != nil; given != (err == nil) || !given && !strings.Contains(err.Error(), "memif.secret: *** is the placeholder of a hidden secret") {
+		again := proto.CloneOf(items[0].Value.(*interfaces.Interface))
+		again.Mtu = 1400
+		if _, err := far.ChangeRequest().Update(again).Send(t.Context()); err != nil {
 			t.Errorf("given back: %v", err)
+		}
+		if has, ok := sb.Get(prefix + "m").(*interfaces.Interface); !ok || has.GetMemif().GetSecret() != secret || has.GetMtu() != 1400 {
+			t.Errorf("given back: the southbound has %v", has)
+		}
+		again.Name = "other"
+		_, err = far.ChangeRequest().Update(again).Send(t.Context())
+		if given := opts != nil; given != (err == nil) || !given && !strings.Contains(err.Error(), "memif.secret: *** is the placeholder of a hidden secret") {
+			t.Errorf("given to another item: %v", err)
 		}
 	}
 }
