@@ -205,7 +205,7 @@ func (s *managerService) GetConfig(ctx context.Context, req *generic.GetConfigRe
 	c := clientOf(ctx)
 	defer c.reportOmitted(ctx)
 	for _, kv := range s.p.Orchestrator.ListData("") {
-		if !want.has(kv.Key) || !labelled(kv.Labels, req.GetLabels()) {
+		if !want.has(kv.Key) || !orchestrator.Labelled(kv.Labels, req.GetLabels()) {
 			continue
 		}
 		if !c.knows(kv.Val) {
@@ -218,20 +218,6 @@ func (s *managerService) GetConfig(ctx context.Context, req *generic.GetConfigRe
 		resp.Items = append(resp.Items, &generic.ConfigItem{Item: it, Status: itemStatus(s.p.Orchestrator.Status(kv.Key)), Labels: kv.Labels})
 	}
 	return resp, nil
-}
-
-// labelled reports whether an item has all the labels of a filter: with the
-// value, or with any if that is empty; those that begin with "!" it must not
-// have.
-func labelled(labels, filter map[string]string) bool {
-	for name, value := range filter {
-		name, not := strings.CutPrefix(name, "!")
-		have, ok := labels[name]
-		if ok && (value == "" || have == value) == not || !ok && !not {
-			return false
-		}
-	}
-	return true
 }
 
 // selection is the items that a request is about.

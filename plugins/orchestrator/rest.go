@@ -26,10 +26,10 @@ const bodyName = "body"
 func (p *Plugin) endpoints() []rest.Endpoint {
 	read := []string{rest.GroupConfigRead}
 	return []rest.Endpoint{
-		{Path: "/configuration", Groups: read, Handler: p.getConfiguration, Query: []string{"source", "format", rest.ShowSecretsParameter}, Doc: "the configuration in effect, as YAML, or with format=json as JSON; source=NAME for the items of one source; show-secrets to include secrets"},
+		{Path: "/configuration", Groups: read, Handler: p.getConfiguration, Query: []string{"source", "format", "labels", rest.ShowSecretsParameter}, Doc: "the configuration in effect, as YAML, or with format=json as JSON; source=NAME for the items of one source; labels=team=blue,owner,!old for those with or without labels; show-secrets to include secrets"},
 		{Path: "/configuration", Methods: []string{http.MethodPut}, Groups: []string{rest.GroupConfigWrite}, Handler: p.putConfiguration,
-			Query: []string{"replace", "wait", "results"}, Response: response.Outcome{},
-			Doc: "adds or changes the items of the body (YAML or JSON) and returns their results; with replace, other items of clients are removed; " + replyDoc},
+			Query: []string{"replace", "labels", "wait", "results"}, Response: response.Outcome{},
+			Doc: "adds or changes the items of the body (YAML or JSON) and returns their results; with replace, other items of clients are removed; labels=team=blue,owner gives them labels; " + replyDoc},
 		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Handler: p.validate, Response: rest.OneOf{struct{}{}, []problem{}}, Doc: "errors in the items of the body; {} if there are none"},
 		{Path: "/configuration/sources", Groups: read, Handler: p.getSources, Response: []SourceStatus{}, Doc: "sources of the configuration, the one with the highest priority last"},
 	}
@@ -45,9 +45,17 @@ func (p *Plugin) getConfiguration(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, http.StatusBadRequest, fmt.Errorf("parameter format: %q: expected yaml or json", format))
 		return
 	}
+	filter, err := parseLabels(r.URL.Query().Get("labels"))
+	if err != nil {
+		rest.WriteError(w, http.StatusBadRequest, err)
+		return
+	}
 	source := r.URL.Query().Get("source")
 	var values []proto.Message
 	for _, kv := range p.ListData(source) {
+		if !Labelled(kv.Labels, filter) {
+			continue
+		}
 		val := kv.Val
 		if !rest.ShowSecrets(r) {
 			val, _ = logging.HideSecrets(val)
@@ -86,7 +94,8 @@ func (p *Plugin) validate(w http.ResponseWriter, r *http.Request) {
 func (p *Plugin) putConfiguration(w http.ResponseWriter, r *http.Request) {
 	replace, err := boolean(r, "replace")
 	reply, rerr := replyOf(r)
-	if err := errors.Join(err, rerr); err != nil {
+	labels, lerr := parseLabels(r.URL.Query().Get("labels"))
+	if err := errors.Join(err, rerr, lerr); err != nil {
 		rest.WriteError(w, http.StatusBadRequest, err)
 		return
 	}
@@ -99,6 +108,9 @@ func (p *Plugin) putConfiguration(w http.ResponseWriter, r *http.Request) {
 		p.NoteRefused(GRPC, refusedOf(problems)...)
 		rest.WriteJSON(w, http.StatusBadRequest, problems)
 		return
+	}
+	for i := range items {
+		items[i].Labels = labels
 	}
 	opts := []PushOption{WithCaller(callerOf(r)), WithDescription(r.Method + " " + r.URL.Path)}
 	if replace {

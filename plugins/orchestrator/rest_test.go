@@ -125,3 +125,23 @@ func TestRESTErrors(t *testing.T) {
 	s.do("POST", "/configuration/validate", "{", 400, "malformed")
 	s.do("PUT", "/configuration?replace=maybe", "", 400, "expected true or false")
 }
+
+// Labels are given to items and select them.
+func TestRESTLabels(t *testing.T) {
+	t.Parallel()
+	s := server{http.NewServeMux(), t}
+	w := start(t, nil, orchestrator.UseHTTP(s))
+	w.waitSynced()
+	s.do("PUT", "/configuration?labels=team=blue,owner", "vppConfig: {interfaces: [{name: a, mtu: 1}]}", 200)
+	s.do("PUT", "/configuration?labels=", "vppConfig: {interfaces: [{name: b, mtu: 1}]}", 200)
+	for filter, want := range map[string]string{"": "ab", "team=blue": "a", "team": "a", "owner,team=red": "", "!team": "b", "!team=red": "ab"} {
+		got := s.do("GET", "/configuration?labels="+filter, "", 200)
+		for _, name := range []string{"a", "b"} {
+			if strings.Contains(got, "name: "+name) != strings.Contains(want, name) {
+				t.Errorf("%q: %s", filter, got)
+			}
+		}
+	}
+	s.do("GET", "/configuration?labels=a,a", "", 400, "expected different labels")
+	s.do("PUT", "/configuration?labels=a,,", "", 400, "expected different labels")
+}

@@ -18,10 +18,11 @@ func (a *app) configCommand() *cobra.Command {
 }
 
 func (a *app) configGet() *cobra.Command {
+	var labels string
 	cmd := &cobra.Command{
 		Use: "get", Short: "Show the configuration that is asked for", Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			text, err := a.client.Configuration(cmd.Context())
+			text, err := a.client.Configuration(cmd.Context(), labels)
 			if err != nil {
 				return err
 			}
@@ -29,6 +30,7 @@ func (a *app) configGet() *cobra.Command {
 		},
 	}
 	a.formatFlag(cmd)
+	cmd.Flags().StringVar(&labels, "labels", "", "only items with these `labels`, as in team=blue,owner,!old")
 	return cmd
 }
 

@@ -42,9 +42,14 @@ func (a *app) configUpdate() *cobra.Command {
 	}
 	a.formatFlag(cmd)
 	cmd.Flags().BoolVar(&o.Replace, "replace", false, "remove items that were given before and are not in the file")
+	cmd.Flags().StringVar(&o.Labels, "labels", fromAgentctl, "`labels` of the items, as in team=blue,owner")
+	cmd.Flags().DurationVarP(&a.global.timeout, "timeout", "t", defaultTimeout, "request timeout (0 disables it)") // which is that of all commands
 	waitFlag(cmd, &wait)
 	return cmd
 }
+
+// fromAgentctl is the label that the predecessor's agentctl gives to items.
+const fromAgentctl = "io.ligato.from-client=agentctl"
 
 func (a *app) configValidate() *cobra.Command {
 	return &cobra.Command{

@@ -34,6 +34,9 @@ func (a *app) metricsList() *cobra.Command {
 			for _, m := range list {
 				t.row(m.Name, m.Type, fmt.Sprint(len(m.Samples)), m.Help)
 			}
+			if matched, err := path.Match(cmp.Or(strings.Join(args, ""), "*"), client.VPPMetric); err == nil && matched {
+				t.row(client.VPPMetric, "ligato.govppmux.Metrics", "1", "The connection to VPP.")
+			}
 			return t.write(a)
 		},
 	}

@@ -33,6 +33,7 @@ func (e *ProblemsError) Error() string {
 type ChangeOptions struct {
 	Replace bool          // remove items given before and not in the document
 	Wait    time.Duration // until the items are in effect, at most; 0: not
+	Labels  string        // of the items, as in "team=blue,owner"
 }
 
 // outcomeQuery asks for the items that are not in effect, after a wait.
@@ -44,9 +45,14 @@ func outcomeQuery(query url.Values, wait time.Duration) url.Values {
 	return query
 }
 
-// Configuration returns what the northbound asks for now, as YAML.
-func (c *Client) Configuration(ctx context.Context) ([]byte, error) {
-	return c.get(ctx, "/configuration", nil)
+// Configuration returns what the northbound asks for now, as YAML. labels are those of
+// the items, as in "team=blue,owner,!old"; empty: all items.
+func (c *Client) Configuration(ctx context.Context, labels string) ([]byte, error) {
+	query := url.Values{}
+	if labels != "" {
+		query.Set("labels", labels)
+	}
+	return c.get(ctx, "/configuration", query)
 }
 
 // UpdateConfiguration adds or changes the items of a document in YAML or JSON.
@@ -57,6 +63,9 @@ func (c *Client) UpdateConfiguration(ctx context.Context, document []byte, o Cha
 	query := outcomeQuery(url.Values{}, o.Wait)
 	if o.Replace {
 		query.Set("replace", "true")
+	}
+	if o.Labels != "" {
+		query.Set("labels", o.Labels)
 	}
 	body, err := c.do(ctx, http.MethodPut, path, query, document)
 	if err != nil {
