@@ -117,6 +117,7 @@ func (p *Plugin) Init() (err error) {
 		descriptor.NewVrf(deps),
 		descriptor.NewPort(deps),
 		descriptor.NewSysctl(deps),
+		descriptor.NewBridgeVlans(deps),
 		p.watcher.Descriptor(),
 	)
 	if err != nil {

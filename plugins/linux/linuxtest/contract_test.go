@@ -48,7 +48,8 @@ func TestContract(t *testing.T) {
 			Link: &interfaces.Interface_Tap{Tap: &interfaces.TapLink{VppTapIfName: "tap"}}},
 		&interfaces.Interface{Name: "br/1", HostIfName: "br", Type: interfaces.Interface_BRIDGE, Namespace: ns},
 		&interfaces.Interface{Name: "vlan", Type: interfaces.Interface_VLAN, Namespace: ns, MasterInterface: "br/1", IpAddresses: []string{"10.4.0.1/24"},
-			Link: &interfaces.Interface_Vlan{Vlan: &interfaces.VlanLink{ParentInterface: "y/1", VlanId: 5}}},
+			BridgeVlans: &interfaces.BridgeVlans{Pvid: 5, Tagged: []string{"7-9"}},
+			Link:        &interfaces.Interface_Vlan{Vlan: &interfaces.VlanLink{ParentInterface: "y/1", VlanId: 5}}},
 		&interfaces.Interface{Name: "vx", Type: interfaces.Interface_VXLAN,
 			Link: &interfaces.Interface_Vxlan{Vxlan: &interfaces.VxlanLink{Vni: 5, Remote: "10.0.0.2", ParentInterface: "x"}}},
 		&interfaces.Interface{Name: "gre", Type: interfaces.Interface_GRE,
@@ -77,7 +78,7 @@ func TestContract(t *testing.T) {
 		samples = append(samples, kvstest.Sample{Key: linuxtest.Key(t, v), Value: v})
 	}
 	kvstest.CheckSamples(t, samples,
-		ifdescriptor.NewInterface(ifDeps), ifdescriptor.NewAddress(ifDeps), ifdescriptor.NewVrf(ifDeps), ifdescriptor.NewPort(ifDeps), ifdescriptor.NewSysctl(ifDeps), watcher.Descriptor(),
+		ifdescriptor.NewInterface(ifDeps), ifdescriptor.NewAddress(ifDeps), ifdescriptor.NewVrf(ifDeps), ifdescriptor.NewPort(ifDeps), ifdescriptor.NewSysctl(ifDeps), ifdescriptor.NewBridgeVlans(ifDeps), watcher.Descriptor(),
 		l3descriptor.NewRoute(l3Deps), l3descriptor.NewARP(l3Deps), l3descriptor.NewRule(l3Deps),
 		nftdescriptor.New(nftdescriptor.Deps{Label: linuxtest.Label, Log: logging.Nop()}),
 		iptdescriptor.New(iptdescriptor.Deps{Label: linuxtest.Label, Log: logging.Nop()}))

@@ -220,6 +220,19 @@ func (c *checked) TryNFTable(ctx context.Context, t NFTable, content string, sta
 	return read(c, func() (string, error) { return c.Handle.TryNFTable(ctx, t, content, state) })
 }
 
+// PortVLANs implements BridgeVLANs.
+func (c *checked) PortVLANs() (map[int][]PortVLAN, error) { return read(c, c.Handle.PortVLANs) }
+
+// AddPortVLANs implements BridgeVLANs.
+func (c *checked) AddPortVLANs(link int, first PortVLAN, last uint16) error {
+	return c.do(func() error { return c.Handle.AddPortVLANs(link, first, last) })
+}
+
+// DeletePortVLANs implements BridgeVLANs.
+func (c *checked) DeletePortVLANs(link int, first, last uint16) error {
+	return c.do(func() error { return c.Handle.DeletePortVLANs(link, first, last) })
+}
+
 // SaveTable implements PacketFilter.
 func (c *checked) SaveTable(ctx context.Context, t FilterTable) (string, error) {
 	return read(c, func() (string, error) { return c.Handle.SaveTable(ctx, t) })

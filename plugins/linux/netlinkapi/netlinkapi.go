@@ -55,6 +55,7 @@ type Handle interface {
 	PacketFilter
 	Nftables
 	Sysctls
+	BridgeVLANs
 	// Namespace tells which namespace this is.
 	Namespace() NamespaceID
 	io.Closer

@@ -40,6 +40,8 @@ type VRF struct{ Table uint32 }
 type Bridge struct {
 	STP    bool          // run the spanning tree protocol
 	Ageing time.Duration // of learned MAC addresses, in steps of 10 ms
+	// VLANFiltering forwards frames only between ports that are in their VLAN, see BridgeVLANs.
+	VLANFiltering bool
 }
 
 // VLAN is the frames of a parent that have a tag.

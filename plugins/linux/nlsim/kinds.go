@@ -42,6 +42,9 @@ func (h *handle) AddLink(name string, p netlinkapi.LinkParams, parent int) error
 			return err
 		}
 		added := h.ns.add(l)
+		if l.Kind == netlinkapi.KindBridge {
+			added.vlans = firstVLANs()
+		}
 		added.origin = h.ns
 		if beneath != nil {
 			added.parent = beneath
@@ -153,6 +156,9 @@ func (h *handle) SetMaster(index, master int) error {
 		}
 		l.leaveMaster()
 		l.Master = master
+		if m != nil && m.Kind == netlinkapi.KindBridge {
+			l.vlans = firstVLANs()
+		}
 		if m != nil && m.Kind == netlinkapi.KindBond { // which is in charge of its ports
 			l.released = &netlinkapi.Link{MAC: l.MAC, MTU: l.MTU}
 			l.MAC, l.MTU, l.Up = slices.Clone(m.MAC), m.MTU, true
@@ -179,7 +185,9 @@ func (l *link) checkMaster(m *link) error {
 
 // leaveMaster ends the membership in a bond, bridge or VRF.
 func (l *link) leaveMaster() {
-	l.Master = 0
+	if l.Master != 0 {
+		l.Master, l.vlans = 0, nil
+	}
 	if l.released == nil {
 		return
 	}

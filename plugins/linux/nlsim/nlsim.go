@@ -58,10 +58,11 @@ type link struct {
 	checksums netlinkapi.Checksums
 	tap       uint64 // id of AddTAP; 0: not a TAP
 	parent    *link
-	children  []*link          // links on this one, in any namespace
-	sysctls   map[string]int   // that were changed
-	origin    *space           // that AddLink made it in; nil: made otherwise
-	released  *netlinkapi.Link // what a port of a bond has when it leaves; nil: it is none
+	children  []*link                        // links on this one, in any namespace
+	sysctls   map[string]int                 // that were changed
+	vlans     map[uint16]netlinkapi.PortVLAN // of bridges and their ports
+	origin    *space                         // that AddLink made it in; nil: made otherwise
+	released  *netlinkapi.Link               // what a port of a bond has when it leaves; nil: it is none
 }
 
 type fault struct {
@@ -372,6 +373,9 @@ func (ns *space) print(b *strings.Builder) {
 		}
 		if m := ns.links[l.Master]; m != nil {
 			fmt.Fprintf(b, " master=%s", m.Name)
+		}
+		if len(l.vlans) > 0 {
+			fmt.Fprintf(b, " vlans=%v", l.sortedVLANs())
 		}
 		for _, name := range l.sysctlNames() {
 			fmt.Fprintf(b, " %s=%d", name, l.sysctls[name])

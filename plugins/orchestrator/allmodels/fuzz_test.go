@@ -30,7 +30,7 @@ func keyTemplates() []models.KeyTemplate {
 		l2model.BDInterfaceKey, vppl3model.ProxyARPInterfaceKey, aclmodel.InterfaceKey, abfmodel.InterfaceKey, abfmodel.InterfaceIPv6Key,
 		ipsecmodel.SPDInterfaceKey, natmodel.GlobalInterfaceKey, natmodel.GlobalAddressKey, natmodel.TwiceNATPoolKey,
 		linuxifmodel.HostInterfaceKey, linuxifmodel.HostAddressKey, linuxifmodel.HostVrfKey, linuxifmodel.StateKey,
-		linuxifmodel.AddressKey, linuxifmodel.VrfKey, linuxifmodel.PortKey, linuxifmodel.SysctlKey, linuxl3model.LinkLocalRouteKey, nsmodel.MicroserviceKey,
+		linuxifmodel.AddressKey, linuxifmodel.VrfKey, linuxifmodel.PortKey, linuxifmodel.SysctlKey, linuxifmodel.BridgeVlansKey, linuxl3model.LinkLocalRouteKey, nsmodel.MicroserviceKey,
 		netallocmodel.NeighborGwKey,
 	}
 }

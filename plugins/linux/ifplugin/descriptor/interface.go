@@ -125,7 +125,7 @@ func (d *iface) validate(_ string, v *interfaces.Interface) error {
 			errs = append(errs, invalid("phys_address", "%q; expected the MAC address of a single host, such as 02:fe:00:00:00:01", mac))
 		}
 	}
-	errs = append(errs, d.checkAddresses(v), checkSysctls(v), checkMaster(v, k.traits()), k.check(v))
+	errs = append(errs, d.checkAddresses(v), checkSysctls(v), checkVlans(v), checkMaster(v, k.traits()), k.check(v))
 	return errors.Join(errs...)
 }
 
@@ -241,6 +241,10 @@ func (d *iface) derived(_ string, v *interfaces.Interface) []api.KeyValuePair {
 	if master := v.GetMasterInterface(); master != "" {
 		port := &interfaces.Interface{Name: v.GetName(), MasterInterface: master}
 		kvs = append(kvs, api.KeyValuePair{Key: ifmodel.PortKey.Key(v.GetName()), Value: port})
+	}
+	if v.GetBridgeVlans() != nil {
+		part := &interfaces.Interface{Name: v.GetName(), Type: v.GetType(), MasterInterface: v.GetMasterInterface(), BridgeVlans: v.GetBridgeVlans()}
+		kvs = append(kvs, api.KeyValuePair{Key: ifmodel.BridgeVlansKey.Key(v.GetName()), Value: part})
 	}
 	for _, s := range v.GetSysctls() {
 		one := &interfaces.Interface{Name: v.GetName(), Sysctls: []*interfaces.Sysctl{s}}

@@ -85,6 +85,7 @@ type space struct {
 	sums  map[int]netlinkapi.Checksums // of veth links of ours
 	// sysctls are kernel parameters of links that are wanted, or were set by the agent.
 	sysctls map[int]map[string]int
+	vlans   map[int][]netlinkapi.PortVLAN // of bridges and ports
 }
 
 func (r *retrieval) readOthers(ctx context.Context) error {
@@ -168,6 +169,11 @@ func (r *retrieval) readSpace(h netlinkapi.Handle, own bool) (*space, error) {
 		}
 		if sums, err := h.Checksums(l.Name); err == nil { // else: not known, hence not compared
 			s.sums[l.Index] = sums
+		}
+	}
+	if slices.ContainsFunc(s.links, func(l netlinkapi.Link) bool { return l.Kind == netlinkapi.KindBridge }) {
+		if s.vlans, err = h.PortVLANs(); err != nil {
+			return nil, err
 		}
 	}
 	return s, r.readSysctls(h, s)
@@ -319,6 +325,7 @@ func (r *retrieval) value(s *space, l netlinkapi.Link, name string, parts []stri
 	r.addAdopted(v, want)
 	r.addAddresses(s, l, v, want)
 	s.addSysctls(l, v)
+	s.addVlans(l, v, want)
 	return v
 }
 

@@ -95,6 +95,9 @@ func (r *retrieval) existing() []ifaceKV {
 			r.addAdopted(v, want)
 			r.addAddresses(s, l, v, want)
 			s.addSysctls(l, v)
+			if want.GetBridgeVlans() != nil { // else they are not the agent's
+				s.addVlans(l, v, want)
+			}
 			kvs = append(kvs, ifaceKV{
 				Key: ifmodel.InterfaceModel.KeyFor(name), Value: v, Metadata: r.metadata(v, l), Origin: api.FromNB,
 			})

@@ -22,12 +22,14 @@ func bridgeSpec() spec {
 		traits: traits{noPort: true},
 		params: func(v *interfaces.Interface) netlinkapi.LinkParams {
 			ageing := orDefault(v.GetBridge().GetAgeingTime(), defaultAgeing)
-			return netlinkapi.Bridge{STP: v.GetBridge().GetStp(), Ageing: time.Duration(ageing) * time.Second}
+			return netlinkapi.Bridge{
+				STP: v.GetBridge().GetStp(), Ageing: time.Duration(ageing) * time.Second, VLANFiltering: v.GetBridge().GetVlanFiltering(),
+			}
 		},
 		fill: func(v *interfaces.Interface, p netlinkapi.LinkParams, _ string) bool {
 			b, ok := p.(netlinkapi.Bridge)
 			v.Link = &interfaces.Interface_Bridge{Bridge: &interfaces.BridgeLink{
-				Stp: b.STP, AgeingTime: uint32(b.Ageing / time.Second),
+				Stp: b.STP, AgeingTime: uint32(b.Ageing / time.Second), VlanFiltering: b.VLANFiltering,
 			}}
 			return ok
 		},

@@ -47,6 +47,9 @@ var (
 	// at most, which may change.
 	PortKey = models.MustKeyTemplate("linux/interface-port/{iface}")
 
+	// BridgeVlansKey is the VLANs of a port of a bridge, or of a bridge.
+	BridgeVlansKey = models.MustKeyTemplate("linux/interface-vlans/{iface}")
+
 	// SysctlKey is a kernel parameter of an interface; {name} is that of the value.
 	SysctlKey = models.MustKeyTemplate("linux/interface-sysctl/{name}/{iface}")
 )

@@ -130,6 +130,9 @@ func (d infoData) changeable(p netlinkapi.LinkParams) {
 	case netlinkapi.Bridge:
 		d[nl.IFLA_BR_STP_STATE] = u32(number(p.STP))
 		d[nl.IFLA_BR_AGEING_TIME] = u32(uint32(p.Ageing / tickOfBridge))
+		if p.VLANFiltering {
+			d[nl.IFLA_BR_VLAN_FILTERING] = flag(true)
+		}
 	case netlinkapi.VXLAN:
 		d.setAddr(p.Remote, nl.IFLA_VXLAN_GROUP, nl.IFLA_VXLAN_GROUP6)
 		d[nl.IFLA_VXLAN_TTL] = u8(p.TTL)
@@ -155,6 +158,8 @@ func params(kind string, d infoData) netlinkapi.LinkParams {
 		return netlinkapi.Bridge{
 			STP:    d.host(nl.IFLA_BR_STP_STATE) != 0,
 			Ageing: time.Duration(d.host(nl.IFLA_BR_AGEING_TIME)) * tickOfBridge,
+
+			VLANFiltering: d.u8(nl.IFLA_BR_VLAN_FILTERING) != 0,
 		}
 	case netlinkapi.KindVLAN:
 		return netlinkapi.VLAN{ID: uint16(d.host(nl.IFLA_VLAN_ID)), Protocol: uint16(d.network(nl.IFLA_VLAN_PROTOCOL))}

@@ -113,6 +113,8 @@ func (h *handle) AddLink(name string, p netlinkapi.LinkParams, parent int) error
 	r.AddData(linkInfoAttribute(p.Kind(), data))
 	_, err := r.Execute(unix.NETLINK_ROUTE, 0)
 	switch {
+	case errors.Is(err, unix.EOPNOTSUPP) && filters(p):
+		return fmt.Errorf("%s: %w", op, errNoVLANFiltering)
 	case errors.Is(err, unix.EOPNOTSUPP):
 		return fmt.Errorf("%s: %w; load its module", op, netlinkapi.ErrUnsupported)
 	case errors.Is(err, unix.EBUSY): // a MACVLAN on the parent of an IPVLAN, for example
@@ -127,12 +129,25 @@ func (h *handle) AddLink(name string, p netlinkapi.LinkParams, parent int) error
 }
 
 func (h *handle) ChangeLink(index int, p netlinkapi.LinkParams) error {
+	op := fmt.Sprintf("change link with index %d of kind %s", index, p.Kind())
 	r := h.ns.linkRequest(unix.RTM_NEWLINK, unix.NLM_F_ACK, index)
 	data := infoData{}
 	data.changeable(p)
+	if p.Kind() == netlinkapi.KindBridge && !filters(p) {
+		now, err := h.LinkByIndex(index)
+		if err != nil {
+			return err
+		}
+		if filters(now.Params) {
+			data[nl.IFLA_BR_VLAN_FILTERING] = flag(false)
+		}
+	}
 	r.AddData(linkInfoAttribute(p.Kind(), data))
 	_, err := r.Execute(unix.NETLINK_ROUTE, 0)
-	return classify(fmt.Sprintf("change link with index %d of kind %s", index, p.Kind()), err)
+	if errors.Is(err, unix.EOPNOTSUPP) && filters(p) {
+		return fmt.Errorf("%s: %w", op, errNoVLANFiltering)
+	}
+	return classify(op, err)
 }
 
 func linkInfoAttribute(kind string, data infoData) *nl.RtAttr {

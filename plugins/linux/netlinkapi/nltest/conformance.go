@@ -38,6 +38,7 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"bridge ports":   testBridgePorts,
 		"bond ports":     testBondPorts,
 		"sysctls":        testSysctls,
+		"VLANs":          testVLANs,
 		"nftables":       testNFTables,
 	} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, newWorld(t)) })

@@ -30,6 +30,8 @@ func kindCases(parent int) []kindCase {
 		{"VRF", 0, netlinkapi.VRF{Table: 7}, nil, true},
 		{"bridge", 0, netlinkapi.Bridge{Ageing: 300 * time.Second},
 			[]netlinkapi.LinkParams{netlinkapi.Bridge{STP: true, Ageing: 10 * time.Second}, netlinkapi.Bridge{Ageing: time.Second}}, true},
+		{"filtering bridge", 0, netlinkapi.Bridge{Ageing: 300 * time.Second, VLANFiltering: true},
+			[]netlinkapi.LinkParams{netlinkapi.Bridge{Ageing: 300 * time.Second}}, true},
 		{"bond", 0, netlinkapi.Bond{Mode: netlinkapi.BondLACP, MIIMon: 100 * time.Millisecond, LACPFast: true},
 			[]netlinkapi.LinkParams{netlinkapi.Bond{Mode: netlinkapi.BondLACP, MIIMon: 50 * time.Millisecond, LACPFast: true, HashPolicy: 2}}, true},
 		{"VLAN", parent, netlinkapi.VLAN{ID: 5, Protocol: netlinkapi.VLANProtocol}, nil, false},

@@ -246,7 +246,7 @@ func (x VlanLink_Protocol) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use VlanLink_Protocol.Descriptor instead.
 func (VlanLink_Protocol) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{6, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7, 0}
 }
 
 // Which port sends a frame.
@@ -315,7 +315,7 @@ func (x BondLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BondLink_Mode.Descriptor instead.
 func (BondLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9, 0}
 }
 
 // What the hash of modes XOR, LACP and TLB is computed from.
@@ -368,7 +368,7 @@ func (x BondLink_HashPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BondLink_HashPolicy.Descriptor instead.
 func (BondLink_HashPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8, 1}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9, 1}
 }
 
 // What interfaces on the same parent exchange.
@@ -425,7 +425,7 @@ func (x MacvlanLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MacvlanLink_Mode.Descriptor instead.
 func (MacvlanLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10, 0}
 }
 
 // Where packets are switched.
@@ -478,7 +478,7 @@ func (x IpvlanLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use IpvlanLink_Mode.Descriptor instead.
 func (IpvlanLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11, 0}
 }
 
 // An interface of the Linux kernel. Model linux.interfaces.interface, key
@@ -536,7 +536,10 @@ type Interface struct {
 	// Kernel parameters of the interface, each once. One that is removed here, or
 	// whose interface is deleted, gets the value that it had before; the agent
 	// remembers that over a restart in its state-dir.
-	Sysctls       []*Sysctl `protobuf:"bytes,61,rep,name=sysctls,proto3" json:"sysctls,omitempty"`
+	Sysctls []*Sysctl `protobuf:"bytes,61,rep,name=sysctls,proto3" json:"sysctls,omitempty"`
+	// VLANs, exactly these; of ports of a bridge, and of type BRIDGE for the bridge
+	// itself. Absent means as the kernel begins: VLAN 1, without tags.
+	BridgeVlans   *BridgeVlans `protobuf:"bytes,62,opt,name=bridge_vlans,json=bridgeVlans,proto3" json:"bridge_vlans,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -757,6 +760,13 @@ func (x *Interface) GetMasterInterface() string {
 func (x *Interface) GetSysctls() []*Sysctl {
 	if x != nil {
 		return x.Sysctls
+	}
+	return nil
+}
+
+func (x *Interface) GetBridgeVlans() *BridgeVlans {
+	if x != nil {
+		return x.BridgeVlans
 	}
 	return nil
 }
@@ -1071,7 +1081,10 @@ type BridgeLink struct {
 	Stp bool `protobuf:"varint,1,opt,name=stp,proto3" json:"stp,omitempty"`
 	// How long a learned MAC address is kept without traffic, in seconds; 0 means
 	// 300.
-	AgeingTime    uint32 `protobuf:"varint,2,opt,name=ageing_time,json=ageingTime,proto3" json:"ageing_time,omitempty"`
+	AgeingTime uint32 `protobuf:"varint,2,opt,name=ageing_time,json=ageingTime,proto3" json:"ageing_time,omitempty"`
+	// Forward frames only between ports that are in their VLAN, see bridge_vlans. By
+	// default VLAN tags make no difference.
+	VlanFiltering bool `protobuf:"varint,3,opt,name=vlan_filtering,json=vlanFiltering,proto3" json:"vlan_filtering,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1120,6 +1133,79 @@ func (x *BridgeLink) GetAgeingTime() uint32 {
 	return 0
 }
 
+func (x *BridgeLink) GetVlanFiltering() bool {
+	if x != nil {
+		return x.VlanFiltering
+	}
+	return false
+}
+
+// The VLANs of a port of a bridge, or of a bridge towards its host. They count
+// when the bridge has vlan_filtering.
+type BridgeVlans struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// VLAN of the frames that come in without a tag; 0 means that those are
+	// dropped. Its own frames leave without a tag, unless tagged has it.
+	Pvid uint32 `protobuf:"varint,1,opt,name=pvid,proto3" json:"pvid,omitempty"`
+	// VLANs whose frames leave with a tag: numbers and ranges, such as "20-29".
+	Tagged []string `protobuf:"bytes,2,rep,name=tagged,proto3" json:"tagged,omitempty"`
+	// VLANs whose frames leave without a tag, like tagged.
+	Untagged      []string `protobuf:"bytes,3,rep,name=untagged,proto3" json:"untagged,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BridgeVlans) Reset() {
+	*x = BridgeVlans{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BridgeVlans) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BridgeVlans) ProtoMessage() {}
+
+func (x *BridgeVlans) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BridgeVlans.ProtoReflect.Descriptor instead.
+func (*BridgeVlans) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *BridgeVlans) GetPvid() uint32 {
+	if x != nil {
+		return x.Pvid
+	}
+	return 0
+}
+
+func (x *BridgeVlans) GetTagged() []string {
+	if x != nil {
+		return x.Tagged
+	}
+	return nil
+}
+
+func (x *BridgeVlans) GetUntagged() []string {
+	if x != nil {
+		return x.Untagged
+	}
+	return nil
+}
+
 // Properties of a VLAN interface.
 type VlanLink struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1136,7 +1222,7 @@ type VlanLink struct {
 
 func (x *VlanLink) Reset() {
 	*x = VlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1234,7 @@ func (x *VlanLink) String() string {
 func (*VlanLink) ProtoMessage() {}
 
 func (x *VlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1247,7 @@ func (x *VlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VlanLink.ProtoReflect.Descriptor instead.
 func (*VlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{6}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *VlanLink) GetParentInterface() string {
@@ -1210,7 +1296,7 @@ type VxlanLink struct {
 
 func (x *VxlanLink) Reset() {
 	*x = VxlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1222,7 +1308,7 @@ func (x *VxlanLink) String() string {
 func (*VxlanLink) ProtoMessage() {}
 
 func (x *VxlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1235,7 +1321,7 @@ func (x *VxlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VxlanLink.ProtoReflect.Descriptor instead.
 func (*VxlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *VxlanLink) GetVni() uint32 {
@@ -1305,7 +1391,7 @@ type BondLink struct {
 
 func (x *BondLink) Reset() {
 	*x = BondLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1317,7 +1403,7 @@ func (x *BondLink) String() string {
 func (*BondLink) ProtoMessage() {}
 
 func (x *BondLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1330,7 +1416,7 @@ func (x *BondLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BondLink.ProtoReflect.Descriptor instead.
 func (*BondLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BondLink) GetMode() BondLink_Mode {
@@ -1374,7 +1460,7 @@ type MacvlanLink struct {
 
 func (x *MacvlanLink) Reset() {
 	*x = MacvlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1386,7 +1472,7 @@ func (x *MacvlanLink) String() string {
 func (*MacvlanLink) ProtoMessage() {}
 
 func (x *MacvlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1399,7 +1485,7 @@ func (x *MacvlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MacvlanLink.ProtoReflect.Descriptor instead.
 func (*MacvlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *MacvlanLink) GetParentInterface() string {
@@ -1430,7 +1516,7 @@ type IpvlanLink struct {
 
 func (x *IpvlanLink) Reset() {
 	*x = IpvlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1442,7 +1528,7 @@ func (x *IpvlanLink) String() string {
 func (*IpvlanLink) ProtoMessage() {}
 
 func (x *IpvlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1455,7 +1541,7 @@ func (x *IpvlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IpvlanLink.ProtoReflect.Descriptor instead.
 func (*IpvlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *IpvlanLink) GetParentInterface() string {
@@ -1492,7 +1578,7 @@ type TunnelLink struct {
 
 func (x *TunnelLink) Reset() {
 	*x = TunnelLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1504,7 +1590,7 @@ func (x *TunnelLink) String() string {
 func (*TunnelLink) ProtoMessage() {}
 
 func (x *TunnelLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1517,7 +1603,7 @@ func (x *TunnelLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TunnelLink.ProtoReflect.Descriptor instead.
 func (*TunnelLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TunnelLink) GetLocal() string {
@@ -1570,7 +1656,7 @@ type TunTapLink struct {
 
 func (x *TunTapLink) Reset() {
 	*x = TunTapLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1582,7 +1668,7 @@ func (x *TunTapLink) String() string {
 func (*TunTapLink) ProtoMessage() {}
 
 func (x *TunTapLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1595,7 +1681,7 @@ func (x *TunTapLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TunTapLink.ProtoReflect.Descriptor instead.
 func (*TunTapLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TunTapLink) GetOwner() uint32 {
@@ -1623,8 +1709,7 @@ var File_ligato_linux_interfaces_interface_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
-	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\xf9\n" +
-	"\n" +
+	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\xc2\v\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
 	"\x04type\x18\x02 \x01(\x0e2'.ligato.linux.interfaces.Interface.TypeR\x04type\x12B\n" +
@@ -1650,7 +1735,8 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x14vrf_master_interface\x18\n" +
 	" \x01(\tR\x12vrfMasterInterface\x12)\n" +
 	"\x10master_interface\x18< \x01(\tR\x0fmasterInterface\x129\n" +
-	"\asysctls\x18= \x03(\v2\x1f.ligato.linux.interfaces.SysctlR\asysctls\"\xd8\x01\n" +
+	"\asysctls\x18= \x03(\v2\x1f.ligato.linux.interfaces.SysctlR\asysctls\x12G\n" +
+	"\fbridge_vlans\x18> \x01(\v2$.ligato.linux.interfaces.BridgeVlansR\vbridgeVlans\"\xd8\x01\n" +
 	"\x04Type\x12\r\n" +
 	"\tUNDEFINED\x10\x00\x12\b\n" +
 	"\x04VETH\x10\x01\x12\x0e\n" +
@@ -1691,12 +1777,17 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x0fvpp_tap_if_name\x18\x01 \x01(\tR\fvppTapIfName\"1\n" +
 	"\n" +
 	"VrfDevLink\x12#\n" +
-	"\rrouting_table\x18\x01 \x01(\rR\froutingTable\"J\n" +
+	"\rrouting_table\x18\x01 \x01(\rR\froutingTable\"q\n" +
 	"\n" +
 	"BridgeLink\x12\x10\n" +
 	"\x03stp\x18\x01 \x01(\bR\x03stp\x12*\n" +
 	"\vageing_time\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\xc0\x84=R\n" +
-	"ageingTime\"\xc5\x01\n" +
+	"ageingTime\x12%\n" +
+	"\x0evlan_filtering\x18\x03 \x01(\bR\rvlanFiltering\"_\n" +
+	"\vBridgeVlans\x12\x1c\n" +
+	"\x04pvid\x18\x01 \x01(\rB\b\x82}\x05\x12\x03\x10\xfe\x1fR\x04pvid\x12\x16\n" +
+	"\x06tagged\x18\x02 \x03(\tR\x06tagged\x12\x1a\n" +
+	"\buntagged\x18\x03 \x03(\tR\buntagged\"\xc5\x01\n" +
 	"\bVlanLink\x12)\n" +
 	"\x10parent_interface\x18\x01 \x01(\tR\x0fparentInterface\x12#\n" +
 	"\avlan_id\x18\x02 \x01(\rB\n" +
@@ -1780,7 +1871,7 @@ func file_ligato_linux_interfaces_interface_proto_rawDescGZIP() []byte {
 }
 
 var file_ligato_linux_interfaces_interface_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_ligato_linux_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_ligato_linux_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_ligato_linux_interfaces_interface_proto_goTypes = []any{
 	(Interface_Type)(0),              // 0: ligato.linux.interfaces.Interface.Type
 	(VethLink_ChecksumOffloading)(0), // 1: ligato.linux.interfaces.VethLink.ChecksumOffloading
@@ -1795,42 +1886,44 @@ var file_ligato_linux_interfaces_interface_proto_goTypes = []any{
 	(*TapLink)(nil),                  // 10: ligato.linux.interfaces.TapLink
 	(*VrfDevLink)(nil),               // 11: ligato.linux.interfaces.VrfDevLink
 	(*BridgeLink)(nil),               // 12: ligato.linux.interfaces.BridgeLink
-	(*VlanLink)(nil),                 // 13: ligato.linux.interfaces.VlanLink
-	(*VxlanLink)(nil),                // 14: ligato.linux.interfaces.VxlanLink
-	(*BondLink)(nil),                 // 15: ligato.linux.interfaces.BondLink
-	(*MacvlanLink)(nil),              // 16: ligato.linux.interfaces.MacvlanLink
-	(*IpvlanLink)(nil),               // 17: ligato.linux.interfaces.IpvlanLink
-	(*TunnelLink)(nil),               // 18: ligato.linux.interfaces.TunnelLink
-	(*TunTapLink)(nil),               // 19: ligato.linux.interfaces.TunTapLink
-	(*namespace.NetNamespace)(nil),   // 20: ligato.linux.namespace.NetNamespace
+	(*BridgeVlans)(nil),              // 13: ligato.linux.interfaces.BridgeVlans
+	(*VlanLink)(nil),                 // 14: ligato.linux.interfaces.VlanLink
+	(*VxlanLink)(nil),                // 15: ligato.linux.interfaces.VxlanLink
+	(*BondLink)(nil),                 // 16: ligato.linux.interfaces.BondLink
+	(*MacvlanLink)(nil),              // 17: ligato.linux.interfaces.MacvlanLink
+	(*IpvlanLink)(nil),               // 18: ligato.linux.interfaces.IpvlanLink
+	(*TunnelLink)(nil),               // 19: ligato.linux.interfaces.TunnelLink
+	(*TunTapLink)(nil),               // 20: ligato.linux.interfaces.TunTapLink
+	(*namespace.NetNamespace)(nil),   // 21: ligato.linux.namespace.NetNamespace
 }
 var file_ligato_linux_interfaces_interface_proto_depIdxs = []int32{
 	0,  // 0: ligato.linux.interfaces.Interface.type:type_name -> ligato.linux.interfaces.Interface.Type
-	20, // 1: ligato.linux.interfaces.Interface.namespace:type_name -> ligato.linux.namespace.NetNamespace
+	21, // 1: ligato.linux.interfaces.Interface.namespace:type_name -> ligato.linux.namespace.NetNamespace
 	9,  // 2: ligato.linux.interfaces.Interface.veth:type_name -> ligato.linux.interfaces.VethLink
 	10, // 3: ligato.linux.interfaces.Interface.tap:type_name -> ligato.linux.interfaces.TapLink
 	11, // 4: ligato.linux.interfaces.Interface.vrf_dev:type_name -> ligato.linux.interfaces.VrfDevLink
 	12, // 5: ligato.linux.interfaces.Interface.bridge:type_name -> ligato.linux.interfaces.BridgeLink
-	13, // 6: ligato.linux.interfaces.Interface.vlan:type_name -> ligato.linux.interfaces.VlanLink
-	14, // 7: ligato.linux.interfaces.Interface.vxlan:type_name -> ligato.linux.interfaces.VxlanLink
-	15, // 8: ligato.linux.interfaces.Interface.bond:type_name -> ligato.linux.interfaces.BondLink
-	16, // 9: ligato.linux.interfaces.Interface.macvlan:type_name -> ligato.linux.interfaces.MacvlanLink
-	17, // 10: ligato.linux.interfaces.Interface.ipvlan:type_name -> ligato.linux.interfaces.IpvlanLink
-	18, // 11: ligato.linux.interfaces.Interface.tunnel:type_name -> ligato.linux.interfaces.TunnelLink
-	19, // 12: ligato.linux.interfaces.Interface.tun_tap:type_name -> ligato.linux.interfaces.TunTapLink
+	14, // 6: ligato.linux.interfaces.Interface.vlan:type_name -> ligato.linux.interfaces.VlanLink
+	15, // 7: ligato.linux.interfaces.Interface.vxlan:type_name -> ligato.linux.interfaces.VxlanLink
+	16, // 8: ligato.linux.interfaces.Interface.bond:type_name -> ligato.linux.interfaces.BondLink
+	17, // 9: ligato.linux.interfaces.Interface.macvlan:type_name -> ligato.linux.interfaces.MacvlanLink
+	18, // 10: ligato.linux.interfaces.Interface.ipvlan:type_name -> ligato.linux.interfaces.IpvlanLink
+	19, // 11: ligato.linux.interfaces.Interface.tunnel:type_name -> ligato.linux.interfaces.TunnelLink
+	20, // 12: ligato.linux.interfaces.Interface.tun_tap:type_name -> ligato.linux.interfaces.TunTapLink
 	8,  // 13: ligato.linux.interfaces.Interface.sysctls:type_name -> ligato.linux.interfaces.Sysctl
-	1,  // 14: ligato.linux.interfaces.VethLink.rx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
-	1,  // 15: ligato.linux.interfaces.VethLink.tx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
-	2,  // 16: ligato.linux.interfaces.VlanLink.protocol:type_name -> ligato.linux.interfaces.VlanLink.Protocol
-	3,  // 17: ligato.linux.interfaces.BondLink.mode:type_name -> ligato.linux.interfaces.BondLink.Mode
-	4,  // 18: ligato.linux.interfaces.BondLink.hash_policy:type_name -> ligato.linux.interfaces.BondLink.HashPolicy
-	5,  // 19: ligato.linux.interfaces.MacvlanLink.mode:type_name -> ligato.linux.interfaces.MacvlanLink.Mode
-	6,  // 20: ligato.linux.interfaces.IpvlanLink.mode:type_name -> ligato.linux.interfaces.IpvlanLink.Mode
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	13, // 14: ligato.linux.interfaces.Interface.bridge_vlans:type_name -> ligato.linux.interfaces.BridgeVlans
+	1,  // 15: ligato.linux.interfaces.VethLink.rx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
+	1,  // 16: ligato.linux.interfaces.VethLink.tx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
+	2,  // 17: ligato.linux.interfaces.VlanLink.protocol:type_name -> ligato.linux.interfaces.VlanLink.Protocol
+	3,  // 18: ligato.linux.interfaces.BondLink.mode:type_name -> ligato.linux.interfaces.BondLink.Mode
+	4,  // 19: ligato.linux.interfaces.BondLink.hash_policy:type_name -> ligato.linux.interfaces.BondLink.HashPolicy
+	5,  // 20: ligato.linux.interfaces.MacvlanLink.mode:type_name -> ligato.linux.interfaces.MacvlanLink.Mode
+	6,  // 21: ligato.linux.interfaces.IpvlanLink.mode:type_name -> ligato.linux.interfaces.IpvlanLink.Mode
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_ligato_linux_interfaces_interface_proto_init() }
@@ -1857,7 +1950,7 @@ func file_ligato_linux_interfaces_interface_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_linux_interfaces_interface_proto_rawDesc), len(file_ligato_linux_interfaces_interface_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
