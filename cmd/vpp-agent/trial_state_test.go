@@ -139,6 +139,7 @@ func (s *vppState) device(words []string) string {
 func (s *vppState) part(object, line string, words []string) {
 	switch {
 	case object == "":
+	case words[0] == "router:" && after(words, "send") == "false": // as IPv6 comes with
 	case words[0] == "ip4" && words[1] == "table":
 		s.state[object+" table"] = words[2]
 	case words[0] == "member":
