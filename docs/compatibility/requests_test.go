@@ -15,7 +15,7 @@ func differences() []difference {
 	const (
 		clearStatus = "400 or 404 instead of 500 for what is wrong with the request; the text names it and what was expected"
 		notFound    = "404 says what there is"
-		ownRoutes   = "routes and entries that VPP makes itself are left out, as nobody configured them"
+		ownRoutes   = "routes and entries that VPP makes itself are left out, because they were not configured"
 		commands    = "`POST /vpp/command` runs the same commands; their numbers are metrics"
 		jsonError   = "errors are objects with `error`; a command that VPP refuses is 502"
 	)

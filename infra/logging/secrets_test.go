@@ -49,7 +49,7 @@ func TestHideSecrets(t *testing.T) {
 	}
 }
 
-// What was hidden and comes back has its secrets again, whatever else changed.
+// A value that is sent back with hidden secrets gets them again, whatever else changed.
 func TestRestoreSecrets(t *testing.T) {
 	t.Parallel()
 	d := login(t)

@@ -116,7 +116,7 @@ func (p *Plugin) Init() error {
 	if cfg.Publishers == nil {
 		for _, s := range p.Default {
 			if !s.Disabled() {
-				p.publishTo(s, nil) // nobody asked for it, so that a failure is not trouble
+				p.publishTo(s, nil) // by default, so a failure does not change the health
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func open(t *testing.T, w *nltest.World, pid int) netlinkapi.Handle {
 	return h
 }
 
-// What is in a container waits for it, goes with it, and comes back when it runs again; a
+// The interfaces in a container wait for it, and are created again when it restarts; a
 // restart of the agent changes nothing.
 func TestMicroservice(t *testing.T) {
 	w := nltest.Kernel(t)

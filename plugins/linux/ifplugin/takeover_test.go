@@ -85,7 +85,7 @@ func TestTakenOverFromThePredecessor(t *testing.T) {
 		}
 		a.Expect(configured, values...)
 
-		// A change is made in place, and one end of a pair can go and come back.
+		// A change is made in place, and one end of a pair can be deleted and created again.
 		x := veth("x", "y", "", "10.1.0.1/24")
 		x.Mtu = 1400
 		must(t, a.Apply(x))

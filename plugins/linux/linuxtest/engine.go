@@ -167,7 +167,7 @@ func (e *Engine) tell(action, id string) {
 	})
 }
 
-// listen returns what was told since a time, in nanoseconds, and is told until stop is called.
+// listen returns the events since a time, in nanoseconds, until stop is called.
 func (e *Engine) listen(since int64) (news chan event, stop func()) {
 	news = make(chan event, 1000)
 	e.with(func() {

@@ -63,8 +63,8 @@ func (d Deps) find(ctx context.Context, kv tableKV) (*table, Metadata, error) {
 	return v, Metadata{}, nil
 }
 
-// expected reports whether the table is what the content makes. That cannot be told of a content
-// that needs links: then the comment counts, which tells the content that made the table.
+// expected reports whether the table is what the content makes. A content that needs links
+// cannot be tried elsewhere: then the comment of the table counts, which identifies its content.
 func (d Deps) expected(ctx context.Context, h netlinkapi.Nftables, v *table, now Metadata) bool {
 	fresh, err := h.TryNFTable(ctx, place(v), v.GetContent(), false)
 	if err != nil {

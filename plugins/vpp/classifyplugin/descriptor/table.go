@@ -192,7 +192,7 @@ type finding struct {
 	found   []tableKV
 }
 
-// claim gives a value the table that it has, if there is one that nobody has yet.
+// claim assigns a value its table, if there is one without a value yet.
 func (f *finding) claim(c tableKV, is func(index uint32, has, wanted table) bool) {
 	if _, has := f.indexes[c.Value.GetName()]; has {
 		return

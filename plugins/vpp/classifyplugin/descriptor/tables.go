@@ -31,7 +31,7 @@ const (
 	block = 16
 	// maxBlocks is the length of the longest mask.
 	maxBlocks = 5
-	// none stands for no table, and for packets that go on.
+	// none stands for no table, and for packets that continue.
 	none = ^uint32(0)
 	// deny drops packets, in all nodes that bindings put into the paths of packets.
 	deny = 0

@@ -31,7 +31,7 @@ const (
 type Next int32
 
 const (
-	// It goes on.
+	// The packet continues.
 	Next_CONTINUE Next = 0
 	// It is dropped.
 	Next_DENY Next = 1

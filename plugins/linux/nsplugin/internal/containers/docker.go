@@ -114,7 +114,7 @@ func (d *docker) open(ctx context.Context, path string, query url.Values) (io.Re
 	}
 	resp, err := d.client.Do(req)
 	if err != nil {
-		if u := (*url.Error)(nil); errors.As(err, &u) { // nobody needs the URL
+		if u := (*url.Error)(nil); errors.As(err, &u) { // its URL means nothing to users
 			err = u.Err
 		}
 		return nil, err
