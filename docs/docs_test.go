@@ -64,6 +64,9 @@ func TestCommandsExist(t *testing.T) {
 	}
 	n := 0
 	for name, text := range documents(t) {
+		if name == "docs/compatibility.md" { // its own test executes the commands, wrong ones included
+			continue
+		}
 		for _, m := range command.FindAllStringSubmatch(text, -1) {
 			args := words(m[1])
 			if len(args) == 0 || strings.ToUpper(args[0]) == args[0] { // COMMAND
