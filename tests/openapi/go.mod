@@ -64,6 +64,7 @@ require (
 	google.golang.org/grpc v1.85.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
+	k8s.io/cri-api v0.37.2 // indirect
 )
 
 replace github.com/tenuto-dev/tenuto => ../..
