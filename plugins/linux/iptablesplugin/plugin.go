@@ -10,6 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+	"github.com/tenuto-dev/tenuto/plugins/linux/packetfilter"
 )
 
 // Plugin handles rule chains.
@@ -48,7 +49,7 @@ func (p *Plugin) Init() (err error) {
 		p.Log.Info("packet filters of Linux are left alone, as configured")
 		return nil
 	}
-	d := descriptor.New(descriptor.Deps{Namespaces: p.Namespaces, Label: p.ServiceLabel.GetAgentLabel(), Log: p.Log})
+	d := descriptor.New(packetfilter.Deps{Namespaces: p.Namespaces, Label: p.ServiceLabel.GetAgentLabel(), Log: p.Log})
 	if err := p.Scheduler.RegisterKVDescriptor(d); err != nil {
 		return fmt.Errorf("register descriptor: %w", err)
 	}

@@ -1,6 +1,7 @@
 package linuxtest_test
 
 import (
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -15,6 +16,8 @@ import (
 	l3descriptor "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/linux/linuxtest"
 	nftdescriptor "github.com/tenuto-dev/tenuto/plugins/linux/nftablesplugin/descriptor"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/packetfilter"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
@@ -80,6 +83,20 @@ func TestContract(t *testing.T) {
 	kvstest.CheckSamples(t, samples,
 		ifdescriptor.NewInterface(ifDeps), ifdescriptor.NewAddress(ifDeps), ifdescriptor.NewVrf(ifDeps), ifdescriptor.NewPort(ifDeps), ifdescriptor.NewSysctl(ifDeps), ifdescriptor.NewBridgeVlans(ifDeps), watcher.Descriptor(),
 		l3descriptor.NewRoute(l3Deps), l3descriptor.NewARP(l3Deps), l3descriptor.NewRule(l3Deps),
-		nftdescriptor.New(nftdescriptor.Deps{Label: linuxtest.Label, Log: logging.Nop()}),
-		iptdescriptor.New(iptdescriptor.Deps{Label: linuxtest.Label, Log: logging.Nop()}))
+		nftdescriptor.New(packetfilter.Deps{Label: linuxtest.Label, Log: logging.Nop()}),
+		iptdescriptor.New(packetfilter.Deps{Label: linuxtest.Label, Log: logging.Nop()}))
+}
+
+// Items with a namespace of their own are read after it is known which containers run; otherwise
+// a restarted agent would not find those in containers.
+func TestContainersAreKnownFirst(t *testing.T) {
+	t.Parallel()
+	deps := packetfilter.Deps{Label: linuxtest.Label, Log: logging.Nop()}
+	for _, d := range []*api.KVDescriptor{
+		ifdescriptor.NewInterface(ifdescriptor.Deps{}), l3descriptor.NewRule(l3descriptor.Deps{}), nftdescriptor.New(deps), iptdescriptor.New(deps),
+	} {
+		if !slices.Contains(d.RetrieveDependencies, nsmodel.MicroserviceDescriptor) {
+			t.Errorf("%s is read after %v, expected %s among them", d.Name, d.RetrieveDependencies, nsmodel.MicroserviceDescriptor)
+		}
+	}
 }

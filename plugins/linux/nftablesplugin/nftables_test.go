@@ -361,3 +361,21 @@ func TestValidation(t *testing.T) {
 		}
 	}
 }
+
+// A table in a container is found again by the next agent, and waits when the container stops.
+func TestTableInContainer(t *testing.T) {
+	t.Parallel()
+	w, engine := withNFT(t), linuxtest.NewEngine(t)
+	engine.Listen()
+	id, _ := engine.Run("web")
+	table := tableOf(&namespace.NetNamespace{Type: namespace.NetNamespace_MICROSERVICE, Reference: "web"}, "counter accept")
+	a := linuxtest.StartWithEngine(t, w, engine)
+	must(t, a.Apply(table))
+	a.Expect(configured, table)
+	a.Stop()
+	a = linuxtest.StartWithEngine(t, w, engine)
+	unchanged(t, a, table)
+	a.Expect(configured, table)
+	engine.Stop(id)
+	a.Quiet("the table waits", func() bool { return a.State(linuxtest.Key(t, table)).GetState() == pending })
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nftablesplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+	"github.com/tenuto-dev/tenuto/plugins/linux/packetfilter"
 )
 
 // Plugin handles tables of nftables.
@@ -37,25 +38,18 @@ type Labeller interface{ GetAgentLabel() string }
 var _ infra.Plugin = (*Plugin)(nil)
 
 // ConfigSpec returns the defaults of linux-nftablesplugin.conf.
-func (p *Plugin) ConfigSpec() any { return p.base() }
-
-func (p *Plugin) base() Config {
-	if p.defaults != nil {
-		return *p.defaults
-	}
-	return DefaultConfig()
-}
+func (p *Plugin) ConfigSpec() any { return config.Or(p.defaults, DefaultConfig()) }
 
 // Init registers the descriptor.
 func (p *Plugin) Init() (err error) {
-	if p.cfg, _, err = config.Load(p.Cfg, p.base()); err != nil {
+	if p.cfg, _, err = config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig())); err != nil {
 		return err
 	}
 	if p.cfg.Disabled || !p.Namespaces.Enabled() {
 		p.Log.Info("nftables is left alone, as configured")
 		return nil
 	}
-	d := descriptor.New(descriptor.Deps{Namespaces: p.Namespaces, Label: p.ServiceLabel.GetAgentLabel(), Log: p.Log})
+	d := descriptor.New(packetfilter.Deps{Namespaces: p.Namespaces, Label: p.ServiceLabel.GetAgentLabel(), Log: p.Log})
 	if err := p.Scheduler.RegisterKVDescriptor(d); err != nil {
 		return fmt.Errorf("register descriptor: %w", err)
 	}

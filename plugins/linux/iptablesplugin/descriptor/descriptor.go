@@ -13,84 +13,49 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin/model"
-	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
-	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	"github.com/tenuto-dev/tenuto/plugins/linux/packetfilter"
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
-	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
 
 // Name is the name of the descriptor.
 const Name = "linux-ipt-rulechain-descriptor"
 
 const (
-	interfaceExists = "interface-exists-" // label of a dependency, before the interface
-	maxChainName    = 28                  // bytes, as iptables has it
-	maxComment      = 200                 // bytes; iptables has 255
+	maxChainName = 28  // bytes, as iptables has it
+	maxComment   = 200 // bytes; iptables has 255
 )
-
-// Deps is what the descriptor needs.
-type Deps struct {
-	// Namespaces opens network namespaces.
-	Namespaces Namespaces
-	// Label is the label of the agent; agents with different labels may share a namespace.
-	Label string
-	// Log receives what a callback cannot return.
-	Log logging.Logger
-}
-
-// Namespaces opens network namespaces; see nsplugin.API.
-type Namespaces interface {
-	Open(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
-	Ensure(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
-}
-
-// Metadata is what is known of a chain beside its value.
-type Metadata struct {
-	// Printed identifies the rules as iptables-save printed them when they were those of
-	// the value; empty: not known.
-	Printed string
-}
 
 type (
 	ruleChain = iptables.RuleChain
-	chainKV   = api.KV[*ruleChain, Metadata]
+	chainKV   = api.KV[*ruleChain, packetfilter.Metadata]
 )
 
 // New returns the descriptor linux-ipt-rulechain-descriptor.
-func New(deps Deps) *api.KVDescriptor {
-	d := deps
-	return api.Adapt(api.Describe(model.RuleChainModel, api.Descriptor[*ruleChain, Metadata]{
-		Name:            Name,
-		Southbound:      nsmodel.Southbound,
-		WithMetadata:    true,
-		ValueComparator: sameChain,
-		Validate:        validate,
-		Dependencies:    dependencies,
-		CreateContext:   func(ctx context.Context, _ string, v *ruleChain) (Metadata, error) { return d.set(ctx, v) },
-		UpdateContext: func(ctx context.Context, _ string, _, v *ruleChain, _ Metadata) (Metadata, error) {
-			return d.set(ctx, v)
-		},
-		UpdateWithRecreate:   func(_ string, a, b *ruleChain, _ Metadata) bool { return !samePlace(a, b) },
-		DeleteContext:        func(ctx context.Context, _ string, v *ruleChain, _ Metadata) error { return d.delete(ctx, v) },
-		RetrieveContext:      d.retrieve,
-		ConcurrentRetrieve:   true,
-		RetrieveDependencies: []string{nsmodel.MicroserviceDescriptor},
-	}))
+func New(deps packetfilter.Deps) *api.KVDescriptor {
+	d := chains{deps}
+	return api.Adapt(api.Describe(model.RuleChainModel, packetfilter.Describe(
+		api.Descriptor[*ruleChain, packetfilter.Metadata]{Name: Name},
+		packetfilter.Calls[*ruleChain]{
+			Validate: validate, Same: sameRules, SamePlace: samePlace, Set: d.set, Delete: d.delete,
+			Finder: func() func(context.Context, chainKV) (*ruleChain, packetfilter.Metadata, error) {
+				return (&retrieval{d, map[source]table{}}).find
+			},
+		})))
 }
+
+// chains are the rule chains of an agent.
+type chains struct{ packetfilter.Deps }
 
 func samePlace(a, b *ruleChain) bool {
 	return nsmodel.Equal(a.GetNamespace(), b.GetNamespace()) && a.GetProtocol() == b.GetProtocol() &&
-		a.GetTable() == b.GetTable() && Deps{}.place(a) == Deps{}.place(b)
+		a.GetTable() == b.GetTable() && chains{}.place(a) == chains{}.place(b)
 }
 
-func sameChain(_ string, a, b *ruleChain) bool {
-	return samePlace(a, b) && a.GetDefaultPolicy() == b.GetDefaultPolicy() &&
-		slices.Equal(a.GetInterfaces(), b.GetInterfaces()) && slices.EqualFunc(a.GetRules(), b.GetRules(), sameRule)
+func sameRules(a, b *ruleChain) bool {
+	return a.GetDefaultPolicy() == b.GetDefaultPolicy() && slices.EqualFunc(a.GetRules(), b.GetRules(), sameRule)
 }
 
 // hooks are the built-in chains of the tables.
@@ -104,21 +69,10 @@ var hooks = map[iptables.RuleChain_Table][]iptables.RuleChain_ChainType{
 	iptables.RuleChain_SECURITY: {iptables.RuleChain_INPUT, iptables.RuleChain_OUTPUT, iptables.RuleChain_FORWARD},
 }
 
-func validate(_ string, v *ruleChain) error {
+func validate(v *ruleChain) error {
 	var errs []error
-	if err := nsmodel.Validate(v.GetNamespace()); err != nil {
-		errs = append(errs, invalid("namespace", "%w", err))
-	}
 	if _, known := iptables.RuleChain_Protocol_name[int32(v.GetProtocol())]; !known {
 		errs = append(errs, invalid("protocol", "%d; expected IPV4 or IPV6", v.GetProtocol()))
-	}
-	for i, iface := range v.GetInterfaces() {
-		switch {
-		case iface == "":
-			errs = append(errs, invalid(fmt.Sprintf("interfaces[%d]", i), "empty; expected the name of an interface"))
-		case slices.Index(v.GetInterfaces(), iface) < i:
-			errs = append(errs, invalid(fmt.Sprintf("interfaces[%d]", i), "%q again; expected each interface once", iface))
-		}
 	}
 	for i, rule := range v.GetRules() {
 		if _, err := splitRule(rule); err != nil {
@@ -174,16 +128,6 @@ func checkPolicy(v *ruleChain) error {
 		return invalid("default_policy", "%s; expected NONE, because only chains of FILTER get a policy", v.GetDefaultPolicy())
 	}
 	return nil
-}
-
-func dependencies(_ string, v *ruleChain) []api.Dependency {
-	deps := nsmodel.Dependencies(v.GetNamespace())
-	for _, iface := range v.GetInterfaces() {
-		deps = append(deps, api.Dependency{
-			Label: interfaceExists + iface, Key: ifmodel.InterfaceModel.Key(&interfaces.Interface{Name: iface}),
-		})
-	}
-	return deps
 }
 
 func ruleField(i int) string { return fmt.Sprintf("rules[%d]", i) }

@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	"github.com/tenuto-dev/tenuto/plugins/linux/packetfilter"
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 )
 
 // set makes the chain or replaces its rules, in one change of the kernel.
-func (d Deps) set(ctx context.Context, v *ruleChain) (Metadata, error) {
+func (d chains) set(ctx context.Context, v *ruleChain) (packetfilter.Metadata, error) {
 	h, err := d.Namespaces.Ensure(ctx, v.GetNamespace())
 	if err != nil {
-		return Metadata{}, err
+		return packetfilter.Metadata{}, err
 	}
 	defer closeHandle(h)
 	p := d.place(v)
@@ -23,24 +23,24 @@ func (d Deps) set(ctx context.Context, v *ruleChain) (Metadata, error) {
 	if p.hook != "" {
 		t, err := readTable(ctx, h, p.table)
 		if err != nil {
-			return Metadata{}, explain(err)
+			return packetfilter.Metadata{}, packetfilter.Explain(err)
 		}
 		lines = append(lines, p.jumpLines(t, v.GetDefaultPolicy())...)
 	}
 	if err := h.RestoreTable(ctx, p.table, lines); err != nil {
-		return Metadata{}, refusal(err, v)
+		return packetfilter.Metadata{}, refusal(err, v)
 	}
 	return d.printed(ctx, h, p), nil
 }
 
 // printed reads the rules back, to recognise them later.
-func (d Deps) printed(ctx context.Context, f netlinkapi.PacketFilter, p place) Metadata {
+func (d chains) printed(ctx context.Context, f netlinkapi.PacketFilter, p place) packetfilter.Metadata {
 	t, err := readTable(ctx, f, p.table)
 	if err != nil || t[p.chain] == nil {
 		d.Log.Debug("the rules of a chain were not read back", "chain", p.chain, "error", err)
-		return Metadata{}
+		return packetfilter.Metadata{}
 	}
-	return Metadata{Printed: t[p.chain].fingerprint()}
+	return packetfilter.Metadata{Printed: t[p.chain].fingerprint()}
 }
 
 // ruleLines declares the chain, which empties it, and adds the rules.
@@ -116,16 +116,16 @@ func (p place) unjump(own []jump) []string {
 }
 
 // delete removes the chain, and restores the policy unless another value sets it.
-func (d Deps) delete(ctx context.Context, v *ruleChain) error {
+func (d chains) delete(ctx context.Context, v *ruleChain) error {
 	h, err := d.Namespaces.Open(ctx, v.GetNamespace())
 	if err != nil {
-		return ignoreGone(err)
+		return packetfilter.IgnoreGone(err)
 	}
 	defer closeHandle(h)
 	p := d.place(v)
 	t, err := readTable(ctx, h, p.table)
 	if err != nil {
-		return ignoreGone(err)
+		return packetfilter.IgnoreGone(err)
 	}
 	var lines []string
 	if t[p.chain] != nil {
@@ -174,23 +174,7 @@ func refusal(err error, v *ruleChain) error {
 			return fmt.Errorf("%s: %w", ruleField(i), err)
 		}
 	}
-	return explain(err)
-}
-
-// explain marks what this host cannot do.
-func explain(err error) error {
-	if errors.Is(err, netlinkapi.ErrNoProgram) || errors.Is(err, netlinkapi.ErrUnsupported) {
-		return api.Unimplemented(err)
-	}
-	return err
-}
-
-// ignoreGone makes "already gone" a success; without the programs nothing was made.
-func ignoreGone(err error) error {
-	if netlinkapi.IsGone(err) || errors.Is(err, netlinkapi.ErrNoProgram) {
-		return nil
-	}
-	return err
+	return packetfilter.Explain(err)
 }
 
 // closeHandle ends a lease; that cannot fail in a way that matters here.

@@ -2,15 +2,12 @@ package descriptor
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
-	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/packetfilter"
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 )
 
@@ -19,7 +16,7 @@ import (
 
 // retrieval is one reading of the tables.
 type retrieval struct {
-	Deps
+	chains
 	read map[source]table // nil: not there
 }
 
@@ -28,43 +25,18 @@ type source struct {
 	table     netlinkapi.FilterTable
 }
 
-func (d Deps) retrieve(ctx context.Context, correlate []chainKV) ([]chainKV, error) {
-	r := retrieval{d, map[source]table{}}
-	at := map[string]int{} // key to its place in found
-	var found []chainKV
-	for _, kv := range correlate {
-		i, again := at[kv.Key]
-		if again && sameChain(kv.Key, found[i].Value, kv.Value) {
-			continue
-		}
-		value, meta, err := r.find(ctx, kv)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", kv.Value.GetName(), err)
-		}
-		switch {
-		case value == nil:
-		case !again:
-			at[kv.Key] = len(found)
-			found = append(found, chainKV{Key: kv.Key, Value: value, Metadata: meta, Origin: api.FromNB})
-		case sameChain(kv.Key, value, kv.Value):
-			found[i].Value, found[i].Metadata = value, meta
-		}
-	}
-	return found, nil
-}
-
 // find reads one value; nil if it is not there.
-func (r *retrieval) find(ctx context.Context, kv chainKV) (*ruleChain, Metadata, error) {
-	none := Metadata{}
+func (r *retrieval) find(ctx context.Context, kv chainKV) (*ruleChain, packetfilter.Metadata, error) {
+	none := packetfilter.Metadata{}
 	h, err := r.Namespaces.Open(ctx, kv.Value.GetNamespace())
 	if err != nil {
-		return nil, none, r.ignoreUnreadable(kv.Value, err)
+		return nil, none, r.IgnoreUnreadable(kv.Value.GetNamespace(), err)
 	}
 	defer closeHandle(h)
 	p := r.place(kv.Value)
 	t, err := r.table(ctx, h, p.table)
 	if err != nil {
-		return nil, none, r.ignoreUnreadable(kv.Value, err)
+		return nil, none, r.IgnoreUnreadable(kv.Value.GetNamespace(), err)
 	}
 	c := t[p.chain]
 	if c == nil {
@@ -86,7 +58,7 @@ func (r *retrieval) find(ctx context.Context, kv chainKV) (*ruleChain, Metadata,
 	}
 	v.Rules = r.rules(ctx, h, p, t, kv.Value)
 	if slices.Equal(v.GetRules(), kv.Value.GetRules()) {
-		return v, Metadata{Printed: c.fingerprint()}, nil
+		return v, packetfilter.Metadata{Printed: c.fingerprint()}, nil
 	}
 	return v, none, nil
 }
@@ -134,17 +106,4 @@ func declarations(t table) []string {
 		lines = append(lines, ":"+name+" - [0:0]")
 	}
 	return lines
-}
-
-// ignoreUnreadable makes what cannot have a chain of ours nothing: a namespace that is gone
-// or closed to the agent, and a host without the programs.
-func (r *retrieval) ignoreUnreadable(v *ruleChain, err error) error {
-	switch {
-	case netlinkapi.IsGone(err), errors.Is(err, netlinkapi.ErrNoProgram), errors.Is(err, netlinkapi.ErrUnsupported):
-		return nil
-	case errors.Is(err, netlinkapi.ErrPermission):
-		r.Log.Debug("packet filter not read", "namespace", nsmodel.Text(v.GetNamespace()), "error", err)
-		return nil
-	}
-	return err
 }

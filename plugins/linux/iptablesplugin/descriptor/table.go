@@ -105,7 +105,7 @@ type place struct {
 	name  string // of the value, for the comment of the jump
 }
 
-func (d Deps) place(v *iptables.RuleChain) place {
+func (d chains) place(v *iptables.RuleChain) place {
 	p := place{
 		table: netlinkapi.FilterTable{IPv6: v.GetProtocol() == iptables.RuleChain_IPV6, Name: strings.ToLower(v.GetTable().String())},
 		chain: v.GetChainName(),

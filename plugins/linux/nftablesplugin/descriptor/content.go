@@ -87,7 +87,7 @@ type mark struct{ owner, content string }
 var markPattern = regexp.MustCompile(`^comment "tenuto:([0-9a-f]+):([0-9a-f]+)"$`)
 
 // markOf is the mark of the table of a value.
-func (d Deps) markOf(v *table) mark {
+func (d tables) markOf(v *table) mark {
 	return mark{digest(d.Label + "/" + v.GetName())[:8], digest(plain(v.GetContent()))}
 }
 

@@ -6,38 +6,38 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	"github.com/tenuto-dev/tenuto/plugins/linux/packetfilter"
 )
 
 // set makes the table or replaces it, in one transaction of the kernel.
-func (d Deps) set(ctx context.Context, v *table) (Metadata, error) {
+func (d tables) set(ctx context.Context, v *table) (packetfilter.Metadata, error) {
 	h, err := d.Namespaces.Ensure(ctx, v.GetNamespace())
 	if err != nil {
-		return Metadata{}, err
+		return packetfilter.Metadata{}, err
 	}
 	defer closeHandle(h)
 	t, m := place(v), d.markOf(v)
 	before, err := h.NFTable(ctx, t, true)
 	if err != nil && !errors.Is(err, netlinkapi.ErrNotFound) {
-		return Metadata{}, explain(err)
+		return packetfilter.Metadata{}, packetfilter.Explain(err)
 	}
 	if have, _ := split(before); err == nil && have.owner != m.owner {
-		return Metadata{}, fmt.Errorf("table %s is not that of the item: another program made it, or another item: %w", t, netlinkapi.ErrExists)
+		return packetfilter.Metadata{}, fmt.Errorf("table %s is not that of the item: another program made it, or another item: %w", t, netlinkapi.ErrExists)
 	}
 	content := v.GetContent() + "\n" + m.String() // behind, so that lines count as in the value
 	if d.setCounted(ctx, h, t, before, content) {
 		return d.printed(ctx, h, t), nil
 	}
 	if err := h.SetNFTable(ctx, t, content); err != nil {
-		return Metadata{}, refusal(err, v)
+		return packetfilter.Metadata{}, refusal(err, v)
 	}
 	return d.printed(ctx, h, t), nil
 }
 
 // setCounted replaces the table by one whose rules have the counters that they had before.
 // It returns false if there are none, or if it is not possible.
-func (d Deps) setCounted(ctx context.Context, h netlinkapi.Nftables, t netlinkapi.NFTable, before, content string) bool {
+func (d tables) setCounted(ctx context.Context, h netlinkapi.Nftables, t netlinkapi.NFTable, before, content string) bool {
 	if !hasCounts(before) {
 		return false
 	}
@@ -56,61 +56,45 @@ func (d Deps) setCounted(ctx context.Context, h netlinkapi.Nftables, t netlinkap
 }
 
 // printed reads the table back, to recognise it later.
-func (d Deps) printed(ctx context.Context, h netlinkapi.Nftables, t netlinkapi.NFTable) Metadata {
+func (d tables) printed(ctx context.Context, h netlinkapi.Nftables, t netlinkapi.NFTable) packetfilter.Metadata {
 	text, err := h.NFTable(ctx, t, false)
 	if err != nil {
 		d.Log.Debug("a table was not read back", "table", t.String(), "error", err)
-		return Metadata{}
+		return packetfilter.Metadata{}
 	}
 	_, rest := split(text)
-	return Metadata{Printed: fingerprint(rest)}
+	return packetfilter.Metadata{Printed: fingerprint(rest)}
 }
 
 // delete removes the table if it is still that of the value.
-func (d Deps) delete(ctx context.Context, v *table) error {
+func (d tables) delete(ctx context.Context, v *table) error {
 	h, err := d.Namespaces.Open(ctx, v.GetNamespace())
 	if err != nil {
-		return ignoreGone(err)
+		return packetfilter.IgnoreGone(err)
 	}
 	defer closeHandle(h)
 	t := place(v)
 	text, err := h.NFTable(ctx, t, false)
 	if err != nil {
-		return ignoreGone(err)
+		return packetfilter.IgnoreGone(err)
 	}
 	if have, _ := split(text); have.owner != d.markOf(v).owner {
 		return nil
 	}
-	return ignoreGone(h.DeleteNFTable(ctx, t))
+	return packetfilter.IgnoreGone(h.DeleteNFTable(ctx, t))
 }
 
 // refusal is the error of a change that was refused, with the line to blame.
 func refusal(err error, v *table) error {
 	var refused *netlinkapi.ContentError
 	if !errors.As(err, &refused) {
-		return explain(err)
+		return packetfilter.Explain(err)
 	}
 	lines := strings.Split(v.GetContent(), "\n")
 	if refused.Line < 1 || refused.Line > len(lines) {
 		return fmt.Errorf("content: %w", err)
 	}
 	return fmt.Errorf("content: %q: %w", strings.TrimSpace(lines[refused.Line-1]), err)
-}
-
-// explain marks what this host cannot do.
-func explain(err error) error {
-	if errors.Is(err, netlinkapi.ErrNoProgram) || errors.Is(err, netlinkapi.ErrUnsupported) {
-		return api.Unimplemented(err)
-	}
-	return err
-}
-
-// ignoreGone makes "already gone" a success; without the program nothing was made.
-func ignoreGone(err error) error {
-	if netlinkapi.IsGone(err) || errors.Is(err, netlinkapi.ErrNoProgram) {
-		return nil
-	}
-	return err
 }
 
 // closeHandle ends a lease; that cannot fail in a way that matters here.

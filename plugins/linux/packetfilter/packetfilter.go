@@ -1,0 +1,179 @@
+// Package packetfilter has what the items of iptables and nftables have in common. Both are
+// kept by a program of the host, in a network namespace, and are looked for where the value
+// says that they are.
+package packetfilter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
+)
+
+// Deps is what a descriptor needs.
+type Deps struct {
+	// Namespaces opens network namespaces.
+	Namespaces Namespaces
+	// Label is the label of the agent; agents with different labels may share a namespace.
+	Label string
+	// Log receives what a callback cannot return.
+	Log logging.Logger
+}
+
+// Namespaces opens network namespaces; see nsplugin.API.
+type Namespaces interface {
+	Open(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	Ensure(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+}
+
+// Metadata is what is known of an item beside its value.
+type Metadata struct {
+	// Printed identifies the item as the program printed it when it was that of the value;
+	// empty: not known.
+	Printed string
+}
+
+// item is the value of an item.
+type item interface {
+	proto.Message
+	GetName() string
+	GetNamespace() *namespace.NetNamespace
+	GetInterfaces() []string
+}
+
+// Calls are the functions of a type of items.
+type Calls[V item] struct {
+	// Validate returns what is wrong with a value beside its namespace and interfaces.
+	Validate func(v V) error
+	// Same reports whether two values mean the same; they have the same key.
+	Same func(a, b V) bool
+	// SamePlace reports whether the items of two values are at the same place. If not, an
+	// update deletes the item and creates it again.
+	SamePlace func(a, b V) bool
+	// Set creates an item or replaces it.
+	Set func(ctx context.Context, v V) (Metadata, error)
+	// Delete deletes an item.
+	Delete func(ctx context.Context, v V) error
+	// Finder returns the function that finds items during one retrieval. That returns nil for
+	// an item that does not exist.
+	Finder func() func(ctx context.Context, kv api.KV[V, Metadata]) (V, Metadata, error)
+}
+
+// Describe completes the descriptor of a type of items, which has a name and a way to select
+// its keys.
+func Describe[V item](d api.Descriptor[V, Metadata], c Calls[V]) api.Descriptor[V, Metadata] {
+	same := func(_ string, a, b V) bool {
+		return c.Same(a, b) && c.SamePlace(a, b) && slices.Equal(a.GetInterfaces(), b.GetInterfaces())
+	}
+	d.Southbound = nsmodel.Southbound
+	d.WithMetadata = true
+	d.ValueComparator = same
+	d.Validate = func(_ string, v V) error { return errors.Join(validate(v), c.Validate(v)) }
+	d.Dependencies = func(_ string, v V) []api.Dependency { return dependencies(v) }
+	d.CreateContext = func(ctx context.Context, _ string, v V) (Metadata, error) { return c.Set(ctx, v) }
+	d.UpdateContext = func(ctx context.Context, _ string, _, v V, _ Metadata) (Metadata, error) { return c.Set(ctx, v) }
+	d.UpdateWithRecreate = func(_ string, a, b V, _ Metadata) bool { return !c.SamePlace(a, b) }
+	d.DeleteContext = func(ctx context.Context, _ string, v V, _ Metadata) error { return c.Delete(ctx, v) }
+	d.RetrieveContext = func(ctx context.Context, correlate []api.KV[V, Metadata]) ([]api.KV[V, Metadata], error) {
+		return retrieve(ctx, correlate, same, c.Finder())
+	}
+	d.RetrieveDependencies = []string{nsmodel.MicroserviceDescriptor}
+	d.ConcurrentRetrieve = true
+	return d
+}
+
+func validate[V item](v V) error {
+	var errs []error
+	if err := nsmodel.Validate(v.GetNamespace()); err != nil {
+		errs = append(errs, invalid("namespace", "%w", err))
+	}
+	for i, iface := range v.GetInterfaces() {
+		switch {
+		case iface == "":
+			errs = append(errs, invalid(fmt.Sprintf("interfaces[%d]", i), "empty; expected the name of an interface"))
+		case slices.Index(v.GetInterfaces(), iface) < i:
+			errs = append(errs, invalid(fmt.Sprintf("interfaces[%d]", i), "%q again; expected each interface once", iface))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func invalid(field, format string, args ...any) error {
+	return api.NewInvalidValueError(fmt.Errorf(format, args...), field)
+}
+
+// interfaceExists is the label of a dependency, before the name of the interface.
+const interfaceExists = "interface-exists-"
+
+func dependencies[V item](v V) []api.Dependency {
+	deps := nsmodel.Dependencies(v.GetNamespace())
+	for _, iface := range v.GetInterfaces() {
+		deps = append(deps, api.Dependency{Label: interfaceExists + iface, Key: ifmodel.InterfaceModel.KeyFor(iface)})
+	}
+	return deps
+}
+
+// retrieve looks for each expected value. Of several values with one key it returns the one
+// that is there.
+func retrieve[V item](ctx context.Context, correlate []api.KV[V, Metadata], same func(key string, a, b V) bool,
+	find func(ctx context.Context, kv api.KV[V, Metadata]) (V, Metadata, error)) ([]api.KV[V, Metadata], error) {
+	at := map[string]int{} // key to its place in found
+	var found []api.KV[V, Metadata]
+	for _, kv := range correlate {
+		i, again := at[kv.Key]
+		if again && same(kv.Key, found[i].Value, kv.Value) {
+			continue
+		}
+		value, meta, err := find(ctx, kv)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", kv.Value.GetName(), err)
+		}
+		switch {
+		case !value.ProtoReflect().IsValid():
+		case !again:
+			at[kv.Key] = len(found)
+			found = append(found, api.KV[V, Metadata]{Key: kv.Key, Value: value, Metadata: meta, Origin: api.FromNB})
+		case same(kv.Key, value, kv.Value):
+			found[i].Value, found[i].Metadata = value, meta
+		}
+	}
+	return found, nil
+}
+
+// IgnoreUnreadable returns nil for the errors that mean that the agent has no items at a place:
+// the namespace does not exist or is closed to the agent, or the host lacks the program.
+func (d Deps) IgnoreUnreadable(ns *namespace.NetNamespace, err error) error {
+	switch {
+	case netlinkapi.IsGone(err), errors.Is(err, netlinkapi.ErrNoProgram), errors.Is(err, netlinkapi.ErrUnsupported):
+		return nil
+	case errors.Is(err, netlinkapi.ErrPermission):
+		d.Log.Debug("packet filter not read", "namespace", nsmodel.Text(ns), "error", err)
+		return nil
+	}
+	return err
+}
+
+// Explain marks errors that mean that this host lacks a program or a module.
+func Explain(err error) error {
+	if errors.Is(err, netlinkapi.ErrNoProgram) || errors.Is(err, netlinkapi.ErrUnsupported) {
+		return api.Unimplemented(err)
+	}
+	return err
+}
+
+// IgnoreGone makes "already gone" a success; without the program nothing was made.
+func IgnoreGone(err error) error {
+	if netlinkapi.IsGone(err) || errors.Is(err, netlinkapi.ErrNoProgram) {
+		return nil
+	}
+	return err
+}
