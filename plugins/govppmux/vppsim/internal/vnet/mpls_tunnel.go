@@ -2,6 +2,7 @@ package vnet
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -109,7 +110,18 @@ func (ts *mplsTunnels) dumpInterface(b *strings.Builder, i *swInterface) {
 	t := ts.at(i.hw.instance).config
 	fmt.Fprintf(b, "  mpls tunnel: l2 %t multicast %t\n", t.l2, t.multicast)
 	for _, p := range encoded(t.paths) {
-		fmt.Fprintf(b, "    path %v via %s table %d weight %d preference %d labels %v\n", p.Nh.Address.XXX_UnionData,
-			ts.orStaleIf(p.SwIfIndex), p.TableID, p.Weight, p.Preference, p.LabelStack[:p.NLabels])
+		var nextHop netip.Addr
+		switch p.Proto {
+		case fib_types.FIB_API_PATH_NH_PROTO_IP4:
+			nextHop = netip.AddrFrom4(p.Nh.Address.GetIP4())
+		case fib_types.FIB_API_PATH_NH_PROTO_IP6:
+			nextHop = netip.AddrFrom16(p.Nh.Address.GetIP6())
+		}
+		fmt.Fprintf(b, "    path %v via %s table %d weight %d preference %d labels", nextHop,
+			ts.orStaleIf(p.SwIfIndex), p.TableID, p.Weight, p.Preference)
+		for _, l := range p.LabelStack[:p.NLabels] {
+			fmt.Fprintf(b, " %d", l.Label)
+		}
+		b.WriteString("\n")
 	}
 }
