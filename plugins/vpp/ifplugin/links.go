@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
@@ -18,8 +19,9 @@ import (
 
 // linkWatcher notifies the scheduler of links that go up and down and of devices that
 // appear and disappear, and keeps the states of interfaces. It has two goroutines per
-// session: one receives events, the other the changes of the agent itself, for which VPP
-// sends an event only if the status changes.
+// session: one receives events, the other reads the interfaces that may have changed. Those
+// that the agent itself changes are among them, because VPP sends an event only if the status
+// changes.
 type linkWatcher struct {
 	calls     *vppcalls.Calls
 	scheduler kvs.Notifier
@@ -36,6 +38,8 @@ type linkWatcher struct {
 	devices map[uint32]string
 
 	changes changedSet
+	// after is time.After, except in tests.
+	after func(time.Duration) <-chan time.Time
 
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the last goroutine has ended
@@ -61,21 +65,44 @@ func (w *linkWatcher) start(ctx context.Context, run func(func(context.Context))
 		clear(w.told)
 		clear(w.devices)
 		w.mu.Unlock()
-		err := w.calls.WatchEvents(ctx, w.tellAll, w.tell)
+		err := w.calls.WatchEvents(ctx, w.tellAll, w.changes.add)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, binapi.ErrDisconnected) {
 			w.log.Warn("the state of links is not followed", "error", err)
 		}
 	})
-	run(func(context.Context) {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-w.changes.kick:
-				w.tell(ctx, w.changes.take())
-			}
+	run(func(context.Context) { w.readChanges(ctx) })
+}
+
+// The pause after a read doubles from the shortest to the longest as long as interfaces
+// change in it.
+const (
+	shortestPause = 10 * time.Millisecond
+	longestPause  = 500 * time.Millisecond
+)
+
+// readChanges reads the interfaces that may have changed until ctx ends: at once after a
+// pause without changes. What changes in a pause is read together after it, so that a
+// storm of events, which arrive one by one, costs few reads.
+func (w *linkWatcher) readChanges(ctx context.Context) {
+	pause := shortestPause
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.changes.kick:
+			w.tell(ctx)
 		}
-	})
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.after(pause):
+		}
+		if w.changes.empty() {
+			pause = shortestPause
+		} else {
+			pause = min(2*pause, longestPause)
+		}
+	}
 }
 
 // stop tells the goroutine to end; the next one waits for it.
@@ -122,13 +149,14 @@ func (w *linkWatcher) tellAll(ctx context.Context) {
 // fewInterfaces is up to how many interfaces are read one by one.
 const fewInterfaces = 8
 
-// tell looks what has become of interfaces and passes on what is news. The
-// transaction that created them may still be running, so their names are looked
-// up when that has ended.
-func (w *linkWatcher) tell(ctx context.Context, swIfIndexes []uint32) {
+// tell reads the interfaces that may have changed, and notifies the scheduler of what it does
+// not know yet. The transaction that created them may still be running, so their names are
+// looked up when that has ended.
+func (w *linkWatcher) tell(ctx context.Context) {
 	if w.scheduler.WaitForTransactions(ctx) != nil { // the session or the agent ends
 		return
 	}
+	swIfIndexes := w.changes.take()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	found, err := w.read(ctx, swIfIndexes)
@@ -233,8 +261,9 @@ func (w *linkWatcher) push(changes []kvs.KVWithMetadata) {
 	}
 }
 
-// changedSet collects the interfaces that the agent has changed.
+// changedSet collects the interfaces that may have changed, by index.
 type changedSet struct {
+	// kick has an element if the set got one since the last take.
 	kick chan struct{}
 
 	mu  sync.Mutex
@@ -251,14 +280,25 @@ func (c *changedSet) add(swIfIndex uint32) {
 	c.set[swIfIndex] = true
 	select {
 	case c.kick <- struct{}{}:
-	default: // the other side has received it already
+	default: // it has one
 	}
 }
 
+// take returns the elements and removes them.
 func (c *changedSet) take() []uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := slices.Sorted(maps.Keys(c.set))
 	clear(c.set)
+	select {
+	case <-c.kick:
+	default: // it was received
+	}
 	return out
+}
+
+func (c *changedSet) empty() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.set) == 0
 }

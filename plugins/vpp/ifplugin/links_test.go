@@ -3,6 +3,7 @@ package ifplugin
 import (
 	"context"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -34,48 +35,106 @@ func (n *notified) ReportLost(keys ...string) error {
 	return nil
 }
 
-// An interface that VPP had lost before it began to send events is reported: no event will
-// tell.
-func TestLostBeforeEvents(t *testing.T) {
-	t.Parallel()
+// newWatcher returns a watcher of a new simulator, and a function that makes the interfaces
+// known that are given with their indexes.
+func newWatcher(t *testing.T, scheduler kvs.Notifier) (w *linkWatcher, sim *vppsim.VPP, know func(name string, swIfIndex uint32)) {
+	t.Helper()
 	sim, socket := vppsim.New(vppsim.Options{}), filepath.Join(t.TempDir(), "api.sock")
 	if err := sim.ListenUnix(socket); err != nil {
 		t.Fatal(err)
 	}
-	defer sim.Close()
+	t.Cleanup(func() { sim.Close() })
 	conn, err := binapi.Dial(t.Context(), binapi.Options{Socket: socket})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	t.Cleanup(func() { conn.Close() })
 	var holder session.Holder
 	holder.Set(session.Session{Epoch: 1, Client: conn})
-	calls := vppcalls.New(session.New(&holder))
-
 	store := idxmap.New[*ifaceidx.IfMeta]("vpp-interface")
 	index, err := ifaceidx.New(store)
 	if err != nil {
 		t.Fatal(err)
 	}
-	there, err := calls.CreateLoopback(t.Context(), vppcalls.MAC{2, 0, 0, 0, 0, 1})
-	if err == nil {
-		err = calls.SetTag(t.Context(), there, "there")
+	w = &linkWatcher{
+		calls: vppcalls.New(session.New(&holder)), scheduler: scheduler, index: index, log: logging.Nop(), states: newStates(time.Now),
+		told: map[uint32]link{}, devices: map[uint32]string{}, changes: newChangedSet(), after: time.After,
 	}
-	for name, swIfIndex := range map[string]uint32{"there": there, "gone": there + 1} {
-		if err == nil {
-			err = store.Put(name, &ifaceidx.IfMeta{SwIfIndex: swIfIndex})
+	return w, sim, func(name string, swIfIndex uint32) {
+		if err := store.Put(name, &ifaceidx.IfMeta{SwIfIndex: swIfIndex}); err != nil {
+			t.Fatal(err)
 		}
+	}
+}
+
+// An interface that VPP had lost before it began to send events is reported: no event will
+// tell.
+func TestLostBeforeEvents(t *testing.T) {
+	t.Parallel()
+	scheduler := &notified{}
+	w, _, know := newWatcher(t, scheduler)
+	there, err := w.calls.CreateLoopback(t.Context(), vppcalls.MAC{2, 0, 0, 0, 0, 1})
+	if err == nil {
+		err = w.calls.SetTag(t.Context(), there, "there")
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	scheduler := &notified{}
-	w := linkWatcher{
-		calls: calls, scheduler: scheduler, index: index, log: logging.Nop(), states: newStates(time.Now),
-		told: map[uint32]link{}, devices: map[uint32]string{}, changes: newChangedSet(),
-	}
+	know("there", there)
+	know("gone", there+1)
 	w.tellAll(t.Context())
 	if want := []string{model.InterfaceModel.KeyFor("gone")}; !slices.Equal(scheduler.lost, want) {
 		t.Errorf("reported as lost: %q, expected %q", scheduler.lost, want)
 	}
+}
+
+// A change is read at once, and those that come one by one after it are read together.
+func TestStormOfEvents(t *testing.T) {
+	t.Parallel()
+	w, sim, _ := newWatcher(t, &notified{})
+	pauses, over := make(chan time.Duration), make(chan time.Time)
+	w.after = func(d time.Duration) <-chan time.Time {
+		pauses <- d
+		return over
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.readChanges(ctx)
+	}()
+	step := func(what string, pause time.Duration, dumps uint64) {
+		t.Helper()
+		if got := <-pauses; got != pause {
+			t.Errorf("%s: a pause of %v, expected %v", what, got, pause)
+		}
+		if got := sim.Counts()["sw_interface_dump"]; got != dumps {
+			t.Errorf("%s: %d dumps, expected %d", what, got, dumps)
+		}
+	}
+	w.changes.add(1)
+	step("one event", shortestPause, 1)
+	for index := range uint32(1000) {
+		w.changes.add(index)
+	}
+	over <- time.Time{}
+	step("a storm", 2*shortestPause, 2)
+	w.changes.add(2)
+	w.changes.add(2)
+	over <- time.Time{}
+	step("it continues", 4*shortestPause, 3)
+	pause := longestPause
+	for try := 0; pause != shortestPause && try < 1000; try++ {
+		over <- time.Time{}
+		for range try { // time to notice that nothing changed
+			runtime.Gosched()
+		}
+		w.changes.add(3)
+		pause = <-pauses
+	}
+	if pause != shortestPause {
+		t.Errorf("after a pause without events: a pause of %v, expected %v", pause, shortestPause)
+	}
+	cancel()
+	<-done
 }

@@ -137,7 +137,7 @@ func (p *Plugin) Init() error {
 	p.states = newStates(time.Now)
 	p.links = linkWatcher{
 		calls: p.calls, scheduler: p.Scheduler, log: p.Log, states: p.states,
-		told: map[uint32]link{}, devices: map[uint32]string{}, changes: newChangedSet(),
+		told: map[uint32]link{}, devices: map[uint32]string{}, changes: newChangedSet(), after: time.After,
 	}
 	if err := p.register(); err != nil {
 		return err

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 
-	"go.fd.io/govpp/api"
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 
@@ -97,16 +95,15 @@ func mtuOf(d *interfaces.SwInterfaceDetails) uint32 {
 	return uint32(d.LinkMtu)
 }
 
-// WatchEvents asks for events about interfaces, calls ready once it is certain
-// that none is missed from then on, and calls changed with the indexes of
-// interfaces that were created, changed or deleted, until ctx ends or the
-// session does. Events that arrive while changed works are given to it together,
-// each interface once. Without error it has ended with ctx.
+// WatchEvents requests events about interfaces, calls ready once it is certain
+// that none is missed from then on, and calls changed with the index of each
+// interface that was created, changed or deleted, until ctx ends or the
+// session does. Without error it has ended with ctx.
 //
 // The flags of the events are of no use: VPP sets in each only those that came
 // up since the last one, so that going administratively up looks as if the link
 // went down.
-func (c *Calls) WatchEvents(ctx context.Context, ready func(context.Context), changed func(ctx context.Context, swIfIndexes []uint32)) error {
+func (c *Calls) WatchEvents(ctx context.Context, ready func(context.Context), changed func(swIfIndex uint32)) error {
 	s, err := c.vpp.Session()
 	if err != nil {
 		return err
@@ -133,28 +130,9 @@ func (c *Calls) WatchEvents(ctx context.Context, ready func(context.Context), ch
 			if !ok {
 				return fmt.Errorf("interface events: %w", binapi.ErrDisconnected)
 			}
-			changed(ctx, waiting(m, watch.Events()))
+			if e, ok := m.(*interfaces.SwInterfaceEvent); ok {
+				changed(uint32(e.SwIfIndex))
+			}
 		}
 	}
 }
-
-// waiting returns the interfaces of an event and of those that wait behind it.
-func waiting(first api.Message, more <-chan api.Message) []uint32 {
-	var out []uint32
-	for m := first; ; {
-		if e, ok := m.(*interfaces.SwInterfaceEvent); ok && !slices.Contains(out, uint32(e.SwIfIndex)) {
-			out = append(out, uint32(e.SwIfIndex))
-		}
-		ok := false
-		select {
-		case m, ok = <-more:
-		default:
-		}
-		if !ok || len(out) >= maxBatch {
-			return out
-		}
-	}
-}
-
-// maxBatch bounds the interfaces that are looked at together.
-const maxBatch = 256
