@@ -15,6 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
@@ -49,24 +50,24 @@ type Agent struct {
 	*kvscheduler.Scheduler
 	Interfaces *ifplugin.Plugin
 
-	t     *testing.T
+	t     testing.TB
 	agent *agent.Agent
 }
 
 // Start starts an agent in a world; it is stopped at the end of the test.
-func Start(t *testing.T, w *nltest.World, extra ...infra.Plugin) *Agent {
+func Start(t testing.TB, w *nltest.World, extra ...infra.Plugin) *Agent {
 	return StartWith(t, w, nil, extra...)
 }
 
 // StartIn is Start with a state-dir.
-func StartIn(t *testing.T, w *nltest.World, stateDir string) *Agent {
+func StartIn(t testing.TB, w *nltest.World, stateDir string) *Agent {
 	conf := kvscheduler.DefaultConfig()
 	conf.StateDir = stateDir
 	return start(t, w, nil, conf)
 }
 
 // StartReporting is Start with an agent that does not repair the values of descriptors.
-func StartReporting(t *testing.T, w *nltest.World, descriptors ...string) *Agent {
+func StartReporting(t testing.TB, w *nltest.World, descriptors ...string) *Agent {
 	conf := kvscheduler.DefaultConfig()
 	conf.DriftRepairFor = map[string]string{}
 	for _, d := range descriptors {
@@ -75,12 +76,15 @@ func StartReporting(t *testing.T, w *nltest.World, descriptors ...string) *Agent
 	return start(t, w, nil, conf)
 }
 
+// StartQuiet is Start without the logs of tests, which take time.
+func StartQuiet(t testing.TB, w *nltest.World) *Agent { return startWith(t, w, settings{quiet: true}) }
+
 // StartWith is Start with TAPs of VPP.
-func StartWith(t *testing.T, w *nltest.World, taps TAPs, extra ...infra.Plugin) *Agent {
+func StartWith(t testing.TB, w *nltest.World, taps TAPs, extra ...infra.Plugin) *Agent {
 	return start(t, w, taps, kvscheduler.DefaultConfig(), extra...)
 }
 
-func start(t *testing.T, w *nltest.World, taps TAPs, conf kvscheduler.Config, extra ...infra.Plugin) *Agent {
+func start(t testing.TB, w *nltest.World, taps TAPs, conf kvscheduler.Config, extra ...infra.Plugin) *Agent {
 	return startWith(t, w, settings{taps: taps, scheduler: &conf, extra: extra})
 }
 
@@ -89,10 +93,11 @@ type settings struct {
 	taps      TAPs
 	scheduler *kvscheduler.Config // nil: the defaults
 	engine    string              // the socket of a container engine; empty: none
+	quiet     bool                // log what an agent logs by default, into nothing
 	extra     []infra.Plugin
 }
 
-func startWith(t *testing.T, w *nltest.World, s settings) *Agent {
+func startWith(t testing.TB, w *nltest.World, s settings) *Agent {
 	t.Helper()
 	conf := kvscheduler.DefaultConfig()
 	if s.scheduler != nil {
@@ -121,7 +126,14 @@ func startWith(t *testing.T, w *nltest.World, s settings) *Agent {
 	tables := nftablesplugin.NewPlugin(nftablesplugin.UseDeps(func(d *nftablesplugin.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel = sched, ns, label
 	}))
-	a := agenttest.Start(t, append([]infra.Plugin{l3, filters, tables}, s.extra...)...)
+	opts := []agent.Option{agent.AllPlugins(append([]infra.Plugin{l3, filters, tables}, s.extra...)...)}
+	if s.quiet {
+		opts = append(opts, agent.Logging(logging.NewRegistry(logging.WithWriter(io.Discard))))
+	}
+	a := agenttest.New(t, opts...)
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatalf("start of the agent: %v", err)
+	}
 	return &Agent{Scheduler: sched, Interfaces: ifs, t: t, agent: a}
 }
 
@@ -134,7 +146,7 @@ func (a *Agent) Stop() {
 }
 
 // Key returns the key of an item of Linux.
-func Key(t *testing.T, m proto.Message) string {
+func Key(t testing.TB, m proto.Message) string {
 	t.Helper()
 	set, err := models.NewSet(ifmodel.InterfaceModel, l3model.ARPModel, l3model.RouteModel, l3model.RuleModel, iptablesmodel.RuleChainModel, nftablesmodel.TableModel, netallocmodel.IPAllocationModel)
 	if err != nil {

@@ -3,6 +3,7 @@ package netlinkapi
 import (
 	"context"
 	"net"
+	"slices"
 )
 
 // Checked returns a handle for one operation, which calls check before each request to the
@@ -146,6 +147,9 @@ func (c *checked) DeleteNeighbour(n Neighbour) error {
 // Routes implements Routes.
 func (c *checked) Routes() ([]Route, error) { return read(c, c.Handle.Routes) }
 
+// StaticRoutes implements Routes.
+func (c *checked) StaticRoutes() ([]Route, error) { return read(c, c.Handle.StaticRoutes) }
+
 // FindRoute implements Routes.
 func (c *checked) FindRoute(r Route) (Route, error) {
 	return read(c, func() (Route, error) { return c.Handle.FindRoute(r) })
@@ -162,6 +166,14 @@ func (c *checked) ReplaceRoute(r Route) error {
 // DeleteRoute implements Routes.
 func (c *checked) DeleteRoute(r Route) error {
 	return c.do(func() error { return c.Handle.DeleteRoute(r) })
+}
+
+// ChangeRoutes implements Routes.
+func (c *checked) ChangeRoutes(op RouteOp, all []Route) []error {
+	if err := c.check(); err != nil {
+		return slices.Repeat([]error{err}, len(all))
+	}
+	return c.Handle.ChangeRoutes(op, all)
 }
 
 // Rules implements Rules.

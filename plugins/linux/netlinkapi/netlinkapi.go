@@ -14,6 +14,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 )
 
 // Namespaces opens network namespaces. Its methods may be called concurrently.
@@ -183,9 +184,10 @@ const (
 
 // Static reports whether a route was configured, by the agent or by another process,
 // rather than made by the kernel or by a routing protocol.
-func (p Protocol) Static() bool {
-	return p == ProtocolAgent || p == ProtocolStatic || p == ProtocolBoot
-}
+func (p Protocol) Static() bool { return slices.Contains(StaticProtocols(), p) }
+
+// StaticProtocols lists the protocols of static routes.
+func StaticProtocols() []Protocol { return []Protocol{ProtocolAgent, ProtocolStatic, ProtocolBoot} }
 
 // Event is a change in a namespace.
 type Event struct {

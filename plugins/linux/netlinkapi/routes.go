@@ -85,6 +85,12 @@ func (r Route) Is(other Route) bool {
 		r.Metric == other.Metric && r.Protocol == other.Protocol
 }
 
+// Replaces reports whether the kernel has one of two routes alone, because they differ by nothing
+// that it tells routes apart by. IPv6 tells more of them apart.
+func (r Route) Replaces(other Route) bool {
+	return r.Dst.Addr().Is4() && r.Table == other.Table && r.Dst == other.Dst && r.Metric == other.Metric
+}
+
 // ChooseRoute returns what Routes.FindRoute returns, out of all routes.
 func ChooseRoute(all []Route, want Route) (Route, error) {
 	other := -1
@@ -102,10 +108,26 @@ func ChooseRoute(all []Route, want Route) (Route, error) {
 	return all[other], nil
 }
 
+// RouteOp is a change of a route.
+type RouteOp uint8
+
+// The changes.
+const (
+	OpAdd     RouteOp = iota // see Routes.AddRoute
+	OpReplace                // see Routes.ReplaceRoute
+	OpDelete                 // see Routes.DeleteRoute
+)
+
+// String returns the change as a verb.
+func (op RouteOp) String() string { return [...]string{"add", "replace", "delete"}[op] }
+
 // Routes reads and changes routes.
 type Routes interface {
 	// Routes returns the routes of the types above, of all tables.
 	Routes() ([]Route, error)
+	// StaticRoutes returns those of Routes that are Protocol.Static. However many others
+	// there are costs it little.
+	StaticRoutes() ([]Route, error)
 	// FindRoute returns the route with the first link, table, destination, metric and
 	// protocol of r, else another static one with one of the links, the table and the
 	// destination; ErrNotFound if there is none. Usually it costs one lookup, however many
@@ -120,4 +142,7 @@ type Routes interface {
 	// DeleteRoute returns ErrNotFound if there is no such route. Without a link it
 	// deletes a route whatever its next hops are.
 	DeleteRoute(r Route) error
+	// ChangeRoutes makes the same change of several routes, in their order, and returns an
+	// error for each. It takes much less time than as many calls.
+	ChangeRoutes(op RouteOp, all []Route) []error
 }

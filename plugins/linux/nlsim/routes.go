@@ -19,6 +19,15 @@ func (h *handle) Routes() (rs []netlinkapi.Route, err error) {
 	return rs, err
 }
 
+// StaticRoutes implements netlinkapi.Routes.
+func (h *handle) StaticRoutes() (rs []netlinkapi.Route, err error) {
+	err = h.k.read("Routes", func() error {
+		rs = slices.DeleteFunc(slices.Clone(h.ns.routes), func(r netlinkapi.Route) bool { return !r.Protocol.Static() })
+		return nil
+	})
+	return rs, err
+}
+
 // FindRoute implements netlinkapi.Routes.
 func (h *handle) FindRoute(want netlinkapi.Route) (found netlinkapi.Route, err error) {
 	err = h.k.read("FindRoute", func() error {
@@ -34,6 +43,22 @@ func (h *handle) AddRoute(r netlinkapi.Route) error {
 
 func (h *handle) ReplaceRoute(r netlinkapi.Route) error {
 	return h.k.change("ReplaceRoute", func() error { return h.addRoute(r, true) })
+}
+
+// ChangeRoutes implements netlinkapi.Routes.
+func (h *handle) ChangeRoutes(op netlinkapi.RouteOp, all []netlinkapi.Route) []error {
+	change := h.AddRoute
+	switch op {
+	case netlinkapi.OpReplace:
+		change = h.ReplaceRoute
+	case netlinkapi.OpDelete:
+		change = h.DeleteRoute
+	}
+	errs := make([]error, len(all))
+	for i, r := range all {
+		errs[i] = change(r)
+	}
+	return errs
 }
 
 func (h *handle) addRoute(r netlinkapi.Route, replace bool) error {

@@ -55,13 +55,14 @@ func NewRoute(deps Deps) *api.KVDescriptor {
 		UpdateWithRecreate: func(_ string, a, b *l3.Route, _ any) bool {
 			return metric(a) != metric(b)
 		},
-		CreateContext:        d.create,
-		UpdateContext:        d.update,
-		DeleteContext:        d.delete,
+		CreateBatch:          d.create,
+		UpdateBatch:          d.update,
+		DeleteBatch:          d.delete,
 		RetrieveContext:      d.retrieve,
 		RetrieveValueContext: d.retrieveValue,
 		RetrieveDependencies: append([]string{ifaceidx.Descriptor}, deps.Allocated.RetrieveDependencies()...),
 		ConcurrentRetrieve:   true,
+		Concurrency:          2 * api.MaxBatch,
 	}))
 }
 

@@ -161,32 +161,23 @@ func hopDependencies(h hop, suffix string) []api.Dependency {
 }
 
 // kernelHops converts next hops; p is the interface of the first.
-func (d route) kernelHops(ctx context.Context, p *ifaceidx.Place, all []hop) ([]netlinkapi.NextHop, error) {
-	var converted []netlinkapi.NextHop
+func kernelHops(ctx context.Context, w *ways, p *ifaceidx.Place, all []hop) ([]netlinkapi.NextHop, error) {
+	converted := make([]netlinkapi.NextHop, len(all))
 	for i, h := range all {
 		link := p.Link.Index
 		if i > 0 {
-			var err error
-			if link, err = d.linkBeside(ctx, p, h.iface); err != nil {
+			other, err := w.find(ctx, h.iface)
+			if err == nil && other.Namespace() != p.Namespace() {
+				err = fmt.Errorf("interface %q is in another network namespace than the first next hop", h.iface)
+			}
+			if err != nil {
 				return nil, fmt.Errorf("next_hops[%d]: %w", i-1, err)
 			}
+			link = other.Link.Index
 		}
-		converted = append(converted, netlinkapi.NextHop{Link: link, Gateway: h.gateway, OnLink: h.onLink, Weight: h.weight})
+		converted[i] = netlinkapi.NextHop{Link: link, Gateway: h.gateway, OnLink: h.onLink, Weight: h.weight}
 	}
 	return converted, nil
-}
-
-// linkBeside returns the index of an interface in the namespace of another one.
-func (d route) linkBeside(ctx context.Context, p *ifaceidx.Place, iface string) (int, error) {
-	other, err := d.find(ctx, iface)
-	if err != nil {
-		return 0, err
-	}
-	defer closeHandle(other)
-	if other.Namespace() != p.Namespace() {
-		return 0, fmt.Errorf("interface %q is in another network namespace than the first next hop", iface)
-	}
-	return other.Link.Index, nil
 }
 
 // valueHops is the inverse of kernelHops; names has the interfaces by link.

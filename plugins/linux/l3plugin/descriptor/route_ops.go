@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
@@ -79,79 +80,156 @@ func (d route) bareRoute(p *ifaceidx.Place, v *l3.Route) (*l3.Route, netlinkapi.
 	return v, r, nil
 }
 
-// kernelRoute converts a value, and returns it with literal addresses.
-func (d route) kernelRoute(ctx context.Context, p *ifaceidx.Place, v *l3.Route) (*l3.Route, netlinkapi.Route, error) {
+// ways finds interfaces, each once. Close it.
+type ways struct {
+	Deps
+	found map[string]*ifaceidx.Place
+}
+
+func (d route) ways() *ways { return &ways{d.Deps, map[string]*ifaceidx.Place{}} }
+
+func (w *ways) find(ctx context.Context, iface string) (*ifaceidx.Place, error) {
+	if p := w.found[iface]; p != nil {
+		return p, nil
+	}
+	p, err := w.Deps.find(ctx, iface)
+	if err == nil {
+		w.found[iface] = p
+	}
+	return p, err
+}
+
+func (w *ways) close() {
+	for _, p := range w.found {
+		closeHandle(p)
+	}
+}
+
+// kernelRoute converts a value, and returns it with literal addresses, and the interface that
+// it goes out of first.
+func (d route) kernelRoute(ctx context.Context, w *ways, v *l3.Route) (*ifaceidx.Place, *l3.Route, netlinkapi.Route, error) {
+	p, err := w.find(ctx, v.GetOutgoingInterface())
+	if err != nil {
+		return nil, nil, netlinkapi.Route{}, err
+	}
 	v, r, err := d.bareRoute(p, v)
 	if err != nil {
-		return nil, r, err
+		return nil, nil, r, err
 	}
-	all, err := d.kernelHops(ctx, p, hops(v))
+	all, err := kernelHops(ctx, w, p, hops(v))
 	r.SetHops(all)
-	return v, r, err
+	return p, v, r, err
 }
 
-func (d route) create(ctx context.Context, _ string, v *l3.Route) (any, error) {
-	p, err := d.find(ctx, v.GetOutgoingInterface())
-	if err != nil {
-		return nil, err
-	}
-	defer closeHandle(p)
-	_, r, err := d.kernelRoute(ctx, p, v)
-	if err != nil {
-		return nil, err
-	}
-	err = p.AddRoute(r)
-	if errors.Is(err, netlinkapi.ErrExists) {
-		err = d.takeOver(p, r)
-	}
-	return nil, err
+type (
+	routeValue  = api.BatchValue[*l3.Route, any]
+	routeResult = api.BatchResult[any]
+)
+
+// routeChange is the same change of several routes.
+type routeChange struct {
+	route
+	op netlinkapi.RouteOp
+	// convert returns the route of a value, and its interface.
+	convert func(ctx context.Context, w *ways, v routeValue) (*ifaceidx.Place, netlinkapi.Route, error)
+	// outcome returns the result of a change that had the error, or nil.
+	outcome func(p *ifaceidx.Place, r netlinkapi.Route, err error) error
 }
 
-// takeOver makes a route the agent's that is there already.
-func (d route) takeOver(p *ifaceidx.Place, r netlinkapi.Route) error {
-	all, err := p.Routes()
-	if err != nil {
-		return err
+// run makes the changes, those in one namespace at once.
+func (c routeChange) run(ctx context.Context, values []routeValue) []routeResult {
+	w := c.ways()
+	defer w.close()
+	results := make([]routeResult, len(values))
+	type part struct {
+		places []*ifaceidx.Place
+		routes []netlinkapi.Route
+		at     []int // in results
 	}
-	for _, have := range all {
-		if have.Dst != r.Dst || have.Table != r.Table || have.Metric != r.Metric {
+	parts := map[netlinkapi.NamespaceID]*part{}
+	for i, v := range values {
+		p, r, err := c.convert(ctx, w, v)
+		if err != nil {
+			results[i].Err = c.outcome(p, r, err)
 			continue
 		}
-		if have.Link == r.Link && have.Protocol != netlinkapi.ProtocolKernel {
-			return p.ReplaceRoute(r)
+		some := parts[p.Namespace()]
+		if some == nil {
+			some = &part{}
+			parts[p.Namespace()] = some
 		}
-		return fmt.Errorf("there is another route to %s with metric %d (link with index %d, protocol %d): %w",
-			r.Dst, r.Metric, have.Link, have.Protocol, netlinkapi.ErrExists)
+		some.places, some.routes, some.at = append(some.places, p), append(some.routes, r), append(some.at, i)
 	}
-	return p.AddRoute(r) // it has just gone
+	for _, some := range parts {
+		for n, err := range some.places[0].ChangeRoutes(c.op, some.routes) {
+			results[some.at[n]].Err = c.outcome(some.places[n], some.routes[n], err)
+		}
+	}
+	return results
 }
 
-func (d route) update(ctx context.Context, _ string, _, v *l3.Route, _ any) (any, error) {
-	p, err := d.find(ctx, v.GetOutgoingInterface())
-	if err != nil {
-		return nil, err
-	}
-	defer closeHandle(p)
-	_, r, err := d.kernelRoute(ctx, p, v)
-	if err != nil {
-		return nil, err
-	}
-	return nil, p.ReplaceRoute(r)
+func (d route) create(ctx context.Context, values []routeValue) []routeResult {
+	return routeChange{d, netlinkapi.OpAdd, d.converted, func(p *ifaceidx.Place, r netlinkapi.Route, err error) error {
+		if p != nil && errors.Is(err, netlinkapi.ErrExists) {
+			return d.takeOver(p, r)
+		}
+		return err
+	}}.run(ctx, values)
 }
 
-func (d route) delete(ctx context.Context, _ string, v *l3.Route, _ any) error {
-	p, err := d.find(ctx, v.GetOutgoingInterface())
-	if err != nil {
+func (d route) update(ctx context.Context, values []routeValue) []routeResult {
+	return routeChange{d, netlinkapi.OpReplace, d.converted, func(_ *ifaceidx.Place, _ netlinkapi.Route, err error) error {
+		return err
+	}}.run(ctx, values)
+}
+
+func (d route) delete(ctx context.Context, values []routeValue) []routeResult {
+	return routeChange{d, netlinkapi.OpDelete, d.former, func(_ *ifaceidx.Place, _ netlinkapi.Route, err error) error {
 		return ignoreGone(err)
+	}}.run(ctx, values)
+}
+
+// converted returns the desired route.
+func (d route) converted(ctx context.Context, w *ways, v routeValue) (*ifaceidx.Place, netlinkapi.Route, error) {
+	p, _, r, err := d.kernelRoute(ctx, w, v.New)
+	return p, r, err
+}
+
+// former returns the route to delete.
+func (d route) former(ctx context.Context, w *ways, v routeValue) (*ifaceidx.Place, netlinkapi.Route, error) {
+	p, err := w.find(ctx, v.Old.GetOutgoingInterface())
+	if err != nil {
+		return nil, netlinkapi.Route{}, err
 	}
-	defer closeHandle(p)
-	literal, r, err := d.bareRoute(p, v)
+	literal, r, err := d.bareRoute(p, v.Old)
 	if err != nil {
-		return ignoreGone(err)
+		return nil, r, err
 	}
 	if all := hops(literal); len(all) == 1 { // of several, whatever they are now
 		r.SetHops([]netlinkapi.NextHop{{Link: p.Link.Index, Gateway: all[0].gateway, OnLink: all[0].onLink}})
 	}
 	r.Protocol = 0 // any
-	return ignoreGone(p.DeleteRoute(r))
+	return p, r, nil
+}
+
+// takeOver makes a route the agent's that is there already.
+func (d route) takeOver(p *ifaceidx.Place, r netlinkapi.Route) error {
+	have, err := p.FindRoute(r)
+	if err == nil && have.Link == r.Link && have.Metric == r.Metric {
+		return p.ReplaceRoute(r)
+	}
+	if err != nil && !errors.Is(err, netlinkapi.ErrNotFound) {
+		return err
+	}
+	all, err := p.Routes()
+	if err != nil {
+		return err
+	}
+	for _, have := range all {
+		if have.Dst == r.Dst && have.Table == r.Table && have.Metric == r.Metric {
+			return fmt.Errorf("there is another route to %s with metric %d (link with index %d, protocol %d): %w",
+				r.Dst, r.Metric, have.Link, have.Protocol, netlinkapi.ErrExists)
+		}
+	}
+	return p.AddRoute(r) // it has just gone
 }

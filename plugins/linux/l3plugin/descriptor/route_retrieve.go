@@ -50,14 +50,14 @@ func (d route) retrieve(ctx context.Context, correlate []routeKV) ([]routeKV, er
 
 // read reads a namespace; names has its interfaces by link.
 func (r *routeRetrieval) read(h netlinkapi.Handle, names map[int]string) error {
-	all, err := h.Routes()
+	all, err := h.StaticRoutes()
 	if err != nil {
 		return err
 	}
 	for _, kernel := range all {
 		if kernel.Type == netlinkapi.RouteUnicast {
 			r.away(kernel, names)
-		} else if kernel.Protocol.Static() {
+		} else {
 			r.stay(kernel, names)
 		}
 	}
@@ -113,7 +113,7 @@ func (r *routeRetrieval) stay(kernel netlinkapi.Route, names map[int]string) {
 func (r *routeRetrieval) add(kernel netlinkapi.Route, v *l3.Route) {
 	key := l3model.RouteModel.Key(v)
 	want := r.wanted[key]
-	if kernel.Protocol != netlinkapi.ProtocolAgent && (want == nil || !kernel.Protocol.Static()) {
+	if kernel.Protocol != netlinkapi.ProtocolAgent && want == nil {
 		return
 	}
 	if want != nil {
@@ -191,12 +191,9 @@ func value(r netlinkapi.Route, all []hop, own uint32) *l3.Route {
 }
 
 func (d route) retrieveValue(ctx context.Context, _ string, last *l3.Route, _ any) (*l3.Route, any, bool, error) {
-	p, err := d.find(ctx, last.GetOutgoingInterface())
-	if err != nil {
-		return nil, nil, false, ignoreGone(err)
-	}
-	defer closeHandle(p)
-	literal, want, err := d.kernelRoute(ctx, p, last)
+	w := d.ways()
+	defer w.close()
+	p, literal, want, err := d.kernelRoute(ctx, w, last)
 	if err != nil {
 		return nil, nil, false, ignoreGone(err)
 	}

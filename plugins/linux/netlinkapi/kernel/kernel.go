@@ -55,7 +55,9 @@ type namespace struct {
 	id     netlinkapi.NamespaceID
 	file   *os.File         // stands for the namespace
 	route  *netlink.Handle  // its netlink sockets
-	links  *nl.SocketHandle // for requests about links that the library lacks
+	dumps  *netlink.Handle  // has dumps of routes filtered by the kernel, where it can
+	links  *nl.SocketHandle // for requests that the library lacks
+	buffer []byte           // for replies on links, under its lock; nil: not used yet
 	ioctl  int              // a socket for ethtool requests
 	leases int              // open handles
 	unused time.Time        // when leases became 0
@@ -137,6 +139,10 @@ func openNamespace(file *os.File, id netlinkapi.NamespaceID) (*namespace, error)
 		if ns.route, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
 			return classify("open netlink socket", err)
 		}
+		if ns.dumps, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
+			return classify("open netlink socket", err)
+		}
+		_ = ns.dumps.SetStrictCheck(true) // a kernel before 4.20 does not filter; the library does, too
 		socket, err := nl.Subscribe(unix.NETLINK_ROUTE)
 		if err != nil {
 			return classify("open netlink socket", err)
@@ -152,7 +158,7 @@ func openNamespace(file *os.File, id netlinkapi.NamespaceID) (*namespace, error)
 		err = inNamespace(file, open)
 	}
 	if err == nil {
-		err = ns.route.SetSocketTimeout(replyTimeout)
+		err = errors.Join(ns.route.SetSocketTimeout(replyTimeout), ns.dumps.SetSocketTimeout(replyTimeout))
 	}
 	if err == nil {
 		timeout := unix.NsecToTimeval(replyTimeout.Nanoseconds())
@@ -174,6 +180,9 @@ func current(id netlinkapi.NamespaceID) bool {
 func (ns *namespace) close() {
 	if ns.route != nil {
 		ns.route.Close()
+	}
+	if ns.dumps != nil {
+		ns.dumps.Close()
 	}
 	if ns.links != nil {
 		ns.links.Close()

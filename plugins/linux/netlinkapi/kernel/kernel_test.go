@@ -12,5 +12,5 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	nltest.Conformance(t, nltest.Kernel)
+	nltest.Conformance(t, func(t *testing.T) *nltest.World { return nltest.Kernel(t) })
 }

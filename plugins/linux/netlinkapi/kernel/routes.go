@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -21,11 +22,31 @@ var routeTypes = map[int]netlinkapi.RouteType{
 }
 
 func (h *handle) Routes() ([]netlinkapi.Route, error) {
-	all := &netlink.Route{Table: unix.RT_TABLE_UNSPEC}
+	return h.routesOf(unix.RTPROT_UNSPEC)
+}
+
+// StaticRoutes has the kernel leave out the routes of routing protocols, which may be very many.
+func (h *handle) StaticRoutes() (all []netlinkapi.Route, err error) {
+	for _, protocol := range netlinkapi.StaticProtocols() {
+		some, err := h.routesOf(netlink.RouteProtocol(protocol))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// routesOf lists the routes of one protocol, or of all.
+func (h *handle) routesOf(protocol netlink.RouteProtocol) ([]netlinkapi.Route, error) {
+	filter, mask := &netlink.Route{Table: unix.RT_TABLE_UNSPEC, Protocol: protocol}, netlink.RT_FILTER_TABLE
+	if protocol != unix.RTPROT_UNSPEC {
+		mask |= netlink.RT_FILTER_PROTOCOL
+	}
 	var routes []netlinkapi.Route
 	for _, fam := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 		found, err := dump("list routes", func() ([]netlink.Route, error) {
-			return h.ns.route.RouteListFiltered(fam, all, netlink.RT_FILTER_TABLE)
+			return h.ns.dumps.RouteListFiltered(fam, filter, mask)
 		})
 		if err != nil {
 			return nil, err
@@ -118,69 +139,124 @@ func (h *handle) lookUp(want netlinkapi.Route) (found netlinkapi.Route, err erro
 	switch {
 	case found.Is(want):
 		return found, nil
+	case found.Replaces(want) && found.Uses(want.Link) && found.Protocol.Static():
+		return found, nil // there can be no other
 	case found.Table == want.Table && found.Dst.Bits() < want.Dst.Bits():
 		return found, netlinkapi.ErrNotFound
 	}
 	return found, errUndecided
 }
 
-func (h *handle) AddRoute(r netlinkapi.Route) error {
-	return h.routeError("add", r, h.ns.route.RouteAdd(route(r)))
-}
-
-func (h *handle) ReplaceRoute(r netlinkapi.Route) error {
-	return h.routeError("replace", r, h.ns.route.RouteReplace(route(r)))
-}
-
-func (h *handle) DeleteRoute(r netlinkapi.Route) error {
-	return h.routeError("delete", r, h.ns.route.RouteDel(route(r)))
-}
-
-func (h *handle) routeError(op string, r netlinkapi.Route, err error) error {
-	op = fmt.Sprintf("%s route to %s", op, r.Dst)
-	if is(err, unix.EINVAL) && r.Source.IsValid() {
-		return fmt.Errorf("%s: %w (is the source %s an address of this host, and usable yet?)", op, err, r.Source)
+// ChangeRoutes changes several routes; see netlinkapi.Routes.
+func (h *handle) ChangeRoutes(op netlinkapi.RouteOp, all []netlinkapi.Route) []error {
+	requests := make([]request, len(all))
+	for i, r := range all {
+		requests[i] = routeRequest(op, r)
 	}
-	return classify(op, err)
-}
-
-func route(r netlinkapi.Route) *netlink.Route {
-	kr := &netlink.Route{
-		Table:    int(r.Table),
-		Dst:      ipNet(r.Dst),
-		Scope:    netlink.Scope(r.Scope),
-		Priority: int(r.Metric),
-		Protocol: netlink.RouteProtocol(r.Protocol),
-		Type:     unix.RTN_UNICAST,
-		MTU:      int(r.MTU),
-		AdvMSS:   int(r.AdvMSS),
-	}
-	if r.Type != netlinkapi.RouteUnicast {
-		kr.Type = int(r.Type)
-	}
-	if r.Source.IsValid() {
-		kr.Src = r.Source.AsSlice()
-	}
-	switch all := r.Hops(); len(all) {
-	case 0:
-	case 1:
-		kr.LinkIndex, kr.Gw, kr.Flags = r.Link, gateway(all[0]), onLink(all[0])
-	default:
-		for _, h := range all {
-			kr.MultiPath = append(kr.MultiPath, &netlink.NexthopInfo{
-				LinkIndex: h.Link, Hops: int(max(h.Weight, 1)) - 1, Gw: gateway(h), Flags: onLink(h),
-			})
+	errs := h.ns.exchange(requests)
+	for i, err := range errs {
+		if err != nil {
+			errs[i] = routeError(op, all[i], err)
 		}
 	}
-	return kr
+	return errs
 }
 
-// gateway returns nil if there is none.
-func gateway(h netlinkapi.NextHop) net.IP {
-	if !h.Gateway.IsValid() {
-		return nil
+func (h *handle) AddRoute(r netlinkapi.Route) error { return h.changeRoute(netlinkapi.OpAdd, r) }
+
+func (h *handle) ReplaceRoute(r netlinkapi.Route) error {
+	return h.changeRoute(netlinkapi.OpReplace, r)
+}
+
+func (h *handle) DeleteRoute(r netlinkapi.Route) error { return h.changeRoute(netlinkapi.OpDelete, r) }
+
+func (h *handle) changeRoute(op netlinkapi.RouteOp, r netlinkapi.Route) error {
+	return h.ChangeRoutes(op, []netlinkapi.Route{r})[0]
+}
+
+func routeError(op netlinkapi.RouteOp, r netlinkapi.Route, err error) error {
+	what := fmt.Sprintf("%s route to %s", op, r.Dst)
+	if is(err, unix.EINVAL) && r.Source.IsValid() {
+		return fmt.Errorf("%s: %w (is the source %s an address of this host, and usable yet?)", what, err, r.Source)
 	}
-	return h.Gateway.AsSlice()
+	return classify(what, err)
+}
+
+// routeRequest encodes a change of a route.
+func routeRequest(op netlinkapi.RouteOp, r netlinkapi.Route) request {
+	header := []byte{
+		0: uint8(family(r.Dst.Addr())), 1: uint8(r.Dst.Bits()), 4: uint8(r.Table), 5: uint8(r.Protocol), 6: uint8(r.Scope),
+		7: unix.RTN_UNICAST, 11: 0,
+	}
+	if r.Type != netlinkapi.RouteUnicast {
+		header[7] = uint8(r.Type)
+	}
+	if r.Table > 255 {
+		header[4] = unix.RT_TABLE_UNSPEC
+	}
+	all := r.Hops()
+	if len(all) == 1 && all[0].OnLink {
+		binary.NativeEndian.PutUint32(header[8:], unix.RTNH_F_ONLINK)
+	}
+	kind, flags := unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL
+	switch op {
+	case netlinkapi.OpReplace:
+		flags = unix.NLM_F_CREATE | unix.NLM_F_REPLACE
+	case netlinkapi.OpDelete:
+		kind, flags = unix.RTM_DELROUTE, 0
+	}
+	m := newRequest(kind, flags, header)
+	m.add(unix.RTA_DST, r.Dst.Addr().AsSlice())
+	if r.Source.IsValid() {
+		m.add(unix.RTA_PREFSRC, r.Source.AsSlice())
+	}
+	if len(all) == 1 {
+		m.addHop(all[0])
+		m.add(unix.RTA_OIF, u32(uint32(all[0].Link)))
+	} else if len(all) > 1 {
+		m.add(unix.RTA_MULTIPATH, multipath(all))
+	}
+	if r.Table > 255 {
+		m.add(unix.RTA_TABLE, u32(r.Table))
+	}
+	if r.Metric != 0 {
+		m.add(unix.RTA_PRIORITY, u32(r.Metric))
+	}
+	if metrics := routeMetrics(r); len(metrics) > 0 {
+		m.add(unix.RTA_METRICS, metrics)
+	}
+	return m
+}
+
+// addHop adds what a next hop has beside its link.
+func (r *request) addHop(h netlinkapi.NextHop) {
+	if h.Gateway.IsValid() {
+		r.add(unix.RTA_GATEWAY, h.Gateway.AsSlice())
+	}
+}
+
+// multipath encodes several next hops.
+func multipath(all []netlinkapi.NextHop) []byte {
+	var data []byte
+	for _, h := range all {
+		var attributes request
+		attributes.addHop(h)
+		data = binary.NativeEndian.AppendUint16(data, uint16(unix.SizeofRtNexthop+len(attributes)))
+		data = append(data, uint8(onLink(h)), uint8(max(h.Weight, 1)-1))
+		data = binary.NativeEndian.AppendUint32(data, uint32(h.Link))
+		data = append(data, attributes...)
+	}
+	return data
+}
+
+func routeMetrics(r netlinkapi.Route) (metrics []byte) {
+	if r.MTU != 0 {
+		metrics = appendAttribute(metrics, unix.RTAX_MTU, u32(r.MTU))
+	}
+	if r.AdvMSS != 0 {
+		metrics = appendAttribute(metrics, unix.RTAX_ADVMSS, u32(r.AdvMSS))
+	}
+	return metrics
 }
 
 func onLink(h netlinkapi.NextHop) int {

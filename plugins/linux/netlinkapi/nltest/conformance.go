@@ -25,6 +25,8 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"route types":    testRouteTypes,
 		"multipath":      testMultipath,
 		"dead next hops": testDeadHops,
+		"change routes":  testChangeRoutes,
+		"static routes":  testStaticRoutes,
 		"rules":          testRules,
 		"neighbours":     testNeighbours,
 		"watch":          testWatch,

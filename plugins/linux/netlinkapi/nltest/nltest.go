@@ -45,7 +45,7 @@ func Sim() *World {
 // Kernel returns a world in fresh namespaces of the running kernel, which are
 // deleted at the end of the test. Without the privileges for that, the test is
 // skipped.
-func Kernel(t *testing.T) *World {
+func Kernel(t testing.TB) *World {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "netns-")
 	if err != nil {
@@ -79,7 +79,7 @@ func removeNamespace(path string) error {
 	return os.Remove(path)
 }
 
-func (w *World) cleanup(t *testing.T) {
+func (w *World) cleanup(t testing.TB) {
 	entries, err := os.ReadDir(w.Dir)
 	if err != nil {
 		t.Error(err)
@@ -101,7 +101,7 @@ func (w *World) cleanup(t *testing.T) {
 func (w *World) Path(name string) string { return filepath.Join(w.Dir, name) }
 
 // Remove deletes a named namespace, as "ip netns delete" does.
-func (w *World) Remove(t *testing.T, name string) {
+func (w *World) Remove(t testing.TB, name string) {
 	t.Helper()
 	if err := w.remove(w.Path(name)); err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func (w *World) NewName() string { return fmt.Sprintf("ns%d", w.count.Add(1)) }
 
 // Open returns a handle on a named namespace, or on the agent's own if the
 // name is empty; it is closed at the end of the test.
-func (w *World) Open(t *testing.T, name string) netlinkapi.Handle {
+func (w *World) Open(t testing.TB, name string) netlinkapi.Handle {
 	t.Helper()
 	path := ""
 	if name != "" {
@@ -132,7 +132,7 @@ func (w *World) Open(t *testing.T, name string) netlinkapi.Handle {
 }
 
 // Make makes a named namespace and returns a handle on it.
-func (w *World) Make(t *testing.T, name string) netlinkapi.Handle {
+func (w *World) Make(t testing.TB, name string) netlinkapi.Handle {
 	t.Helper()
 	if err := w.Create(w.Path(name)); err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func (w *World) Make(t *testing.T, name string) netlinkapi.Handle {
 }
 
 // MustLink returns the link of that name.
-func MustLink(t *testing.T, h netlinkapi.Links, name string) netlinkapi.Link {
+func MustLink(t testing.TB, h netlinkapi.Links, name string) netlinkapi.Link {
 	t.Helper()
 	l, err := h.LinkByName(name)
 	if err != nil {

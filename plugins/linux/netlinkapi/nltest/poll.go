@@ -9,7 +9,7 @@ import (
 const pollLimit = 2 * time.Minute
 
 // Poll waits until the kernel has done what it does in its own time.
-func Poll(t *testing.T, what string, done func() bool) {
+func Poll(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	deadline := time.After(pollLimit)
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -2,6 +2,8 @@ package nltest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"testing"
@@ -239,5 +241,79 @@ func testRules(t *testing.T, w *World) {
 		must(t, own.DeleteRule(r))
 		there(false)
 		expect(t, "delete again", own.DeleteRule(r), netlinkapi.ErrNotFound)
+	}
+}
+
+// testStaticRoutes: routes of routing protocols are left out.
+func testStaticRoutes(t *testing.T, w *World) {
+	own := w.Open(t, "")
+	i := cable(t, own, "10.1.0.1/24", "fd00:1::1/64")
+	want := map[netip.Prefix]bool{}
+	for n, protocol := range append(netlinkapi.StaticProtocols(), protocolBGP) {
+		for _, r := range []netlinkapi.Route{
+			static(i, fmt.Sprintf("10.%d.0.0/16", 20+n), "10.1.0.2"), inTable(static(i, fmt.Sprintf("fd00:2%d::/64", n), "fd00:1::2"), 300),
+		} {
+			r.Protocol = protocol
+			must(t, own.AddRoute(r))
+			want[r.Dst] = protocol.Static()
+		}
+	}
+	all, err := own.StaticRoutes()
+	must(t, err)
+	for _, r := range all {
+		if !r.Protocol.Static() {
+			t.Errorf("got %+v", r)
+		}
+		delete(want, r.Dst)
+	}
+	for dst, expected := range want {
+		if expected {
+			t.Errorf("the route to %s is missing", dst)
+		}
+	}
+}
+
+// protocolBGP is the protocol of routes from BGP.
+const protocolBGP netlinkapi.Protocol = 186
+
+// testChangeRoutes: each of many changes at once has its own error, and the others are made.
+func testChangeRoutes(t *testing.T, w *World) {
+	own := w.Open(t, "")
+	i := cable(t, own, "10.1.0.1/24", "fd00:1::1/64")
+	var all []netlinkapi.Route
+	for n := range 150 {
+		r := static(i, netip.PrefixFrom(netip.AddrFrom4([4]byte{20, 0, 0, byte(n)}), 32).String(), "10.1.0.2")
+		if n%2 == 1 {
+			r = static(i, netip.PrefixFrom(netip.AddrFrom16([16]byte{0xfd, 15: byte(n)}), 128).String(), "fd00:1::2")
+		}
+		all = append(all, r)
+	}
+	taken, unreachable := all[70], all[149]
+	must(t, own.AddRoute(taken))
+	all[149].Gateway = netip.MustParseAddr("fd00:9::9")
+	check := func(op netlinkapi.RouteOp, want map[int]error) {
+		t.Helper()
+		errs := own.ChangeRoutes(op, all)
+		if len(errs) != len(all) {
+			t.Fatalf("%s: %d errors for %d routes", op, len(errs), len(all))
+		}
+		for n, err := range errs {
+			expected, fails := want[n]
+			if another := expected != nil && !errors.Is(err, expected); another || fails != (err != nil) {
+				t.Errorf("%s route %d: got error %v, expected %v", op, n, err, expected)
+			}
+		}
+	}
+	check(netlinkapi.OpAdd, map[int]error{70: netlinkapi.ErrExists, 149: nil})
+	expectRoute(t, own, all[0])
+	expectRoute(t, own, all[148])
+	all[149] = unreachable
+	check(netlinkapi.OpReplace, nil)
+	expectRoute(t, own, unreachable)
+	must(t, own.DeleteRoute(taken))
+	check(netlinkapi.OpDelete, map[int]error{70: netlinkapi.ErrNotFound})
+	expectRoutes(t, own)
+	if errs := own.ChangeRoutes(netlinkapi.OpAdd, nil); len(errs) != 0 {
+		t.Errorf("errors of no change: %v", errs)
 	}
 }
