@@ -73,7 +73,7 @@ func (p *Plugin) Add(spec Spec) (*Process, error) {
 }
 
 func (p *Plugin) process(spec Spec) *Process {
-	return &Process{spec: spec, owner: p, watchers: map[int]func(Status){}, status: Status{Name: spec.Name, State: Initial}}
+	return &Process{spec: spec, owner: p, status: Status{Name: spec.Name, State: Initial}}
 }
 
 // Run runs a process once and returns its exit status. It stops the process when
@@ -98,23 +98,6 @@ func (p *Process) last() Exit {
 		return *last
 	}
 	return Exit{Code: -1}
-}
-
-// Process returns the process with the given name, nil if there is none.
-func (p *Plugin) Process(name string) *Process {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if i := p.find(name); i >= 0 {
-		return p.processes[i]
-	}
-	return nil
-}
-
-// Processes returns all processes in the order in which they were added.
-func (p *Plugin) Processes() []*Process {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.processes)
 }
 
 // Remove removes a stopped process. It returns ErrRunning if the process runs.

@@ -58,6 +58,10 @@ type Spec struct {
 	// program that sets its own affinity first; 0: Affinity is set before the
 	// start.
 	AffinityDelay time.Duration
+	// Changed is called with every change of the status, in order; it may be nil. The
+	// process does not proceed until it returns. It may call Status, but not Stop or
+	// Wait.
+	Changed func(Status)
 }
 
 const defaultStopTimeout = 5 * time.Second
@@ -129,12 +133,10 @@ type Process struct {
 	spec  Spec
 	owner *Plugin
 
-	mu       sync.Mutex
-	status   Status
-	life     *life
-	run      *run // while it runs
-	watchers map[int]func(Status)
-	watched  int // number of watchers so far
+	mu     sync.Mutex
+	status Status
+	life   *life
+	run    *run // while it runs
 }
 
 // life is the time from a start to the final end.
@@ -145,9 +147,6 @@ type life struct {
 }
 
 func (l *life) end() { l.once.Do(func() { close(l.stop) }) }
-
-// Name returns the name of the process.
-func (p *Process) Name() string { return p.spec.Name }
 
 // Start starts the process and returns when it runs, or returns an error if it
 // does not start; it does not retry.
@@ -201,14 +200,6 @@ func (p *Process) Stop(ctx context.Context) error {
 	}
 }
 
-// Restart stops the process and starts it again.
-func (p *Process) Restart(ctx context.Context) error {
-	if err := p.Stop(ctx); err != nil {
-		return err
-	}
-	return p.Start()
-}
-
 // Signal sends a signal to the process.
 func (p *Process) Signal(s os.Signal) error {
 	p.mu.Lock()
@@ -250,20 +241,4 @@ func (p *Process) Status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.status
-}
-
-// Watch calls f with every change of the status, in order, until cancel is called.
-// The process does not proceed until f returns. f may call Status, but not Stop,
-// Restart or Wait.
-func (p *Process) Watch(f func(Status)) (cancel func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.watched++
-	id := p.watched
-	p.watchers[id] = f
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.watchers, id)
-	}
 }

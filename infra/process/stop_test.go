@@ -47,9 +47,7 @@ func TestStop(t *testing.T) {
 	if out.String() != "ready\nbye\n" {
 		t.Errorf("output %q", out)
 	}
-	if err := proc.Restart(t.Context()); err != nil {
-		t.Error(err)
-	}
+	start(t, proc)
 	if s := proc.Status(); s.State != Running || s.Stopping || s.PID == 0 {
 		t.Errorf("%+v", s)
 	}
@@ -58,11 +56,13 @@ func TestStop(t *testing.T) {
 func TestStopOfAWaitingProcess(t *testing.T) {
 	t.Parallel()
 	p, _ := newPlugin(t)
-	proc, _ := shell(t, p, `exit 1`, func(s *Spec) { s.Restart = Restart{Max: Forever, First: time.Hour} })
 	waits := make(chan struct{})
-	proc.Watch(func(s Status) {
-		if s.State == Waiting {
-			close(waits)
+	proc, _ := shell(t, p, `exit 1`, func(s *Spec) {
+		s.Restart = Restart{Max: Forever, First: time.Hour}
+		s.Changed = func(s Status) {
+			if s.State == Waiting {
+				close(waits)
+			}
 		}
 	})
 	start(t, proc)

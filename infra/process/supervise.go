@@ -2,8 +2,6 @@ package process
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"syscall"
 	"time"
 )
@@ -130,17 +128,13 @@ func (p *Process) terminated(exit Exit, stopped bool) {
 	})
 }
 
-// change changes the status and notifies the watchers.
+// change changes the status and reports it.
 func (p *Process) change(f func(*Status)) {
 	p.mu.Lock()
 	f(&p.status)
 	now := p.status
-	var watchers []func(Status)
-	for _, id := range slices.Sorted(maps.Keys(p.watchers)) {
-		watchers = append(watchers, p.watchers[id])
-	}
 	p.mu.Unlock()
-	for _, w := range watchers {
-		w(now)
+	if p.spec.Changed != nil {
+		p.spec.Changed(now)
 	}
 }

@@ -120,7 +120,6 @@ func (p *Plugin) AfterInit() error {
 	p.hooks = startHooks(p)
 	p.signals = startSignals(p)
 	for _, prog := range p.programs {
-		prog.proc.Watch(func(s process.Status) { p.changed(prog, s) })
 		if err := prog.proc.Start(); err != nil { // logged before the next program, which may depend on it, is started
 			return errors.Join(err, p.shutdown())
 		}
@@ -135,6 +134,7 @@ func (p *Plugin) add(c Program) error {
 	}
 	prog := &program{Program: c}
 	spec.Stdout, spec.Stderr = p.stdout, p.stderr
+	spec.Changed = func(s process.Status) { p.changed(prog, s) }
 	if c.LogfilePath != "" {
 		if prog.log, err = openLog(c.LogfilePath); err != nil {
 			return fmt.Errorf("logfile-path: %w", err)

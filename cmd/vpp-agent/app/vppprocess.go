@@ -26,21 +26,21 @@ func (p *LocalVPP) keepRunning(program, conf string) (err error) {
 	p.proc, err = p.Processes.Add(process.Spec{
 		Name: "vpp", Path: program, Args: []string{"-c", conf}, Stdout: output, Stderr: output,
 		Restart: process.Restart{Max: process.Forever}, StopTimeout: stopPatience,
+		Changed: func(s process.Status) {
+			switch {
+			case s.State == process.Running && !s.Stopping:
+				p.Health.OK(fmt.Sprintf("VPP runs, pid %d", s.PID))
+			case s.State == process.Waiting:
+				if err := os.Remove(p.Socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
+					p.Log.Warn("socket of the VPP that ended is left", "error", err)
+				}
+				p.Health.Degraded("VPP ended, restarting it", ended(s.Last, output.take()))
+			}
+		},
 	})
 	if err != nil {
 		return err
 	}
-	p.proc.Watch(func(s process.Status) {
-		switch {
-		case s.State == process.Running && !s.Stopping:
-			p.Health.OK(fmt.Sprintf("VPP runs, pid %d", s.PID))
-		case s.State == process.Waiting:
-			if err := os.Remove(p.Socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
-				p.Log.Warn("socket of the VPP that ended is left", "error", err)
-			}
-			p.Health.Degraded("VPP ended, restarting it", ended(s.Last, output.take()))
-		}
-	})
 	return p.proc.Start()
 }
 
