@@ -81,17 +81,7 @@ func (p *Plugin) Init() error {
 }
 
 // DecryptData decrypts a text that begins with Prefix.
-func (p *Plugin) DecryptData(text string) ([]byte, error) { return p.decrypt(text) }
-
-// EncryptData encrypts for the first key.
-func (p *Plugin) EncryptData(plain []byte) (string, error) {
-	if len(p.keys) == 0 {
-		return "", errors.New("encrypt: there are no private-key-files in cryptodata.conf")
-	}
-	return Encrypt(&p.keys[0].PublicKey, plain)
-}
-
-func (p *Plugin) decrypt(text string) ([]byte, error) {
+func (p *Plugin) DecryptData(text string) ([]byte, error) {
 	if len(p.keys) == 0 {
 		return nil, ErrNoKeys
 	}

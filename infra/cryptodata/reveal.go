@@ -51,7 +51,7 @@ type sealed struct {
 func (s sealed) Decode(into proto.Message) error {
 	text := bytes.TrimSpace(s.bytes)
 	if bytes.HasPrefix(text, []byte(Prefix)) {
-		plain, err := s.p.decrypt(string(text))
+		plain, err := s.p.DecryptData(string(text))
 		if err != nil {
 			return fmt.Errorf("decrypt the value: %w", err)
 		}
@@ -60,7 +60,7 @@ func (s sealed) Decode(into proto.Message) error {
 		}
 		return s.p.revealMessage(into)
 	}
-	plain, err := revealJSON(text, s.p.decrypt)
+	plain, err := revealJSON(text, s.p.DecryptData)
 	switch {
 	case errors.Is(err, errNoJSON):
 		if err := s.value(s.bytes).Decode(into); err != nil {
@@ -99,7 +99,7 @@ func (s sealedMessage) Decode(into proto.Message) error {
 }
 
 func (p *Plugin) revealMessage(m proto.Message) error {
-	if err := revealFields(m.ProtoReflect(), "", p.decrypt); err != nil {
+	if err := revealFields(m.ProtoReflect(), "", p.DecryptData); err != nil {
 		proto.Reset(m)
 		return err
 	}

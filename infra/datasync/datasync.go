@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -118,15 +117,6 @@ type (
 	// DelOption is an option of a Delete.
 	DelOption = kv.DelOption
 )
-
-// WithTTL removes the value after the given time, unless it is put again.
-func WithTTL(ttl time.Duration) PutOption { return kv.WithTTL(ttl) }
-
-// WithClientLifetimeTTL removes the value when this agent ends.
-func WithClientLifetimeTTL() PutOption { return kv.WithClientLifetimeTTL() }
-
-// WithPrefix deletes all values whose keys begin with the key.
-func WithPrefix() DelOption { return kv.WithPrefix() }
 
 // KeyProtoValWriter publishes values.
 type KeyProtoValWriter interface {

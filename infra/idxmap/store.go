@@ -7,7 +7,6 @@ package idxmap
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"sync"
 )
@@ -33,28 +32,21 @@ type item struct {
 }
 
 // New returns an empty store for metadata of type M. The title names it in
-// errors and in the REST API.
+// errors.
 func New[M any](title string) *Store {
-	s := newStore(title)
-	s.typ = reflect.TypeFor[M]()
-	if s.typ.Kind() == reflect.Interface && s.typ.NumMethod() == 0 {
-		s.typ = nil
+	typ := reflect.TypeFor[M]()
+	if typ.Kind() == reflect.Interface && typ.NumMethod() == 0 {
+		typ = nil
 	}
-	return s
-}
-
-func newStore(title string) *Store {
 	return &Store{
 		title:   title,
+		typ:     typ,
 		items:   map[string]item{},
 		indexes: map[string]*index{},
 		changed: make(chan struct{}),
 		removed: map[string]uint64{},
 	}
 }
-
-// Title returns the name given to New.
-func (s *Store) Title() string { return s.title }
 
 // Put adds or replaces the metadata of a label. It returns an error, and
 // changes nothing, if the value does not have the type of the store.
@@ -95,16 +87,6 @@ func (s *Store) Delete(label string) {
 		ix.remove(label, old.value)
 	}
 	s.wake()
-}
-
-// Clear removes everything, like Delete of every label.
-func (s *Store) Clear() {
-	s.mu.RLock()
-	labels := maps.Clone(s.items)
-	s.mu.RUnlock()
-	for label := range labels {
-		s.Delete(label)
-	}
 }
 
 func (s *Store) wake() {

@@ -12,7 +12,6 @@ const InvalidPart = "<invalid>"
 // values and of southbound notifications, such as
 // "vpp/bd/{bd}/interface/{iface}".
 type KeyTemplate struct {
-	text     string
 	literals []string // literals[i] precedes argument i; one more follows the last
 	names    []string
 }
@@ -29,7 +28,7 @@ func MustKeyTemplate(text string) KeyTemplate {
 
 // ParseKeyTemplate parses a template; arguments are written {name}.
 func ParseKeyTemplate(text string) (KeyTemplate, error) {
-	t := KeyTemplate{text: text}
+	var t KeyTemplate
 	rest := text
 	for {
 		open := strings.IndexByte(rest, '{')
@@ -53,9 +52,6 @@ func ParseKeyTemplate(text string) (KeyTemplate, error) {
 	t.literals = append(t.literals, rest)
 	return t, nil
 }
-
-// String returns the text of the template.
-func (t KeyTemplate) String() string { return t.text }
 
 // Key fills in the arguments in order. An empty or missing argument becomes
 // InvalidPart; surplus arguments are ignored.

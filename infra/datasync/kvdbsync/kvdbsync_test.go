@@ -160,7 +160,7 @@ func TestPut(t *testing.T) {
 	if err := ws.Put("status/x", wrapperspb.Bool(true)); err != nil || m.put["/vnf-agent/me/status/x"] == nil {
 		t.Errorf("put: %v, %v", err, m.put)
 	}
-	if existed, err := ws.Delete("status/x", datasync.WithPrefix()); err != nil || !existed || len(m.put) != 0 {
+	if existed, err := ws.Delete("status/x", kv.WithPrefix()); err != nil || !existed || len(m.put) != 0 {
 		t.Errorf("delete: %v, %v, %v", existed, err, m.put)
 	}
 	m.disabled = true

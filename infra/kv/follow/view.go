@@ -148,16 +148,6 @@ func (v *View) change(ev kv.Event) (kv.Change, uint64) {
 	return ch, maphash.Bytes(v.seed, ev.Value)
 }
 
-// Known returns the keys that exist, prefix included, sorted.
-func (v *View) Known() []string {
-	keys := make([]string, 0, len(v.told))
-	for key := range v.told {
-		keys = append(keys, v.o.Prefix+key)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // put adds pending changes; all reports that they are the whole content.
 func (v *View) put(all bool, changes []pending) {
 	if !all && len(changes) == 0 {
