@@ -24,7 +24,6 @@ var complexFunctions = map[string]string{
 	"infra/agent.resolver.field":                                "one case for each kind of Go value",
 	"infra/config.decoder.value":                                "one case for each kind of Go value",
 	"infra/kv/etcd.database.watch":                              "one case for each answer of a server to a watch",
-	"infra/kv/redis.Config.Validate":                            checks,
 	"infra/logging/logmanager.Hook.target":                      checks,
 	"plugins/govppmux/vppsim/internal/cli.CLI.showBridgeDomain": "one output of VPP, with its columns in their order",
 	"plugins/kvscheduler/internal/plan.State":                   states,

@@ -8,10 +8,6 @@ import (
 	"reflect"
 )
 
-// Validator is implemented by configurations with checks beyond types, for
-// example of the range of a port.
-type Validator interface{ Validate() error }
-
 // Load reads the configuration of a plugin: the values of def, overridden by
 // those of the source. found reports whether the source exists. Load is
 // strict: unknown keys and wrong types are errors that name file, line and

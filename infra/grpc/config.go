@@ -3,13 +3,14 @@ package grpc
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/listen"
 )
 
 // Config is the file grpc.conf.
@@ -71,68 +72,33 @@ var networks = []string{"tcp", "tcp4", "tcp6", "unix"}
 
 // Validate returns an error for invalid values.
 func (c Config) Validate() error {
-	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if !slices.Contains(networks, c.Network) {
-		fail("network: %q: expected one of %s", c.Network, strings.Join(networks, ", "))
-	}
-	if err := c.checkEndpoint(); err != nil {
-		errs = append(errs, err)
-	}
-	if c.Permission&^os.ModePerm != 0 {
-		fail("permission: %o: expected at most 0777", c.Permission)
-	}
-	if c.MaxMsgSize < 0 {
-		fail("max-msg-size: %d: expected no negative number", c.MaxMsgSize)
-	}
-	if c.MaxConnections < 0 {
-		fail("max-connections: %d: expected no negative number", c.MaxConnections)
-	}
-	if (c.CertFile == "") != (c.KeyFile == "") {
-		fail("cert-file, key-file: expected both or none")
-	}
-	if len(c.CAFiles) > 0 && c.CertFile == "" {
-		fail("ca-files: expected cert-file and key-file too")
-	}
+	var check config.Checks
+	check.Expect(slices.Contains(networks, c.Network), "network: %q: expected one of %s", c.Network, strings.Join(networks, ", "))
+	check.Add(c.checkEndpoint())
+	check.Expect(c.Permission&^os.ModePerm == 0, "permission: %o: expected at most 0777", c.Permission)
+	check.Expect(c.MaxMsgSize >= 0, "max-msg-size: %d: expected no negative number", c.MaxMsgSize)
+	check.Expect(c.MaxConnections >= 0, "max-connections: %d: expected no negative number", c.MaxConnections)
+	check.Expect((c.CertFile == "") == (c.KeyFile == ""), "cert-file, key-file: expected both or none")
+	check.Expect(len(c.CAFiles) == 0 || c.CertFile != "", "ca-files: expected cert-file and key-file too")
 	for i, t := range c.Tokens {
-		if err := checkToken(fmt.Sprintf("tokens[%d]", i), t); err != nil {
-			errs = append(errs, err)
-		}
+		check.Add(checkToken(fmt.Sprintf("tokens[%d]", i), t))
 	}
-	if err := c.lists().Check(); err != nil {
-		errs = append(errs, err)
-	}
-	for _, d := range []struct {
-		key   string
-		value time.Duration
-		least time.Duration
-	}{
-		// gRPC does not support less than a second.
-		{"keepalive-time", c.KeepaliveTime, time.Second},
-		{"keepalive-timeout", c.KeepaliveTimeout, time.Millisecond},
-		{"keepalive-min-time", c.KeepaliveMinTime, 0},
-	} {
-		if d.value < d.least {
-			fail("%s: %v: expected at least %v", d.key, d.value, d.least)
-		}
-	}
-	return errors.Join(errs...)
+	check.Add(c.lists().Check())
+	// gRPC does not support less than a second.
+	check.Expect(c.KeepaliveTime >= time.Second, "keepalive-time: %v: expected at least 1s", c.KeepaliveTime)
+	check.Expect(c.KeepaliveTimeout >= time.Millisecond, "keepalive-timeout: %v: expected at least 1ms", c.KeepaliveTimeout)
+	check.Expect(c.KeepaliveMinTime >= 0, "keepalive-min-time: %v: expected at least 0s", c.KeepaliveMinTime)
+	return check.Err()
 }
 
 func (c Config) checkEndpoint() error {
-	if c.Network == "unix" {
-		if c.Endpoint == "" {
-			return errors.New("endpoint: expected the path of a socket, as network is unix")
-		}
-		if c.Socket != "" && filepath.Clean(c.Socket) == filepath.Clean(c.Endpoint) {
-			return fmt.Errorf("socket: %s is the endpoint already", c.Socket)
-		}
-		return nil
-	}
-	if _, port, err := net.SplitHostPort(c.Endpoint); err != nil {
-		return fmt.Errorf("endpoint: %q: expected host:port", c.Endpoint)
-	} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("endpoint: port %q: expected a number from 0 to 65535", port)
+	switch {
+	case c.Network != "unix":
+		return listen.CheckEndpoint(c.Endpoint)
+	case c.Endpoint == "":
+		return errors.New("endpoint: expected the path of a socket, as network is unix")
+	case c.Socket != "" && filepath.Clean(c.Socket) == filepath.Clean(c.Endpoint):
+		return fmt.Errorf("socket: %s is the endpoint already", c.Socket)
 	}
 	return nil
 }

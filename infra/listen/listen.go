@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -32,6 +33,18 @@ func TCP(ctx context.Context, network, address, hint string) (net.Listener, erro
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
 	return ln, nil
+}
+
+// CheckEndpoint validates the configuration key endpoint: host:port.
+func CheckEndpoint(endpoint string) error {
+	_, port, err := net.SplitHostPort(endpoint)
+	if err != nil {
+		return fmt.Errorf("endpoint: %q: expected host:port", endpoint)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("endpoint: port %q: expected a number from 0 to 65535", port)
+	}
+	return nil
 }
 
 // Socket is a unix socket.

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/process"
 )
 
@@ -55,71 +56,49 @@ func DefaultConfig() Config { return Config{HookTimeout: 10 * time.Second} }
 
 // Validate returns the errors in the configuration besides types.
 func (c Config) Validate() error {
-	var errs []error
-	fail := func(field, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("%s: %w", field, fmt.Errorf(format, args...)))
-	}
+	var check config.Checks
 	names := map[string]bool{}
 	for i, p := range c.Programs {
-		field := func(key string) string { return fmt.Sprintf("programs[%d].%s", i, key) }
-		switch {
-		case p.Name == "" || strings.ContainsAny(p.Name, " /\t\n"):
-			fail(field("name"), "%q: expected a name without spaces and slashes", p.Name)
-		case names[p.Name]:
-			fail(field("name"), "duplicate %q", p.Name)
-		}
+		key := fmt.Sprintf("programs[%d].", i)
+		check.Expect(p.Name != "" && !strings.ContainsAny(p.Name, " /\t\n"), "%sname: %q: expected a name without spaces and slashes", key, p.Name)
+		check.Expect(p.Name == "" || !names[p.Name], "%sname: duplicate %q", key, p.Name)
 		names[p.Name] = true
-		p.validate(field, fail)
+		p.check(key, &check)
 	}
 	for i, h := range c.Hooks {
-		if h.Cmd == "" {
-			fail(fmt.Sprintf("hooks[%d].cmd", i), "expected a file to execute")
-		}
+		check.Expect(h.Cmd != "", "hooks[%d].cmd: expected a file to execute", i)
 	}
-	if c.HookTimeout <= 0 {
-		fail("hook-timeout", "expected a duration above 0, got %v", c.HookTimeout)
-	}
-	if _, err := cpus(c.CPUAffinityMask, ""); err != nil {
-		fail("sv-cpu-affinity-mask", "%w", err)
-	}
-	return errors.Join(errs...)
+	check.Expect(c.HookTimeout > 0, "hook-timeout: expected a duration above 0, got %v", c.HookTimeout)
+	_, err := cpus(c.CPUAffinityMask, "")
+	check.Expect(err == nil, "sv-cpu-affinity-mask: %w", err)
+	return check.Err()
 }
 
-func (p Program) validate(field func(key string) string, fail func(field, format string, args ...any)) {
-	if p.ExecutablePath == "" {
-		fail(field("executable-path"), "expected a file to execute")
-	}
-	if p.Restarts < process.Forever {
-		fail(field("restarts"), "expected a number, or -1 for always, got %d", p.Restarts)
-	}
-	for key, d := range map[string]time.Duration{
-		"restart-delay": p.RestartDelay, "max-restart-delay": p.MaxRestartDelay, "steady-after": p.SteadyAfter,
-		"stop-timeout": p.StopTimeout, "cpu-affinity-setup-delay": p.CPUAffinityDelay,
+// check checks a program, whose keys begin with key.
+func (p Program) check(key string, check *config.Checks) {
+	check.Expect(p.ExecutablePath != "", "%sexecutable-path: expected a file to execute", key)
+	check.Expect(p.Restarts >= process.Forever, "%srestarts: expected a number, or -1 for always, got %d", key, p.Restarts)
+	for _, d := range []struct {
+		key   string
+		value time.Duration
+	}{
+		{"restart-delay", p.RestartDelay}, {"max-restart-delay", p.MaxRestartDelay}, {"steady-after", p.SteadyAfter},
+		{"stop-timeout", p.StopTimeout}, {"cpu-affinity-setup-delay", p.CPUAffinityDelay},
 	} {
-		if d < 0 {
-			fail(field(key), "expected a duration that is not negative, got %v", d)
-		}
+		check.Expect(d.value >= 0, "%s%s: expected a duration that is not negative, got %v", key, d.key, d.value)
 	}
-	for i, e := range p.Environment {
-		if name, _, ok := strings.Cut(e, "="); !ok || name == "" { // the error omits the text, which may be a secret
-			fail(fmt.Sprintf("%s[%d]", field("environment"), i), "expected NAME=value")
-		}
+	for i, e := range p.Environment { // the error omits the text, which may be a secret
+		check.Expect(strings.Index(e, "=") > 0, "%senvironment[%d]: expected NAME=value", key, i)
 	}
-	if _, err := signalOf(p.StopSignal); p.StopSignal != "" && err != nil {
-		fail(field("stop-signal"), "%w", err)
-	}
+	_, err := signalOf(p.StopSignal)
+	check.Expect(p.StopSignal == "" || err == nil, "%sstop-signal: %w", key, err)
 	for i, s := range p.ForwardSignals {
 		sig, err := signalOf(s)
-		switch {
-		case err != nil:
-			fail(fmt.Sprintf("%s[%d]", field("forward-signals"), i), "%w", err)
-		case reserved[sig]:
-			fail(fmt.Sprintf("%s[%d]", field("forward-signals"), i), "%s cannot be forwarded: it stops the supervisor, or is used by the kernel", s)
-		}
+		check.Expect(err == nil, "%sforward-signals[%d]: %w", key, i, err)
+		check.Expect(!reserved[sig], "%sforward-signals[%d]: %s cannot be forwarded: it stops the supervisor, or is used by the kernel", key, i, s)
 	}
-	if _, err := cpus(p.CPUAffinityMask, p.CPUAffinityList); err != nil {
-		fail(field("cpu-affinity-mask"), "%w", err)
-	}
+	_, err = cpus(p.CPUAffinityMask, p.CPUAffinityList)
+	check.Expect(err == nil, "%scpu-affinity-mask: %w", key, err)
 }
 
 // reserved are the signals that stop the supervisor, that cannot be caught, or

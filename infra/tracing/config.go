@@ -1,9 +1,9 @@
 package tracing
 
 import (
-	"errors"
-	"fmt"
 	"net/url"
+
+	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
 // The exporters.
@@ -25,19 +25,16 @@ func DefaultConfig() Config { return Config{Exporter: ExporterNone, Ratio: 1} }
 
 // Validate returns the errors in a configuration.
 func (c Config) Validate() error {
-	var errs []error
+	var check config.Checks
 	switch c.Exporter {
 	case ExporterNone, ExporterStdout:
 	case ExporterOTLP:
 		u, err := url.Parse(c.Endpoint)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			errs = append(errs, fmt.Errorf("endpoint is %q: expected the URL of a collector, such as http://127.0.0.1:4318", c.Endpoint))
-		}
+		check.Expect(err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https"),
+			"endpoint is %q: expected the URL of a collector, such as http://127.0.0.1:4318", c.Endpoint)
 	default:
-		errs = append(errs, fmt.Errorf("exporter is %q: expected none, stdout or otlp", c.Exporter))
+		check.Expect(false, "exporter is %q: expected none, stdout or otlp", c.Exporter)
 	}
-	if !(c.Ratio >= 0 && c.Ratio <= 1) {
-		errs = append(errs, fmt.Errorf("ratio is %v: expected a number from 0 to 1", c.Ratio))
-	}
-	return errors.Join(errs...)
+	check.Expect(c.Ratio >= 0 && c.Ratio <= 1, "ratio is %v: expected a number from 0 to 1", c.Ratio)
+	return check.Err()
 }

@@ -1,10 +1,9 @@
 package govppmux
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 )
 
@@ -58,25 +57,20 @@ func DefaultConfig() Config {
 
 // Validate reports values out of range.
 func (c *Config) Validate() error {
-	var errs []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
-	check(c.BinAPISocketPath != "", "binapi-socket-path: expected a path")
-	check(c.ReplyTimeout > 0, "reply-timeout: %v, expected more than 0", c.ReplyTimeout)
-	check(c.RetryRequestCount >= 0, "retry-request-count: %d, expected 0 or more", c.RetryRequestCount)
-	check(c.RetryRequestTimeout >= 0, "retry-request-timeout: %v, expected 0 or more", c.RetryRequestTimeout)
-	check(c.RetryConnectCount >= 0, "retry-connect-count: %d, expected 0 or more", c.RetryConnectCount)
-	check(c.RetryConnectTimeout > 0, "retry-connect-timeout: %v, expected more than 0", c.RetryConnectTimeout)
-	check(c.HealthCheckProbeInterval >= 0, "health-check-probe-interval: %v, expected 0 or more", c.HealthCheckProbeInterval)
-	check(c.HealthCheckReplyTimeout > 0, "health-check-reply-timeout: %v, expected more than 0", c.HealthCheckReplyTimeout)
-	check(c.HealthCheckThreshold > 0, "health-check-threshold: %d, expected 1 or more", c.HealthCheckThreshold)
-	check(c.MaxRequests > 0 && c.MaxRequests <= 1<<16, "max-requests: %d, expected 1 to 65536", c.MaxRequests)
-	check(c.MaxBytes > 0, "max-bytes: %d, expected more than 0", c.MaxBytes)
-	check(!c.ConnectViaShm, "connect-via-shm: expected false: VPP is reached over binapi-socket-path")
-	return errors.Join(errs...)
+	var check config.Checks
+	check.Expect(c.BinAPISocketPath != "", "binapi-socket-path: expected a path")
+	check.Expect(c.ReplyTimeout > 0, "reply-timeout: %v, expected more than 0", c.ReplyTimeout)
+	check.Expect(c.RetryRequestCount >= 0, "retry-request-count: %d, expected 0 or more", c.RetryRequestCount)
+	check.Expect(c.RetryRequestTimeout >= 0, "retry-request-timeout: %v, expected 0 or more", c.RetryRequestTimeout)
+	check.Expect(c.RetryConnectCount >= 0, "retry-connect-count: %d, expected 0 or more", c.RetryConnectCount)
+	check.Expect(c.RetryConnectTimeout > 0, "retry-connect-timeout: %v, expected more than 0", c.RetryConnectTimeout)
+	check.Expect(c.HealthCheckProbeInterval >= 0, "health-check-probe-interval: %v, expected 0 or more", c.HealthCheckProbeInterval)
+	check.Expect(c.HealthCheckReplyTimeout > 0, "health-check-reply-timeout: %v, expected more than 0", c.HealthCheckReplyTimeout)
+	check.Expect(c.HealthCheckThreshold > 0, "health-check-threshold: %d, expected 1 or more", c.HealthCheckThreshold)
+	check.Expect(c.MaxRequests > 0 && c.MaxRequests <= 1<<16, "max-requests: %d, expected 1 to 65536", c.MaxRequests)
+	check.Expect(c.MaxBytes > 0, "max-bytes: %d, expected more than 0", c.MaxBytes)
+	check.Expect(!c.ConnectViaShm, "connect-via-shm: expected false: VPP is reached over binapi-socket-path")
+	return check.Err()
 }
 
 // note is a setting that is accepted for the sake of existing files.

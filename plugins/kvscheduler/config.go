@@ -1,10 +1,9 @@
 package kvscheduler
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 )
@@ -56,26 +55,15 @@ func DefaultConfig() Config {
 
 // Validate says what is wrong with a configuration.
 func (c Config) Validate() error {
-	var errs []error
-	if c.TransactionHistoryMaxEntries < 1 {
-		errs = append(errs, errors.New("transaction-history-max-entries: expected at least 1"))
-	}
-	if c.TransactionHistoryMaxBytes < 1<<16 {
-		errs = append(errs, errors.New("transaction-history-max-bytes: expected at least 65536"))
-	}
-	if c.QueueCapacity < 1 {
-		errs = append(errs, errors.New("queue-capacity: expected at least 1"))
-	}
-	if c.QueueAgeing < time.Millisecond {
-		errs = append(errs, errors.New("queue-ageing: expected at least 1ms"))
-	}
-	if c.CallbackTimeout < 0 || c.CallbackTimeout > 0 && c.CallbackTimeout < time.Millisecond {
-		errs = append(errs, fmt.Errorf("callback-timeout is %v: expected 1ms or more, or 0 for no limit", c.CallbackTimeout))
-	}
-	if c.QuarantineAfter < 0 {
-		errs = append(errs, fmt.Errorf("quarantine-after is %d: expected 1 or more, or 0 for no limit", c.QuarantineAfter))
-	}
-	return errors.Join(append(errs, c.validateDrift(), c.validateOwnership())...)
+	var check config.Checks
+	check.Expect(c.TransactionHistoryMaxEntries >= 1, "transaction-history-max-entries: expected at least 1")
+	check.Expect(c.TransactionHistoryMaxBytes >= 1<<16, "transaction-history-max-bytes: expected at least 65536")
+	check.Expect(c.QueueCapacity >= 1, "queue-capacity: expected at least 1")
+	check.Expect(c.QueueAgeing >= time.Millisecond, "queue-ageing: expected at least 1ms")
+	check.Expect(c.CallbackTimeout == 0 || c.CallbackTimeout >= time.Millisecond, "callback-timeout is %v: expected 1ms or more, or 0 for no limit", c.CallbackTimeout)
+	check.Expect(c.QuarantineAfter >= 0, "quarantine-after is %d: expected 1 or more, or 0 for no limit", c.QuarantineAfter)
+	check.Add(c.validateDrift(), c.validateOwnership())
+	return check.Err()
 }
 
 func (c Config) history() record.Options {

@@ -1,13 +1,12 @@
 package kvscheduler
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
 )
@@ -24,28 +23,17 @@ const (
 const minDriftInterval = time.Second
 
 func (c Config) validateDrift() error {
-	var errs []error
-	if c.DriftDetectionInterval != 0 && c.DriftDetectionInterval < minDriftInterval {
-		errs = append(errs, fmt.Errorf("drift-detection-interval: expected 0 (never) or at least %v", minDriftInterval))
+	var check config.Checks
+	check.Expect(c.DriftDetectionInterval == 0 || c.DriftDetectionInterval >= minDriftInterval,
+		"drift-detection-interval: expected 0 (never) or at least %v", minDriftInterval)
+	policy := func(field, name string) { // nothing is the default
+		check.Expect(name == "" || name == DriftReport || name == DriftRepair, "%s is %q: expected %s or %s", field, name, DriftReport, DriftRepair)
 	}
-	if !policy(c.DriftRepair) {
-		errs = append(errs, policyError("drift-repair", c.DriftRepair))
-	}
+	policy("drift-repair", c.DriftRepair)
 	for _, name := range slices.Sorted(maps.Keys(c.DriftRepairFor)) {
-		if !policy(c.DriftRepairFor[name]) {
-			errs = append(errs, policyError("drift-repair-for."+name, c.DriftRepairFor[name]))
-		}
+		policy("drift-repair-for."+name, c.DriftRepairFor[name])
 	}
-	return errors.Join(errs...)
-}
-
-// policy accepts the names of policies; nothing is the default.
-func policy(name string) bool {
-	return name == "" || name == DriftReport || name == DriftRepair
-}
-
-func policyError(field, value string) error {
-	return fmt.Errorf("%s is %q: expected %s or %s", field, value, DriftReport, DriftRepair)
+	return check.Err()
 }
 
 // repairs decides about a drift that a detection found: without a policy it is only

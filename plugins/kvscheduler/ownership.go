@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/suggest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -51,26 +52,21 @@ func ownershipPolicy(name string) (p registry.Policy, ok bool) {
 }
 
 func (c Config) validateOwnership() error {
-	var errs []error
+	var check config.Checks
 	seen := map[OwnershipRule]int{}
 	for i, r := range c.Ownership {
-		fail := func(format string, args ...any) {
-			errs = append(errs, fmt.Errorf("ownership[%d]"+format, append([]any{i}, args...)...))
-		}
-		if _, ok := ownershipPolicy(r.Policy); !ok {
-			fail(".policy is %q: expected %s, %s, %s or %s", r.Policy, OwnershipManaged, OwnershipAdopt, OwnershipObserve, OwnershipIgnore)
-		}
+		_, ok := ownershipPolicy(r.Policy)
+		check.Expect(ok, "ownership[%d].policy is %q: expected %s, %s, %s or %s", i, r.Policy, OwnershipManaged, OwnershipAdopt, OwnershipObserve, OwnershipIgnore)
 		if (r.Descriptor == "") == (r.Prefix == "") {
-			fail(": expected either descriptor or prefix")
+			check.Expect(false, "ownership[%d]: expected either descriptor or prefix", i)
 			continue
 		}
 		what := OwnershipRule{Descriptor: r.Descriptor, Prefix: r.Prefix}
-		if first, twice := seen[what]; twice {
-			fail(": the same as ownership[%d]: expected one rule for %s%s", first, r.Descriptor, r.Prefix)
-		}
+		first, twice := seen[what]
+		check.Expect(!twice, "ownership[%d]: the same as ownership[%d]: expected one rule for %s%s", i, first, r.Descriptor, r.Prefix)
 		seen[what] = i
 	}
-	return errors.Join(errs...)
+	return check.Err()
 }
 
 // policies is the table of the rules; nil if there are none.

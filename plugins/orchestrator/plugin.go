@@ -18,7 +18,6 @@ package orchestrator
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -126,21 +125,15 @@ func DefaultConfig() Config {
 
 // Validate returns an error for invalid values.
 func (c Config) Validate() error {
-	var errs []error
-	if c.InitialSyncTimeout <= 0 {
-		errs = append(errs, fmt.Errorf("initial-sync-timeout: %v: expected a positive duration", c.InitialSyncTimeout))
-	}
-	if c.QueueCapacity < 1 {
-		errs = append(errs, fmt.Errorf("queue-capacity: %d: expected at least 1", c.QueueCapacity))
-	}
+	var check config.Checks
+	check.Expect(c.InitialSyncTimeout > 0, "initial-sync-timeout: %v: expected a positive duration", c.InitialSyncTimeout)
+	check.Expect(c.QueueCapacity >= 1, "queue-capacity: %d: expected at least 1", c.QueueCapacity)
 	seen := map[string]bool{}
 	for i, name := range c.SourcePriority {
-		if name == "" || seen[name] {
-			errs = append(errs, fmt.Errorf("source-priority[%d]: %q: expected a unique name that is not empty", i, name))
-		}
+		check.Expect(name != "" && !seen[name], "source-priority[%d]: %q: expected a unique name that is not empty", i, name)
 		seen[name] = true
 	}
-	return errors.Join(errs...)
+	return check.Err()
 }
 
 var _ infra.PostInit = (*Plugin)(nil)

@@ -1,11 +1,11 @@
 package telemetry
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
 // What can be skipped.
@@ -38,16 +38,12 @@ func DefaultConfig() Config { return Config{PollingInterval: defaultInterval} }
 
 // Validate says what is wrong with a configuration.
 func (c *Config) Validate() error {
-	var errs []error
-	if c.PollingInterval < 0 {
-		errs = append(errs, fmt.Errorf("polling-interval: %v, expected a time", c.PollingInterval))
-	}
+	var check config.Checks
+	check.Expect(c.PollingInterval >= 0, "polling-interval: %v, expected a time", c.PollingInterval)
 	for i, s := range c.Skipped {
-		if !slices.Contains(groups(), s) {
-			errs = append(errs, fmt.Errorf("skipped[%d]: %q, expected one of %s", i, s, strings.Join(groups(), ", ")))
-		}
+		check.Expect(slices.Contains(groups(), s), "skipped[%d]: %q, expected one of %s", i, s, strings.Join(groups(), ", "))
 	}
-	return errors.Join(errs...)
+	return check.Err()
 }
 
 // interval is how long a snapshot is good for.

@@ -10,7 +10,6 @@ package statuscheck
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -76,14 +75,14 @@ func DefaultConfig() Config {
 
 // Validate returns an error for invalid values.
 func (c Config) Validate() error {
-	var errs []error
-	for key, d := range map[string]time.Duration{"publish-interval": c.PublishInterval, "probe-interval": c.ProbeInterval} {
-		if d < 100*time.Millisecond {
-			errs = append(errs, fmt.Errorf("%s: %v: expected at least 100ms", key, d))
-		}
-	}
-	return errors.Join(errs...)
+	var check config.Checks
+	check.Expect(c.PublishInterval >= minInterval, "publish-interval: %v: expected at least %v", c.PublishInterval, minInterval)
+	check.Expect(c.ProbeInterval >= minInterval, "probe-interval: %v: expected at least %v", c.ProbeInterval, minInterval)
+	return check.Err()
 }
+
+// minInterval is the minimum of both intervals.
+const minInterval = 100 * time.Millisecond
 
 var _ infra.PostInit = (*Plugin)(nil)
 

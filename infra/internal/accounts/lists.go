@@ -1,9 +1,10 @@
 package accounts
 
 import (
-	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
 // Lists are the accounts in the configuration file of a server.
@@ -36,36 +37,31 @@ func NewLists[U any](basicAuth []string, users []U, of func(U) User, cost int) L
 
 // Check returns the errors in the lists, with the keys of the file.
 func (l Lists) Check() error {
-	var errs []error
+	var check config.Checks
 	names := map[string]string{}
 	name := func(key, name string) {
-		if first, twice := names[name]; twice {
-			errs = append(errs, fmt.Errorf("%s: user %q is already in %s", key, name, first))
-		}
+		first, twice := names[name]
+		check.Expect(!twice, "%s: user %q is already in %s", key, name, first)
 		names[name] = key
 	}
 	for i, entry := range l.BasicAuth {
 		key := basicAuthKey(i)
 		user, password, ok := strings.Cut(entry, ":")
 		if !ok || user == "" {
-			errs = append(errs, fmt.Errorf("%s: expected user:password", key))
+			check.Expect(false, "%s: expected user:password", key)
 			continue
 		}
 		name(key, user)
-		errs = append(errs, checkPassword(key, password))
+		check.Add(checkPassword(key, password))
 	}
 	for i, u := range l.Users {
 		key := userKey(i)
-		if u.Name == "" || strings.Contains(u.Name, ":") {
-			errs = append(errs, fmt.Errorf("%s.name: %q: expected a name without a colon", key, u.Name))
-		}
+		check.Expect(u.Name != "" && !strings.Contains(u.Name, ":"), "%s.name: %q: expected a name without a colon", key, u.Name)
 		name(key, u.Name)
-		errs = append(errs, u.Check(key))
+		check.Add(u.Check(key))
 	}
-	if l.Cost < 4 || l.Cost > 16 {
-		errs = append(errs, fmt.Errorf("password-hash-cost: %d: expected 4 to 16", l.Cost))
-	}
-	return errors.Join(errs...)
+	check.Expect(l.Cost >= 4 && l.Cost <= 16, "password-hash-cost: %d: expected 4 to 16", l.Cost)
+	return check.Err()
 }
 
 func basicAuthKey(i int) string { return fmt.Sprintf("client-basic-auth[%d]", i) }

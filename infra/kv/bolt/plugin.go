@@ -17,6 +17,7 @@ import (
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
+	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/connector"
 	"github.com/tenuto-dev/tenuto/infra/kv/follow"
@@ -47,14 +48,11 @@ func DefaultConfig() Config { return Config{FileMode: 0o660, LockTimeout: time.S
 
 // Validate returns an error for invalid values.
 func (c Config) Validate() error {
-	var errs []error
-	if c.FileMode&^fs.ModePerm != 0 || c.FileMode&0o600 != 0o600 {
-		errs = append(errs, fmt.Errorf("file-mode: %o: expected permissions that let the owner read and write, such as 0660", uint32(c.FileMode)))
-	}
-	if c.LockTimeout <= 0 {
-		errs = append(errs, fmt.Errorf("lock-timeout: %v: expected a positive duration", c.LockTimeout))
-	}
-	return errors.Join(errs...)
+	var check config.Checks
+	check.Expect(c.FileMode&^fs.ModePerm == 0 && c.FileMode&0o600 == 0o600,
+		"file-mode: %o: expected permissions that let the owner read and write, such as 0660", uint32(c.FileMode))
+	check.Expect(c.LockTimeout > 0, "lock-timeout: %v: expected a positive duration", c.LockTimeout)
+	return check.Err()
 }
 
 var _ kv.Connector = (*Plugin)(nil)

@@ -13,13 +13,13 @@ package consul
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/certs"
+	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/connector"
 )
@@ -60,17 +60,12 @@ func DefaultConfig() Config {
 
 // Validate returns an error for invalid values.
 func (c Config) Validate() error {
-	var errs []error
-	if _, err := c.url(); err != nil {
-		errs = append(errs, err)
-	}
-	if c.OperationTimeout < time.Millisecond {
-		errs = append(errs, fmt.Errorf("operation-timeout: %v: expected a duration such as 3s", c.OperationTimeout))
-	}
-	if (c.CertFile == "") != (c.KeyFile == "") {
-		errs = append(errs, errors.New("cert-file, key-file: expected both or none"))
-	}
-	return errors.Join(errs...)
+	var check config.Checks
+	_, err := c.url()
+	check.Add(err)
+	check.Expect(c.OperationTimeout >= time.Millisecond, "operation-timeout: %v: expected a duration such as 3s", c.OperationTimeout)
+	check.Expect((c.CertFile == "") == (c.KeyFile == ""), "cert-file, key-file: expected both or none")
+	return check.Err()
 }
 
 func (c Config) url() (*url.URL, error) {

@@ -2,8 +2,6 @@ package etcd
 
 import (
 	"crypto/tls"
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -42,29 +40,20 @@ func DefaultConfig() Config {
 
 // Validate returns an error for invalid values.
 func (c Config) Validate() error {
-	var errs []error
-	for key, d := range map[string]time.Duration{
-		"dial-timeout": c.DialTimeout, "operation-timeout": c.OperationTimeout, "reconnect-interval": c.ReconnectInterval,
-	} {
-		if d < time.Millisecond {
-			errs = append(errs, fmt.Errorf("%s: %v: expected a duration such as 2s", key, d))
-		}
+	var check config.Checks
+	for _, d := range []struct {
+		key   string
+		value time.Duration
+	}{{"dial-timeout", c.DialTimeout}, {"operation-timeout", c.OperationTimeout}, {"reconnect-interval", c.ReconnectInterval}} {
+		check.Expect(d.value >= time.Millisecond, "%s: %v: expected a duration such as 2s", d.key, d.value)
 	}
-	if c.SessionTTL < 1 {
-		errs = append(errs, fmt.Errorf("session-ttl: %d: expected at least 1 (seconds)", c.SessionTTL))
-	}
-	if c.AutoCompact < 0 || c.AutoCompact > 0 && c.AutoCompact < time.Second {
-		errs = append(errs, fmt.Errorf("auto-compact: %v: expected 0, or at least 1s", c.AutoCompact))
-	}
+	check.Expect(c.SessionTTL >= 1, "session-ttl: %d: expected at least 1 (seconds)", c.SessionTTL)
+	check.Expect(c.AutoCompact == 0 || c.AutoCompact >= time.Second, "auto-compact: %v: expected 0, or at least 1s", c.AutoCompact)
 	for i, e := range c.Endpoints {
-		if strings.TrimSpace(e) == "" {
-			errs = append(errs, fmt.Errorf("endpoints[%d]: expected host:port", i))
-		}
+		check.Expect(strings.TrimSpace(e) != "", "endpoints[%d]: expected host:port", i)
 	}
-	if (c.CertFile == "") != (c.KeyFile == "") {
-		errs = append(errs, errors.New("cert-file, key-file: expected both or none"))
-	}
-	return errors.Join(errs...)
+	check.Expect((c.CertFile == "") == (c.KeyFile == ""), "cert-file, key-file: expected both or none")
+	return check.Err()
 }
 
 // endpoints returns the addresses of the servers.

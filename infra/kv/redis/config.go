@@ -2,7 +2,6 @@ package redis
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/tenuto-dev/tenuto/infra/certs"
+	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
 // Config is the file redis.conf. Without that file the plugin is disabled. With
@@ -58,42 +58,21 @@ func DefaultConfig() Config {
 
 // Validate returns an error for invalid values.
 func (c Config) Validate() error {
-	var errs []error
-	if c.Endpoint != "" && len(c.Endpoints) > 0 {
-		errs = append(errs, errors.New("endpoint, endpoints: expected one of them"))
-	}
-	if c.MasterName != "" && len(c.Endpoints) == 0 {
-		errs = append(errs, errors.New("endpoints: expected the addresses of the sentinels of master-name"))
-	}
+	var check config.Checks
+	check.Expect(c.Endpoint == "" || len(c.Endpoints) == 0, "endpoint, endpoints: expected one of them")
+	check.Expect(c.MasterName == "" || len(c.Endpoints) > 0, "endpoints: expected the addresses of the sentinels of master-name")
 	for i, e := range c.Endpoints {
-		if strings.TrimSpace(e) == "" {
-			errs = append(errs, fmt.Errorf("endpoints[%d]: expected host:port", i))
-		}
+		check.Expect(strings.TrimSpace(e) != "", "endpoints[%d]: expected host:port", i)
 	}
-	if c.DB < 0 || c.DB > 0 && c.cluster() {
-		errs = append(errs, fmt.Errorf("db: %d: expected 0 or more, and 0 for a cluster", c.DB))
-	}
-	if c.MaxRedirects < 0 || c.MaxRediects < 0 {
-		errs = append(errs, errors.New("max-redirects: expected 0 or more"))
-	}
-	if c.Pool.MaxConnections < 0 {
-		errs = append(errs, fmt.Errorf("pool.max-connections: %d: expected 0 or more", c.Pool.MaxConnections))
-	}
-	for key, d := range map[string]time.Duration{
-		"dial-timeout": c.DialTimeout, "read-timeout": c.ReadTimeout,
-	} {
-		if d < time.Millisecond {
-			errs = append(errs, fmt.Errorf("%s: %v: expected a duration such as 3s", key, d))
-		}
-	}
-	for key, d := range map[string]time.Duration{
-		"write-timeout": c.WriteTimeout, "pool.busy-timeout": c.Pool.BusyTimeout, "pool.idle-timeout": c.Pool.IdleTimeout,
-	} {
-		if d < 0 {
-			errs = append(errs, fmt.Errorf("%s: %v: expected no negative duration", key, d))
-		}
-	}
-	return errors.Join(errs...)
+	check.Expect(c.DB == 0 || c.DB > 0 && !c.cluster(), "db: %d: expected 0 or more, and 0 for a cluster", c.DB)
+	check.Expect(c.MaxRedirects >= 0 && c.MaxRediects >= 0, "max-redirects: expected 0 or more")
+	check.Expect(c.Pool.MaxConnections >= 0, "pool.max-connections: %d: expected 0 or more", c.Pool.MaxConnections)
+	check.Expect(c.DialTimeout >= time.Millisecond, "dial-timeout: %v: expected a duration such as 3s", c.DialTimeout)
+	check.Expect(c.ReadTimeout >= time.Millisecond, "read-timeout: %v: expected a duration such as 3s", c.ReadTimeout)
+	check.Expect(c.WriteTimeout >= 0, "write-timeout: %v: expected no negative duration", c.WriteTimeout)
+	check.Expect(c.Pool.BusyTimeout >= 0, "pool.busy-timeout: %v: expected no negative duration", c.Pool.BusyTimeout)
+	check.Expect(c.Pool.IdleTimeout >= 0, "pool.idle-timeout: %v: expected no negative duration", c.Pool.IdleTimeout)
+	return check.Err()
 }
 
 func (c Config) cluster() bool { return len(c.Endpoints) > 0 && c.MasterName == "" }

@@ -1,10 +1,9 @@
 package nsplugin
 
 import (
-	"errors"
-	"fmt"
 	"path/filepath"
 
+	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/internal/containers"
 )
 
@@ -24,16 +23,12 @@ func DefaultConfig() Config {
 
 // Validate says what is wrong with a configuration.
 func (c Config) Validate() error {
-	var errs []error
-	if c.GoRoutinesCount < 1 {
-		errs = append(errs, fmt.Errorf("go-routines-count: %d, expected 1 or more", c.GoRoutinesCount))
-	}
+	var check config.Checks
+	check.Expect(c.GoRoutinesCount >= 1, "go-routines-count: %d, expected 1 or more", c.GoRoutinesCount)
 	for _, path := range [...]struct{ option, value string }{{"docker-socket", c.DockerSocket}, {"cri-socket", c.CRISocket}, {"microservices-file", c.MicroservicesFile}} {
-		if path.value != "" && !filepath.IsAbs(path.value) {
-			errs = append(errs, fmt.Errorf("%s: %q, expected an absolute path", path.option, path.value))
-		}
+		check.Expect(path.value == "" || filepath.IsAbs(path.value), "%s: %q, expected an absolute path", path.option, path.value)
 	}
-	return errors.Join(errs...)
+	return check.Err()
 }
 
 // sources returns what tells which containers run.
