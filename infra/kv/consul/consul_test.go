@@ -63,7 +63,7 @@ func TestSuite(t *testing.T) {
 // not installed.
 func TestSuiteOnFake(t *testing.T) {
 	t.Parallel()
-	server := kvtest.NewFakeConsul(t)
+	server := newFakeConsul(t)
 	kvtest.Suite{Server: server, Connect: func(tb testing.TB) (kv.Connector, func()) {
 		p, _, stop := connect(tb, conf(server.Addr))
 		return p, stop

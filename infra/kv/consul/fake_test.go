@@ -1,4 +1,4 @@
-package kvtest
+package consul_test
 
 import (
 	"encoding/json"
@@ -12,18 +12,20 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
 
-// FakeConsul replaces Consul if it is not installed. It implements the part of
+// fakeConsul replaces Consul if it is not installed. It implements the part of
 // its HTTP API that connectors use (/v1/kv with recurse, index and wait;
 // /v1/txn), with its indexes, its errors and its limit of 512 KiB for a value.
 // As in Consul, any change wakes waiting readers, also a change elsewhere.
-type FakeConsul struct {
+type fakeConsul struct {
 	// Direct is the address it listens on, Addr that of the proxy in front of
 	// it.
 	Direct, Addr string
 	// Proxy is in front of it.
-	Proxy *Proxy
+	Proxy *kvtest.Proxy
 
 	server *http.Server
 	served chan struct{}
@@ -43,27 +45,27 @@ type fakePair struct {
 	CreateIndex uint64
 }
 
-var _ Server = (*FakeConsul)(nil)
+var _ kvtest.Server = (*fakeConsul)(nil)
 
 const (
 	fakeMaxValue = 512 << 10
 	fakeMaxOps   = 64
 )
 
-// NewFakeConsul starts a fake, which ends with the test. The output of the test
+// newFakeConsul starts a fake, which ends with the test. The output of the test
 // says that it is a fake.
-func NewFakeConsul(tb testing.TB) *FakeConsul {
+func newFakeConsul(tb testing.TB) *fakeConsul {
 	tb.Helper()
 	tb.Log("FAKE: this test runs against a fake of Consul, not against Consul itself")
-	f := &FakeConsul{Direct: freeAddr(tb), entries: map[string]fakePair{}, index: 1, changed: make(chan struct{})}
+	f := &fakeConsul{Direct: "127.0.0.1:" + kvtest.FreePort(tb), entries: map[string]fakePair{}, index: 1, changed: make(chan struct{})}
 	f.start(tb)
-	f.Proxy = NewProxy(tb, f.Direct)
+	f.Proxy = kvtest.NewProxy(tb, f.Direct)
 	f.Addr = f.Proxy.Addr
 	tb.Cleanup(f.stop)
 	return f
 }
 
-func (f *FakeConsul) start(tb testing.TB) {
+func (f *fakeConsul) start(tb testing.TB) {
 	tb.Helper()
 	l, err := net.Listen("tcp", f.Direct)
 	if err != nil {
@@ -72,7 +74,7 @@ func (f *FakeConsul) start(tb testing.TB) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/kv/", f.read)
 	mux.HandleFunc("PUT /v1/txn", f.transact)
-	server, served := &http.Server{Handler: mux, ReadHeaderTimeout: patience}, make(chan struct{})
+	server, served := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}, make(chan struct{})
 	f.server, f.served = server, served
 	go func() {
 		defer close(served) // stop waits for it
@@ -80,20 +82,20 @@ func (f *FakeConsul) start(tb testing.TB) {
 	}()
 }
 
-func (f *FakeConsul) stop() {
+func (f *fakeConsul) stop() {
 	_ = f.server.Close()
 	<-f.served
 }
 
 // Restart implements Server: connections break, the data are kept.
-func (f *FakeConsul) Restart(tb testing.TB) {
+func (f *fakeConsul) Restart(tb testing.TB) {
 	tb.Helper()
 	f.stop()
 	f.start(tb)
 }
 
 // Pause implements Server: requests wait.
-func (f *FakeConsul) Pause(testing.TB) (resume func()) {
+func (f *fakeConsul) Pause(testing.TB) (resume func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	paused := make(chan struct{})
@@ -107,11 +109,11 @@ func (f *FakeConsul) Pause(testing.TB) (resume func()) {
 }
 
 // Partition implements Server.
-func (f *FakeConsul) Partition(testing.TB) (heal func()) { return f.Proxy.Partition() }
+func (f *fakeConsul) Partition(testing.TB) (heal func()) { return f.Proxy.Partition() }
 
 // enter waits while the server is paused. If it returns true, the lock is
 // held.
-func (f *FakeConsul) enter(r *http.Request) bool {
+func (f *fakeConsul) enter(r *http.Request) bool {
 	for {
 		f.mu.Lock()
 		paused := f.paused
@@ -129,7 +131,7 @@ func (f *FakeConsul) enter(r *http.Request) bool {
 
 // read returns the entries below a prefix; with an index, when one has changed
 // since or the timeout has expired.
-func (f *FakeConsul) read(w http.ResponseWriter, r *http.Request) {
+func (f *fakeConsul) read(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	since, _ := strconv.ParseUint(query.Get("index"), 10, 64) // none is 0, as in Consul
 	wait, err := time.ParseDuration(query.Get("wait"))
@@ -166,7 +168,7 @@ func (f *FakeConsul) read(w http.ResponseWriter, r *http.Request) {
 }
 
 // below returns the entries below a prefix, by key. The lock is held.
-func (f *FakeConsul) below(prefix string) (found []fakePair) {
+func (f *fakeConsul) below(prefix string) (found []fakePair) {
 	for _, key := range slices.Sorted(maps.Keys(f.entries)) {
 		if strings.HasPrefix(key, prefix) {
 			found = append(found, f.entries[key])
@@ -183,7 +185,7 @@ type fakeVerb struct {
 }
 
 // transact executes all operations or none.
-func (f *FakeConsul) transact(w http.ResponseWriter, r *http.Request) {
+func (f *fakeConsul) transact(w http.ResponseWriter, r *http.Request) {
 	var ops []struct{ KV fakeVerb }
 	if err := json.NewDecoder(r.Body).Decode(&ops); err != nil {
 		http.Error(w, "Failed to parse body: "+err.Error(), http.StatusBadRequest)
@@ -237,7 +239,7 @@ func (f *FakeConsul) transact(w http.ResponseWriter, r *http.Request) {
 }
 
 // do executes one operation. Its writes have the next index. The lock is held.
-func (f *FakeConsul) do(v fakeVerb) ([]fakePair, error) {
+func (f *fakeConsul) do(v fakeVerb) ([]fakePair, error) {
 	now, exists := f.entries[v.Key]
 	switch v.Verb {
 	case "get":
