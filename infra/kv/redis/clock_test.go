@@ -17,7 +17,7 @@ func TestTTLIsCountedByTheServer(t *testing.T) {
 	if err := p.DB().Put(t.Context(), "/p/long", []byte("1"), kv.WithTTL(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if left := server.Number(t, "TTL", "/p/long"); left < 3000 || left > 3600 {
+	if left := number(t, server, "TTL", "/p/long"); left < 3000 || left > 3600 {
 		t.Errorf("%d seconds are left of an hour", left)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // away for a while.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	servers := kvtest.RedisCluster(t)
+	servers := startCluster(t)
 	cfg := conf("")
 	for _, s := range servers {
 		cfg.Endpoints = append(cfg.Endpoints, s.Direct)
@@ -71,15 +71,15 @@ func TestSentinel(t *testing.T) {
 	recorder.Await(1, "")
 	put(t, p, "a", "1")
 	recorder.Await(1, "a=1")
-	replica.AwaitCommand(t, "$1", "GET", "/p/a")
-	sentinel.AwaitCommand(t, "+OK", "SENTINEL", "FAILOVER", "test")
-	sentinel.AwaitCommand(t, "+OK", "SENTINEL", "CKQUORUM", "test")
-	replica.AwaitCommand(t, "*3", "ROLE") // it is the master
+	awaitReply(t, replica, []string{"$1"}, "GET", "/p/a")
+	awaitReply(t, sentinel, []string{"+OK"}, "SENTINEL", "FAILOVER", "test")
+	awaitReply(t, sentinel, []string{"+OK"}, "SENTINEL", "CKQUORUM", "test")
+	awaitReply(t, replica, []string{"*3"}, "ROLE") // it is the master
 	// The sentinel would do this, too, but not as long as it does not trust its
 	// clock, which is half a minute after each time that the machine stood still.
 	host, port, _ = net.SplitHostPort(replica.Direct)
 	master.Command(t, "REPLICAOF", host, port)
-	master.AwaitCommand(t, "*5", "ROLE") // what is given to the old one is lost no more
+	awaitReply(t, master, []string{"*5"}, "ROLE") // what is given to the old one is lost no more
 	for {
 		if err := p.DB().Put(t.Context(), "/p/b", []byte("1")); err == nil {
 			break
