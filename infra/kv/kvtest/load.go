@@ -141,20 +141,23 @@ func (b *bench) write(key string, n int) {
 // model is the state of a follower.
 type model struct {
 	b                *bench
-	mu               sync.Mutex
+	monitor          monitor // guards the fields below
 	known            map[string]int
 	highest          map[string]int
 	updates, changes int
-	more             chan struct{}
 }
 
 func newModel(b *bench) *model {
-	return &model{b: b, known: map[string]int{}, highest: map[string]int{}, more: make(chan struct{}, 1)}
+	return &model{b: b, monitor: newMonitor(), known: map[string]int{}, highest: map[string]int{}}
 }
 
 func (m *model) handle(u kv.Update) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.monitor.change(func() { m.apply(u) })
+	return nil
+}
+
+// apply checks and applies an update.
+func (m *model) apply(u kv.Update) {
 	if u.Resync {
 		if m.updates > 0 {
 			m.b.Error("the whole content was reported twice")
@@ -180,28 +183,11 @@ func (m *model) handle(u kv.Update) error {
 		}
 		m.known[ch.Key], m.highest[ch.Key] = s.N, s.N
 	}
-	select {
-	case m.more <- struct{}{}:
-	default:
-	}
-	return nil
 }
 
 // await waits until the follower has exactly this content.
 func (m *model) await(want map[string]int) {
 	m.b.Helper()
-	for {
-		m.mu.Lock()
-		same := maps.Equal(m.known, want)
-		known := maps.Clone(m.known)
-		m.mu.Unlock()
-		if same {
-			return
-		}
-		select {
-		case <-m.more:
-		case <-m.b.ctx.Done():
-			m.b.Fatalf("the follower knows %v, want %v", known, want)
-		}
-	}
+	m.monitor.await(m.b.ctx, m.b, func() bool { return maps.Equal(m.known, want) },
+		func() string { return fmt.Sprintf("the follower knows %v, want %v", m.known, want) })
 }

@@ -5,27 +5,57 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/health"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
+// monitor guards what a follower has seen. The test waits for its changes.
+type monitor struct {
+	mu      sync.Mutex
+	changed chan struct{} // buffered
+}
+
+func newMonitor() monitor { return monitor{changed: make(chan struct{}, 1)} }
+
+// change calls f, which changes what was seen.
+func (m *monitor) change(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f()
+	select {
+	case m.changed <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until done. It fails the test with the result of problem when ctx ends.
+func (m *monitor) await(ctx context.Context, tb testing.TB, done func() bool, problem func() string) {
+	tb.Helper()
+	for {
+		m.mu.Lock()
+		ok, text := done(), problem()
+		m.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-m.changed:
+		case <-ctx.Done():
+			tb.Fatal(text)
+		}
+	}
+}
+
 // Record records the updates of a store, for tests of single connectors. The
 // follower ends with the test.
 func Record(tb testing.TB, store kv.Store, prefix string) *Recorder {
 	tb.Helper()
-	ctx, cancel := context.WithCancel(tb.Context())
-	c := &Recorder{t: newUpdateLog(&bench{TB: tb, ctx: deadline(tb)}), known: map[string]string{}}
-	ended := make(chan error, 1)
-	go func() { ended <- store.Watch(ctx, prefix, c.handle) }()
-	tb.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			tb.Errorf("watch: %v", err)
-		}
-	})
+	b := &bench{TB: tb, ctx: deadline(tb)}
+	c := &Recorder{b: b, monitor: newMonitor(), known: map[string]string{}}
+	b.inBackground(func(ctx context.Context) error { return store.Watch(ctx, prefix, c.handle) })
 	return c
 }
 
@@ -37,69 +67,63 @@ func deadline(tb testing.TB) context.Context {
 
 // Recorder has the content that a store reported.
 type Recorder struct {
-	t       *updateLog
-	known   map[string]string // guarded by t.mu
+	b       *bench
+	monitor monitor // guards the fields below
+	known   map[string]string
 	resyncs int
 }
 
 func (c *Recorder) handle(u kv.Update) error {
-	c.t.mu.Lock()
-	if u.Resync {
-		clear(c.known)
-		c.resyncs++
-	}
-	for _, ch := range u.Changes {
-		if ch.Deleted {
-			delete(c.known, ch.Key)
-		} else {
-			c.known[ch.Key] = fmt.Sprintf("%s", ch.Value)
+	c.monitor.change(func() {
+		if u.Resync {
+			clear(c.known)
+			c.resyncs++
 		}
-	}
+		for _, ch := range u.Changes {
+			if ch.Deleted {
+				delete(c.known, ch.Key)
+			} else {
+				c.known[ch.Key] = fmt.Sprintf("%s", ch.Value)
+			}
+		}
+	})
+	return nil
+}
+
+// content returns what the store has reported, sorted by key.
+func (c *Recorder) content() string {
 	var text []string
 	for key, value := range c.known {
 		text = append(text, key+"="+value)
 	}
 	slices.Sort(text)
-	c.t.text = []string{fmt.Sprintf("%d resyncs: %s", c.resyncs, strings.Join(text, " "))}
-	c.t.mu.Unlock()
-	select {
-	case c.t.more <- struct{}{}:
-	default:
-	}
-	return nil
+	return strings.Join(text, " ")
 }
 
 // Await waits until the store has reported that many resyncs, and the content
 // is the text ("a=1 b=2").
 func (c *Recorder) Await(resyncs int, content string) {
-	c.t.b.Helper()
-	c.t.await(fmt.Sprintf("%d resyncs: %s", resyncs, content))
+	c.b.Helper()
+	c.monitor.await(c.b.ctx, c.b, func() bool { return c.resyncs == resyncs && c.content() == content },
+		func() string {
+			return fmt.Sprintf("%d resyncs: %q, want %d: %q", c.resyncs, c.content(), resyncs, content)
+		})
 }
 
 // AwaitResyncs waits until the store has reported at least that many resyncs.
 func (c *Recorder) AwaitResyncs(n int) {
-	c.t.b.Helper()
-	late := time.After(patience)
-	for {
-		c.t.mu.Lock()
-		now := c.resyncs
-		c.t.mu.Unlock()
-		if now >= n {
-			return
-		}
-		select {
-		case <-c.t.more:
-		case <-late:
-			c.t.b.Fatalf("%d resyncs, want %d", now, n)
-		}
-	}
+	c.b.Helper()
+	c.monitor.await(c.b.ctx, c.b, func() bool { return c.resyncs >= n },
+		func() string { return fmt.Sprintf("%d resyncs, want %d", c.resyncs, n) })
 }
 
 // AwaitHealth waits until the one plugin in the tree has the state, with the
 // text as part of its reason.
 func AwaitHealth(tb testing.TB, tree *health.Tree, state health.State, text string) {
 	tb.Helper()
-	changed, ctx := tick(tb), deadline(tb)
+	changed, cancel := tree.Changes()
+	defer cancel()
+	ctx := deadline(tb)
 	for {
 		got := tree.Snapshot().Plugins[0]
 		if got.State == state && strings.Contains(got.Reason+" "+got.Error, text) {
@@ -111,10 +135,4 @@ func AwaitHealth(tb testing.TB, tree *health.Tree, state health.State, text stri
 			tb.Fatalf("health %+v, want %v with %q", got, state, text)
 		}
 	}
-}
-
-func tick(tb testing.TB) <-chan time.Time {
-	t := time.NewTicker(10 * time.Millisecond)
-	tb.Cleanup(t.Stop)
-	return t.C
 }

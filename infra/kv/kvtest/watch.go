@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -15,41 +14,22 @@ import (
 
 // updateLog records the updates of a watch.
 type updateLog struct {
-	b    *bench
-	mu   sync.Mutex
-	text []string
-	more chan struct{} // buffered
+	b       *bench
+	monitor monitor // guards text
+	text    string
 }
 
-func newUpdateLog(b *bench) *updateLog { return &updateLog{b: b, more: make(chan struct{}, 1)} }
+func newUpdateLog(b *bench) *updateLog { return &updateLog{b: b, monitor: newMonitor()} }
 
 func (t *updateLog) add(text string) {
-	t.mu.Lock()
-	t.text = append(t.text, text)
-	t.mu.Unlock()
-	select {
-	case t.more <- struct{}{}:
-	default:
-	}
+	t.monitor.change(func() { t.text = strings.TrimPrefix(t.text+"; "+text, "; ") })
 }
 
 // await waits until the recorded updates, joined, are the text.
 func (t *updateLog) await(want string) {
 	t.b.Helper()
-	late := time.After(patience)
-	for {
-		t.mu.Lock()
-		got := strings.Join(t.text, "; ")
-		t.mu.Unlock()
-		if got == want {
-			return
-		}
-		select {
-		case <-t.more:
-		case <-late:
-			t.b.Fatalf("got %q, want %q", got, want)
-		}
-	}
+	t.monitor.await(t.b.ctx, t.b, func() bool { return t.text == want },
+		func() string { return fmt.Sprintf("got %q, want %q", t.text, want) })
 }
 
 // inBackground runs a watch until the end of the test.
