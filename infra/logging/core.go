@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/buffer"
 	"go.uber.org/zap/zapcore"
+	"golang.org/x/term"
 )
 
 // timestamp is the time format of console entries.
@@ -19,7 +20,7 @@ const timestamp = "2006-01-02 15:04:05.00000"
 func newCore(s settings, h *hooks) zapcore.Core {
 	out := zapcore.Lock(zapcore.AddSync(s.out))
 	all := zap.LevelEnablerFunc(func(zapcore.Level) bool { return true })
-	return clocked{hooked{zapcore.NewCore(newEncoder(s), out, all), h, nil}, s.now}
+	return hooked{zapcore.NewCore(newEncoder(s), out, all), h, nil}
 }
 
 func newEncoder(s settings) zapcore.Encoder {
@@ -40,25 +41,15 @@ func newEncoder(s settings) zapcore.Encoder {
 
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// clocked sets the time of entries by the registry's clock.
-type clocked struct {
-	zapcore.Core
-	now func() time.Time
-}
+// clock is the clock of entries.
+type clock func() time.Time
 
-func (c clocked) With(fs []zapcore.Field) zapcore.Core { return clocked{c.Core.With(fs), c.now} }
+func (c clock) Now() time.Time { return c() }
 
-func (c clocked) Write(e zapcore.Entry, fs []zapcore.Field) error {
-	e.Time = c.now()
-	return c.Core.Write(e, fs)
-}
+func (clock) NewTicker(d time.Duration) *time.Ticker { return time.NewTicker(d) }
 
 // console is zap's console encoder, which writes messages as they are, with the
 // control characters of messages escaped: they come from configuration and other

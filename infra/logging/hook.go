@@ -82,6 +82,10 @@ func (c hooked) With(fs []zapcore.Field) zapcore.Core {
 	return hooked{c.Core.With(fs), c.hooks, slices.Concat(c.context, fs)}
 }
 
+func (c hooked) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	return ce.AddCore(e, c) // the level of the logger was checked before
+}
+
 func (c hooked) Write(e zapcore.Entry, fs []zapcore.Field) error {
 	err := c.Core.Write(e, fs)
 	list := c.hooks.list.Load()

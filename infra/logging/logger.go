@@ -117,20 +117,9 @@ func (p pluginLogger) NewLogger(part string) Logger {
 }
 
 // nop drops every entry.
-type nop struct{}
+type nop struct{ Logger }
 
 // Nop returns a logger that drops every entry.
-func Nop() PluginLogger { return nop{} }
+func Nop() PluginLogger { return nop{logger{zap.NewNop()}} }
 
-func (nop) Debug(string, ...any)    {}
-func (nop) Info(string, ...any)     {}
-func (nop) Warn(string, ...any)     {}
-func (nop) Error(string, ...any)    {}
-func (nop) Debugf(string, ...any)   {}
-func (nop) Infof(string, ...any)    {}
-func (nop) Warnf(string, ...any)    {}
-func (nop) Errorf(string, ...any)   {}
-func (nop) Println(...any)          {}
-func (nop) With(...any) Logger      { return nop{} }
-func (nop) Enabled(Level) bool      { return false }
-func (nop) NewLogger(string) Logger { return nop{} }
+func (n nop) NewLogger(string) Logger { return n }

@@ -25,6 +25,7 @@ const Default = "default"
 // ("vpp-ifplugin" for "vpp-ifplugin.if-descriptor"), the default.
 type Registry struct {
 	core  zapcore.Core
+	clock clock
 	hooks *hooks
 
 	mu      sync.Mutex
@@ -97,6 +98,7 @@ func NewRegistry(opts ...Option) *Registry {
 	h := &hooks{}
 	return &Registry{
 		core:    newCore(s, h),
+		clock:   s.now,
 		hooks:   h,
 		def:     s.level,
 		forced:  s.forced,
@@ -118,7 +120,7 @@ func (r *Registry) Logger(name string) Logger {
 	e, ok := r.loggers[name]
 	if !ok {
 		level := zap.NewAtomicLevelAt(r.levelOf(name).zap())
-		e = entry{level, zap.New(leveled{r.core, level}).Named(name)}
+		e = entry{level, zap.New(r.core, zap.IncreaseLevel(level), zap.WithClock(r.clock)).Named(name)}
 		r.loggers[name] = e
 	}
 	return logger{e.z}
@@ -236,21 +238,4 @@ func (r *Registry) levelOf(name string) Level {
 		}
 		name = name[:dot]
 	}
-}
-
-// leveled is a core with the level of one logger.
-type leveled struct {
-	zapcore.Core
-	level zap.AtomicLevel
-}
-
-func (c leveled) Enabled(l zapcore.Level) bool { return c.level.Enabled(l) }
-
-func (c leveled) With(fs []zapcore.Field) zapcore.Core { return leveled{c.Core.With(fs), c.level} }
-
-func (c leveled) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if c.Enabled(e.Level) {
-		return ce.AddCore(e, c)
-	}
-	return ce
 }
