@@ -13,66 +13,37 @@ import (
 type hooks struct {
 	plugin *Plugin
 
-	mu      sync.Mutex
-	events  []process.Status
-	closing bool
-	wake    chan struct{}
-	done    chan struct{}
+	mu   sync.Mutex
+	last chan struct{} // closed when the hooks of the last event have ended
 }
 
-func startHooks(p *Plugin) *hooks {
-	h := &hooks{plugin: p, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	go h.serve()
-	return h
+func newHooks(p *Plugin) *hooks {
+	none := make(chan struct{})
+	close(none)
+	return &hooks{plugin: p, last: none}
 }
 
-// add queues an event.
+// add runs the hooks for an event after those of the previous events.
 func (h *hooks) add(s process.Status) {
-	if len(h.plugin.cfg.Hooks) == 0 {
-		return
-	}
 	h.mu.Lock()
-	h.events = append(h.events, s)
-	h.mu.Unlock()
-	h.poke()
+	defer h.mu.Unlock()
+	before, done := h.last, make(chan struct{})
+	h.last = done
+	go func() { // wait waits for it
+		defer close(done)
+		<-before
+		for _, hook := range h.plugin.cfg.Hooks {
+			h.run(hook, s)
+		}
+	}()
 }
 
-func (h *hooks) poke() {
-	select {
-	case h.wake <- struct{}{}:
-	default:
-	}
-}
-
-// stop waits until the hooks have processed all events.
-func (h *hooks) stop() {
+// wait waits until the hooks of all events have ended.
+func (h *hooks) wait() {
 	h.mu.Lock()
-	h.closing = true
+	last := h.last
 	h.mu.Unlock()
-	h.poke()
-	<-h.done
-}
-
-func (h *hooks) serve() {
-	defer close(h.done)
-	for {
-		h.mu.Lock()
-		events, closing := h.events, h.closing
-		h.events = nil
-		h.mu.Unlock()
-		for _, e := range events {
-			for _, hook := range h.plugin.cfg.Hooks {
-				h.run(hook, e)
-			}
-		}
-		if len(events) > 0 {
-			continue
-		}
-		if closing {
-			return
-		}
-		<-h.wake
-	}
+	<-last
 }
 
 func (h *hooks) run(hook Hook, s process.Status) {

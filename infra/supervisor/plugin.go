@@ -117,7 +117,7 @@ func (p *Plugin) AfterInit() error {
 			return errors.Join(fmt.Errorf("programs[%d] (%s): %w", i, c.Name, err), p.shutdown())
 		}
 	}
-	p.hooks = startHooks(p)
+	p.hooks = newHooks(p)
 	p.signals = startSignals(p)
 	for _, prog := range p.programs {
 		if err := prog.proc.Start(); err != nil { // logged before the next program, which may depend on it, is started
@@ -215,7 +215,7 @@ func (p *Plugin) shutdown() error {
 	// Each program has its own stop timeout, after which it is killed.
 	errs := []error{process.StopAll(context.Background(), procs)}
 	if p.hooks != nil {
-		p.hooks.stop()
+		p.hooks.wait()
 	}
 	if p.signals != nil {
 		p.signals.stop()
