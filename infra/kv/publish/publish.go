@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/health"
@@ -209,39 +210,28 @@ func (p *Publisher) publish(ctx context.Context) error {
 	return err
 }
 
-// writeEach writes the values concurrently. failed are the values that were
-// not written, err is the first error.
+// writeEach writes the values concurrently, until one cannot be written. failed are
+// the values that were not written, err is the first error.
 func (p *Publisher) writeEach(ctx context.Context, values map[string]proto.Message) (failed map[string]proto.Message, err error) {
-	keys := slices.Sorted(maps.Keys(values))
 	failed = map[string]proto.Message{}
-	var (
-		wg   sync.WaitGroup
-		mu   sync.Mutex // guards failed and err
-		next atomic.Int64
-		stop atomic.Bool
-	)
-	for range min(writers, len(keys)) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(keys)); i = next.Add(1) - 1 {
-				key := keys[i]
-				why := ctx.Err()
-				if why == nil && !stop.Load() {
-					if why = p.write(key, values[key]); why == nil {
-						continue
-					}
-				}
-				stop.Store(true)
-				mu.Lock()
-				failed[key] = values[key]
-				if err == nil {
-					err = why
-				}
-				mu.Unlock()
+	var mu sync.Mutex // guards failed
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(writers)
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		g.Go(func() error {
+			err := ctx.Err()
+			if err == nil {
+				err = p.write(key, values[key])
 			}
+			if err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed[key] = values[key]
+			}
+			return err
 		})
 	}
-	wg.Wait()
-	return failed, err
+	return failed, g.Wait()
 }
 
 func (p *Publisher) take() map[string]proto.Message {
