@@ -73,13 +73,9 @@ func (p *Plugin) credentials() (credentials.TransportCredentials, error) {
 		Cert: p.cfg.CertFile, Key: p.cfg.KeyFile, ClientCAs: p.cfg.CAFiles,
 		Keys: certs.Keys{Pair: "cert-file, key-file", CAs: "ca-files"},
 	}
-	server, err := certs.Load(files, certs.Options{Protocols: []string{"h2"}, Changed: func(err error) {
-		if err != nil {
-			p.Log.Warn("cannot load the changed certificates of the gRPC server; using the previous ones", "error", err)
-			return
-		}
-		p.Log.Info("reloaded the certificates of the gRPC server", "file", p.cfg.CertFile)
-	}})
+	server, err := certs.Load(files, certs.Options{
+		Protocols: []string{"h2"}, Changed: reload.Log(p.Log, "certificates of the gRPC server", p.cfg.CertFile),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +100,5 @@ func (p *Plugin) warnOfExposure(d listener) {
 	case d.creds == nil:
 		p.Log.Warn("traffic to the gRPC server, including tokens, is not encrypted", "address", tcp.String(),
 			"hint", "set cert-file and key-file in grpc.conf")
-	}
-}
-
-// warnOfOpenFiles logs files with secrets that every user of this machine can read.
-// The agent checks the configuration file itself.
-func (p *Plugin) warnOfOpenFiles() {
-	files := []string{p.cfg.KeyFile, p.cfg.TokensFile}
-	for _, file := range reload.WorldReadable(files...) {
-		p.Log.Warn("every user of this machine can read a file with secrets", "file", file, "hint", "chmod o-r")
 	}
 }

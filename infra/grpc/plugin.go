@@ -23,6 +23,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
+	"github.com/tenuto-dev/tenuto/infra/reload"
 )
 
 // closePatience is how long calls may continue after the agent has ended their
@@ -199,7 +200,7 @@ func (p *Plugin) AfterInit() error {
 		p.Health.OK("not listening, the default address " + p.cfg.Endpoint + " is taken; set endpoint in grpc.conf, or --grpc-port")
 		return nil
 	}
-	p.warnOfOpenFiles()
+	reload.WarnOfOpen(p.Log, p.cfg.KeyFile, p.cfg.TokensFile) // the agent checks the configuration file itself
 	p.warnOfUnknown()
 	for _, d := range listeners {
 		server := p.newServer(d)

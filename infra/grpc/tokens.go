@@ -67,13 +67,7 @@ func (p *Plugin) liveTokens() (*reload.Value[[]secret], error) {
 		}
 		return tokens, nil
 	}
-	return reload.Load([]string{file}, load, reload.Options{Changed: func(err error) {
-		if err != nil {
-			p.Log.Warn("cannot load the changed tokens of the gRPC server; using the previous ones", "error", err)
-			return
-		}
-		p.Log.Info("reloaded the tokens of the gRPC server", "file", file)
-	}})
+	return reload.Load([]string{file}, load, reload.Options{Changed: reload.Log(p.Log, "tokens of the gRPC server", file)})
 }
 
 // parseTokens reads lines with a token and, optionally, the time it expires.

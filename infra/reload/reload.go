@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
 // interval is the minimum interval between checks of the files.
@@ -103,6 +105,25 @@ func state(files []string) string {
 		all = fmt.Appendf(all, "%d %d %d;", inode, info.Size(), info.ModTime().UnixNano())
 	}
 	return string(all)
+}
+
+// Log returns the function Options.Changed that logs what was loaded ("certificates of
+// the HTTP server").
+func Log(log logging.Logger, what, file string) func(error) {
+	return func(err error) {
+		if err != nil {
+			log.Warn("cannot load the changed "+what+"; using the previous ones", "error", err)
+			return
+		}
+		log.Info("reloaded the "+what, "file", file)
+	}
+}
+
+// WarnOfOpen logs files with secrets that every user of this machine can read.
+func WarnOfOpen(log logging.Logger, files ...string) {
+	for _, file := range WorldReadable(files...) {
+		log.Warn("every user of this machine can read a file with secrets", "file", file, "hint", "chmod o-r")
+	}
 }
 
 // WorldReadable returns the files that every user of this machine can read. It

@@ -75,13 +75,7 @@ func (p *Plugin) signingKeys() (func() [][]byte, error) {
 		}
 		return keys, nil
 	}
-	live, err := reload.Load([]string{file}, load, reload.Options{Changed: func(err error) {
-		if err != nil {
-			p.Log.Warn("cannot load the changed keys of tokens; using the previous ones", "error", err)
-			return
-		}
-		p.Log.Info("reloaded the keys of tokens", "file", file)
-	}})
+	live, err := reload.Load([]string{file}, load, reload.Options{Changed: reload.Log(p.Log, "keys of tokens", file)})
 	if err != nil {
 		return nil, err
 	}

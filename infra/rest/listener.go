@@ -56,13 +56,9 @@ func (p *Plugin) certificates() (*certs.Server, error) {
 		Cert: p.cfg.ServerCertFile, Key: p.cfg.ServerKeyFile, ClientCAs: p.cfg.ClientCertFiles,
 		Keys: certs.Keys{Pair: "server-cert-file, server-key-file", CAs: "client-cert-files"},
 	}
-	return certs.Load(files, certs.Options{Protocols: []string{"h2", "http/1.1"}, Changed: func(err error) {
-		if err != nil {
-			p.Log.Warn("cannot load the changed certificates of the HTTP server; using the previous ones", "error", err)
-			return
-		}
-		p.Log.Info("reloaded the certificates of the HTTP server", "file", p.cfg.ServerCertFile)
-	}})
+	return certs.Load(files, certs.Options{
+		Protocols: []string{"h2", "http/1.1"}, Changed: reload.Log(p.Log, "certificates of the HTTP server", p.cfg.ServerCertFile),
+	})
 }
 
 // warn logs weaknesses of the configuration.
@@ -71,7 +67,7 @@ func (p *Plugin) warn(listeners []listener) {
 		p.Log.Warn("the certificate of the HTTP server is not valid now, clients will reject it",
 			"file", p.cfg.ServerCertFile, "until", p.certs.NotAfter())
 	}
-	p.warnOfOpenFiles()
+	reload.WarnOfOpen(p.Log, p.cfg.ServerKeyFile, p.cfg.TokenSignatureFile) // the agent checks the configuration file itself
 	p.warnOfUnknown()
 	for _, d := range listeners {
 		tcp, ok := d.Addr().(*net.TCPAddr)
@@ -87,14 +83,5 @@ func (p *Plugin) warn(listeners []listener) {
 			p.Log.Warn("traffic to the HTTP server, including passwords, is not encrypted", "address", tcp.String(),
 				"hint", "set server-cert-file and server-key-file in http.conf")
 		}
-	}
-}
-
-// warnOfOpenFiles logs files with secrets that every user of this machine can read.
-// The agent checks the configuration file itself.
-func (p *Plugin) warnOfOpenFiles() {
-	files := []string{p.cfg.ServerKeyFile, p.cfg.TokenSignatureFile}
-	for _, file := range reload.WorldReadable(files...) {
-		p.Log.Warn("every user of this machine can read a file with secrets", "file", file, "hint", "chmod o-r")
 	}
 }
