@@ -1,8 +1,8 @@
 package health
 
 import (
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -255,7 +255,7 @@ func (t *Tree) Snapshot(ignore ...string) Snapshot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := Snapshot{State: OK, Started: t.started, LastChange: t.changed, Taken: t.now()}
-	for _, name := range sortedKeys(t.plugins) {
+	for _, name := range slices.Sorted(maps.Keys(t.plugins)) {
 		status := t.plugins[name].status()
 		if !status.State.Well() {
 			status.CausedBy = t.causes(name)
@@ -273,7 +273,7 @@ func (n *node) status() Status {
 		Name: n.name, State: n.total(), Own: n.state, Reason: n.reason, Error: n.err,
 		Since: n.since, LastChange: n.changed,
 	}
-	for _, name := range sortedKeys(n.parts) {
+	for _, name := range slices.Sorted(maps.Keys(n.parts)) {
 		s.Parts = append(s.Parts, n.parts[name].status())
 	}
 	return s
@@ -336,14 +336,5 @@ func (t *Tree) causes(name string) []string {
 			}
 		}
 	}
-	return sortedKeys(found)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, strings.Compare)
-	return keys
+	return slices.Sorted(maps.Keys(found))
 }

@@ -104,6 +104,14 @@ type Op struct {
 	Value []byte // nil deletes; an empty value is not nil
 }
 
+// PutOp returns the change that stores a value, which may be nil.
+func PutOp(key string, value []byte) Op {
+	if value == nil {
+		value = []byte{}
+	}
+	return Op{key, value}
+}
+
 // LastOps keeps only the last change of every key, in the order of the keys'
 // first appearance, for stores that reject two changes of one key in a
 // transaction.

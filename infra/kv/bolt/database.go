@@ -116,7 +116,7 @@ func (d *database) Put(_ context.Context, key string, value []byte, opts ...kv.P
 		return fmt.Errorf("put %s: bolt keeps entries until they are deleted: %w", key, kv.ErrNotSupported)
 	}
 	return wrap("put", key, d.update(func(*bbolt.Tx) ([]kv.Op, error) {
-		return []kv.Op{{Key: key, Value: notNil(value)}}, nil
+		return []kv.Op{kv.PutOp(key, value)}, nil
 	}))
 }
 
@@ -213,13 +213,6 @@ func (d *database) apply(tx *bbolt.Tx, ops []kv.Op) (revision int64, events []kv
 		events = append(events, ev)
 	}
 	return revision, events, nil
-}
-
-func notNil(value []byte) []byte {
-	if value == nil {
-		return []byte{}
-	}
-	return value
 }
 
 func wrap(what, key string, err error) error {

@@ -54,13 +54,8 @@ func (d *database) Get(ctx context.Context, key string) (kv.Item, error) {
 	return item(pairs[0]), nil
 }
 
-func item(p pair) kv.Item { return kv.Item{Key: "/" + p.Key, Value: notNil(p.Value)} }
-
-func notNil(value []byte) []byte {
-	if value == nil {
-		return []byte{}
-	}
-	return value
+func item(p pair) kv.Item {
+	return kv.Item{Key: "/" + p.Key, Value: append([]byte{}, p.Value...)} // an empty value is not nil
 }
 
 // List implements kv.DB.
@@ -92,7 +87,7 @@ func (d *database) Put(ctx context.Context, key string, value []byte, opts ...kv
 	if o := kv.CollectPut(opts); o.TTL > 0 || o.ClientLifetime {
 		return fmt.Errorf("consul: put %s: Consul keeps entries until they are deleted: %w", key, kv.ErrNotSupported)
 	}
-	return d.Txn(ctx, kv.Op{Key: key, Value: notNil(value)})
+	return d.Txn(ctx, kv.PutOp(key, value))
 }
 
 // Delete implements kv.DB.

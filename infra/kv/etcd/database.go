@@ -59,17 +59,9 @@ func (d *database) bounded(ctx context.Context) (context.Context, context.Cancel
 	return context.WithTimeout(ctx, d.timeout)
 }
 
-// ping sends a request to check the connection.
-func (d *database) ping(ctx context.Context, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	_, err := d.kv.Range(ctx, &pb.RangeRequest{Key: []byte("/probe-etcd-connection"), KeysOnly: true})
-	return explain(err)
-}
-
 // revision returns the present revision of the store.
-func (d *database) revision(ctx context.Context) (int64, error) {
-	ctx, cancel := d.bounded(ctx)
+func (d *database) revision(ctx context.Context, timeout time.Duration) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	resp, err := d.kv.Range(ctx, &pb.RangeRequest{Key: []byte("/probe-etcd-connection"), KeysOnly: true})
 	if err != nil {

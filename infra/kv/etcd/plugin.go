@@ -64,7 +64,7 @@ func (p *Plugin) Init() error {
 	}
 	p.db = newDatabase(client, cfg.OperationTimeout)
 	if !cfg.AllowDelayedStart {
-		if err := p.db.ping(p.Context(), cfg.DialTimeout+cfg.OperationTimeout); err != nil {
+		if _, err := p.db.revision(p.Context(), cfg.DialTimeout+cfg.OperationTimeout); err != nil {
 			return errors.Join(fmt.Errorf("no response from %s (allow-delayed-start is false): %w", strings.Join(cfg.endpoints(), ", "), err),
 				client.Close())
 		}
@@ -143,7 +143,7 @@ func (p *Plugin) compact(ctx context.Context) {
 	defer tick.Stop()
 	var before int64
 	for {
-		now, err := p.db.revision(ctx)
+		now, err := p.db.revision(ctx, p.cfg.OperationTimeout)
 		if err == nil && before > 0 {
 			err = p.db.Compact(ctx, before)
 		}

@@ -144,7 +144,7 @@ func (d *database) watch(ctx context.Context, prefix string, revision int64, beg
 // notFuture checks that a revision has been reached. The server would send
 // nothing until a later one is.
 func (d *database) notFuture(ctx context.Context, revision int64) error {
-	now, err := d.revision(ctx)
+	now, err := d.revision(ctx, d.timeout)
 	if err == nil && now < revision {
 		err = fmt.Errorf("%w (%d; the store is at %d)", kv.ErrCompacted, revision, now)
 	}
