@@ -2,7 +2,9 @@ package kvscheduler_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -94,6 +96,39 @@ func TestRetriesDoNotEnd(t *testing.T) {
 		}
 	}
 	t.Error("the value is not configured")
+}
+
+// A value that contradicts what it depends on is invalid, and tried again when that changes.
+func TestContradictionIsInvalid(t *testing.T) {
+	t.Parallel()
+	clock, sb, s := ticking(t)
+	sb.Inject(kvstest.Fault{
+		Key: "tap/use", Op: pb.TxnOperation_CREATE, Times: 1,
+		Err: api.Invalid(api.NewInvalidValueError(errors.New("tap/1 is of another kind"), "deps")),
+	})
+	set := func(key string, item *model.Item) error {
+		_, err := s.StartNBTransaction().SetValue(key, item).Commit(t.Context(), api.WithRetryDefault())
+		return err
+	}
+	for key, item := range map[string]*model.Item{"tap/use": {Deps: []string{"tap/1"}}, "tap/2": {}} {
+		if err := set(key, item); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := set("tap/1", &model.Item{Value: 1, Recreate: true}); err == nil {
+		t.Fatal("no failure")
+	}
+	clock.Advance(time.Hour, s.TransactionBarrier)
+	got := s.GetValueStatus("tap/use").GetValue()
+	if got.GetState() != pb.ValueState_INVALID || got.GetError() != "deps: tap/1 is of another kind" || !slices.Equal(got.GetDetails(), []string{"deps"}) {
+		t.Errorf("status %v", got)
+	}
+	if err := set("tap/1", &model.Item{Value: 2, Recreate: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.GetValueStatus("tap/use").GetValue(); got.GetState() != pb.ValueState_CONFIGURED {
+		t.Errorf("after the change of what it depends on: %v", got)
+	}
 }
 
 // A limit that a client asks for is honored.

@@ -43,6 +43,8 @@ var (
 	// ErrUnimplemented marks failures of values that the southbound at hand cannot
 	// have; see Unimplemented.
 	ErrUnimplemented = errors.New("not implemented by the southbound")
+	// ErrInvalid marks failures of values that contradict what they depend on; see Invalid.
+	ErrInvalid = errors.New("value contradicts what it depends on")
 	// ErrUnreached marks requests that did not reach the southbound; see Unreached.
 	ErrUnreached = errors.New("southbound not reached")
 	// ErrUndecided marks failures with an unknown effect in the southbound; see Undecided.
@@ -89,6 +91,21 @@ func Unimplemented(err error) error {
 		return nil
 	}
 	return unimplementedError{err}
+}
+
+type invalidError struct{ error }
+
+func (e invalidError) Unwrap() error        { return e.error }
+func (e invalidError) Is(target error) bool { return target == ErrInvalid || target == ErrPermanent }
+
+// Invalid marks err as the failure of a value that contradicts what it depends on, which
+// Validate cannot see. The state of the value is INVALID, with the error, until the value
+// changes or what it depends on is created again. Name the fields with NewInvalidValueError.
+func Invalid(err error) error {
+	if err == nil {
+		return nil
+	}
+	return invalidError{err}
 }
 
 type unreachedError struct{ error }

@@ -48,7 +48,8 @@ const (
 	ValueState_DISCOVERED ValueState = 6
 	// The value is wanted and waits for its dependencies.
 	ValueState_PENDING ValueState = 7
-	// The value did not pass validation; it is not applied and not retried.
+	// The value did not pass validation, or contradicts what it depends on; it is
+	// not applied and not retried.
 	ValueState_INVALID ValueState = 8
 	// The last operation failed and no further attempt is scheduled.
 	ValueState_FAILED ValueState = 9

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -39,8 +40,19 @@ func (p *planner) actOn(n *node) {
 		n.kind = Up
 	case n.exists() && n.target != n.have:
 		n.kind, n.recreate = p.change(n)
-		n.bounce = n.recreate
+		if n.bounce = n.recreate; n.bounce {
+			p.reconsider(n)
+		}
 	}
+}
+
+// reconsider looks again at the values that contradict n, which is created again.
+func (p *planner) reconsider(n *node) {
+	p.dependents(n, func(gn *graph.Node, q *node) {
+		if q == nil && gn.Have == nil && gn.Want != nil && errors.Is(gn.Err, api.ErrInvalid) {
+			p.late = append(p.late, gn.Key)
+		}
+	})
 }
 
 // letGo looks again at what n may have held: values that it stands on and

@@ -16,6 +16,8 @@ func State(n *graph.Node) api.ValueState {
 		return kvscheduler.ValueState_NONEXISTENT
 	case n.Err != nil && n.Want != nil && errors.Is(n.Err, api.ErrUnimplemented):
 		return kvscheduler.ValueState_UNIMPLEMENTED
+	case n.Err != nil && n.Want != nil && errors.Is(n.Err, api.ErrInvalid):
+		return kvscheduler.ValueState_INVALID
 	case n.Err != nil && n.Retrying:
 		return kvscheduler.ValueState_RETRYING
 	case n.Err != nil:

@@ -97,9 +97,13 @@ func (r *Reader) describe(s *api.ValueStatus, n *graph.Node) *api.ValueStatus {
 	s.Key, s.State, s.LastOperation = n.Key, plan.State(n), n.LastOp
 	switch s.State {
 	case kvscheduler.ValueState_INVALID:
-		s.Error = n.Want.Invalid.Error()
+		invalid := n.Want.Invalid
+		if invalid == nil {
+			invalid = n.Err
+		}
+		s.Error = invalid.Error()
 		var fields *api.InvalidValueError
-		if errors.As(n.Want.Invalid, &fields) {
+		if errors.As(invalid, &fields) {
 			s.Details = fields.Fields()
 		}
 	case kvscheduler.ValueState_PENDING:

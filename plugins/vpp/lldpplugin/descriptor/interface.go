@@ -112,7 +112,7 @@ func checkHardware(ctx context.Context, vpp *session.VPP, name string, index int
 			continue
 		}
 		if d.SupSwIfIndex != uint32(index) {
-			return item.Invalid("interface", "%q is a sub-interface, expected the interface that it is a part of", name)
+			return kvs.Invalid(item.Invalid("interface", "%q is a sub-interface, expected the interface that it is a part of", name))
 		}
 		hardware, err := hardwareIndex(ctx, vpp, d.InterfaceName)
 		if err != nil {
