@@ -24,6 +24,12 @@ const (
 	maxRetry   = 5 * time.Second
 )
 
+// Looks that took longLook are followed by a pause.
+const (
+	longLook     = 10 * time.Millisecond
+	longestPause = 500 * time.Millisecond
+)
+
 // elsewhere follows the interfaces of the configuration that are in other
 // namespaces than the agent's own. It listens in that one alone, because a listener
 // in a namespace keeps it alive after its owner has removed it. The others are
@@ -87,12 +93,25 @@ func (e *elsewhere) Run(ctx context.Context) {
 				stop = e.startListening(ctx)
 			}
 		}
+		started := time.Now()
 		if e.lookAll(ctx) {
 			pause, timer = firstRetry, nil
+			e.leaveTime(ctx, time.Since(started))
 			continue
 		}
 		timer = time.After(pause)
 		pause = min(2*pause, maxRetry)
+	}
+}
+
+// leaveTime waits after looks that took long: while links are read the kernel changes none.
+func (e *elsewhere) leaveTime(ctx context.Context, took time.Duration) {
+	if took < longLook {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(min(4*took, longestPause)):
 	}
 }
 

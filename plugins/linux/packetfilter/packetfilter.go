@@ -59,13 +59,29 @@ type Calls[V item] struct {
 	// SamePlace reports whether the items of two values are at the same place. If not, an
 	// update deletes the item and creates it again.
 	SamePlace func(a, b V) bool
-	// Set creates an item or replaces it.
-	Set func(ctx context.Context, v V) (Metadata, error)
-	// Delete deletes an item.
-	Delete func(ctx context.Context, v V) error
-	// Finder returns the function that finds items during one retrieval. That returns nil for
-	// an item that does not exist.
-	Finder func() func(ctx context.Context, kv api.KV[V, Metadata]) (V, Metadata, error)
+	// Set creates items or replaces them. Like Delete it returns one result per value.
+	Set func(ctx context.Context, values []V) []Result
+	// Delete deletes items.
+	Delete func(ctx context.Context, values []V) []Result
+	// Batch is the most values that Set and Delete take at once, from 2 to api.MaxBatch; 0: one.
+	Batch int
+	// Finder returns the function that finds items during one retrieval, which looks for all of
+	// these. It returns nil for an item that does not exist.
+	Finder func(all []api.KV[V, Metadata]) func(ctx context.Context, kv api.KV[V, Metadata]) (V, Metadata, error)
+}
+
+// Result is the outcome of an operation on one value; see api.BatchResult.
+type Result = api.BatchResult[Metadata]
+
+// Each makes an operation on values from one on a single value.
+func Each[V item](f func(ctx context.Context, v V) (Metadata, error)) func(context.Context, []V) []Result {
+	return func(ctx context.Context, values []V) []Result {
+		results := make([]Result, len(values))
+		for i, v := range values {
+			results[i].Metadata, results[i].Err = f(ctx, v)
+		}
+		return results
+	}
 }
 
 // Describe completes the descriptor of a type of items, which has a name and a way to select
@@ -79,16 +95,46 @@ func Describe[V item](d api.Descriptor[V, Metadata], c Calls[V]) api.Descriptor[
 	d.ValueComparator = same
 	d.Validate = func(_ string, v V) error { return errors.Join(validate(v), c.Validate(v)) }
 	d.Dependencies = func(_ string, v V) []api.Dependency { return dependencies(v) }
-	d.CreateContext = func(ctx context.Context, _ string, v V) (Metadata, error) { return c.Set(ctx, v) }
-	d.UpdateContext = func(ctx context.Context, _ string, _, v V, _ Metadata) (Metadata, error) { return c.Set(ctx, v) }
 	d.UpdateWithRecreate = func(_ string, a, b V, _ Metadata) bool { return !c.SamePlace(a, b) }
-	d.DeleteContext = func(ctx context.Context, _ string, v V, _ Metadata) error { return c.Delete(ctx, v) }
+	c.describeChanges(&d)
 	d.RetrieveContext = func(ctx context.Context, correlate []api.KV[V, Metadata]) ([]api.KV[V, Metadata], error) {
-		return retrieve(ctx, correlate, same, c.Finder())
+		return retrieve(ctx, correlate, same, c.Finder(correlate))
 	}
 	d.RetrieveDependencies = []string{nsmodel.MicroserviceDescriptor}
 	d.ConcurrentRetrieve = true
 	return d
+}
+
+// describeChanges sets the callbacks that change something.
+func (c Calls[V]) describeChanges(d *api.Descriptor[V, Metadata]) {
+	type value = api.BatchValue[V, Metadata]
+	set := func(ctx context.Context, values []value) []Result {
+		return c.Set(ctx, each(values, func(v value) V { return v.New }))
+	}
+	remove := func(ctx context.Context, values []value) []Result {
+		return c.Delete(ctx, each(values, func(v value) V { return v.Old }))
+	}
+	if c.Batch > 0 {
+		d.CreateBatch, d.UpdateBatch, d.DeleteBatch, d.Concurrency = set, set, remove, c.Batch
+		return
+	}
+	d.CreateContext = func(ctx context.Context, _ string, v V) (Metadata, error) {
+		r := c.Set(ctx, []V{v})[0]
+		return r.Metadata, r.Err
+	}
+	d.UpdateContext = func(ctx context.Context, _ string, _, v V, _ Metadata) (Metadata, error) {
+		r := c.Set(ctx, []V{v})[0]
+		return r.Metadata, r.Err
+	}
+	d.DeleteContext = func(ctx context.Context, _ string, v V, _ Metadata) error { return c.Delete(ctx, []V{v})[0].Err }
+}
+
+func each[A, B any](all []A, f func(A) B) []B {
+	out := make([]B, len(all))
+	for i, a := range all {
+		out[i] = f(a)
+	}
+	return out
 }
 
 func validate[V item](v V) error {

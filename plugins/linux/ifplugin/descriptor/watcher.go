@@ -35,6 +35,8 @@ const WatcherName = "linux-interface-watcher"
 const (
 	// downDelay is how long a link must be down to be reported as down.
 	downDelay = 10 * time.Millisecond
+	// longestPause limits the pause after the state was read.
+	longestPause = 500 * time.Millisecond
 	// retryDelay is the pause before watching again after it failed.
 	retryDelay = 200 * time.Millisecond
 )
@@ -259,9 +261,10 @@ func (w *Watcher) tell(ctx context.Context) {
 		if again > 0 {
 			timer.Reset(again)
 		}
-		// With very many links reading takes long; leave time for others.
+		// With very many links reading takes long, and the kernel changes none meanwhile; leave
+		// time for others.
 		if took := time.Since(started); took > downDelay {
-			pause(ctx, took)
+			pause(ctx, min(4*took, longestPause))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin/model"
@@ -35,19 +36,24 @@ type (
 
 // New returns the descriptor linux-ipt-rulechain-descriptor.
 func New(deps packetfilter.Deps) *api.KVDescriptor {
-	d := chains{deps}
+	d := chains{deps, &sync.Mutex{}}
 	return api.Adapt(api.Describe(model.RuleChainModel, packetfilter.Describe(
 		api.Descriptor[*ruleChain, packetfilter.Metadata]{Name: Name},
 		packetfilter.Calls[*ruleChain]{
-			Validate: validate, Same: sameRules, SamePlace: samePlace, Set: d.set, Delete: d.delete,
-			Finder: func() func(context.Context, chainKV) (*ruleChain, packetfilter.Metadata, error) {
-				return (&retrieval{d, map[source]table{}}).find
+			Validate: validate, Same: sameRules, SamePlace: samePlace,
+			Set: d.set, Delete: d.delete, Batch: api.MaxBatch,
+			Finder: func(all []chainKV) func(context.Context, chainKV) (*ruleChain, packetfilter.Metadata, error) {
+				return (&retrieval{d, all, map[source]table{}, map[source]map[*ruleChain][]string{}}).find
 			},
 		})))
 }
 
 // chains are the rule chains of an agent.
-type chains struct{ packetfilter.Deps }
+type chains struct {
+	packetfilter.Deps
+	// mu is held while a table is read and changed.
+	mu *sync.Mutex
+}
 
 func samePlace(a, b *ruleChain) bool {
 	return nsmodel.Equal(a.GetNamespace(), b.GetNamespace()) && a.GetProtocol() == b.GetProtocol() &&

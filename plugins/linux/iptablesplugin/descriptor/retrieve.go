@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/packetfilter"
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 )
@@ -17,7 +18,9 @@ import (
 // retrieval is one reading of the tables.
 type retrieval struct {
 	chains
-	read map[source]table // nil: not there
+	all   []chainKV
+	read  map[source]table // nil: not there
+	tried map[source]map[*ruleChain][]string
 }
 
 type source struct {
@@ -79,15 +82,12 @@ func (r *retrieval) table(ctx context.Context, h netlinkapi.Handle, of netlinkap
 
 // rules returns the rules of a chain: as the value has them, where they are the same. The
 // programs print a rule in a form of their own; which one, they tell in an empty namespace.
-func (r *retrieval) rules(ctx context.Context, h netlinkapi.PacketFilter, p place, t table, v *ruleChain) []string {
+func (r *retrieval) rules(ctx context.Context, h netlinkapi.Handle, p place, t table, v *ruleChain) []string {
 	printed := t[p.chain].rules
 	forms := v.GetRules()
 	if len(printed) == len(forms) && !slices.EqualFunc(printed, forms, sameRule) {
-		text, err := h.TryTable(ctx, p.table, append(declarations(t), p.ruleLines(v)...))
-		if tried := parseTable(text)[p.chain]; err == nil && tried != nil && len(tried.rules) == len(forms) {
-			forms = tried.rules
-		} else {
-			r.Log.Debug("rules are compared as they are written", "chain", p.chain, "error", err)
+		if tried := r.forms(ctx, h, p, t, v); len(tried) == len(forms) {
+			forms = tried
 		}
 	}
 	rules := slices.Clone(printed)
@@ -97,6 +97,53 @@ func (r *retrieval) rules(ctx context.Context, h netlinkapi.PacketFilter, p plac
 		}
 	}
 	return rules
+}
+
+// forms returns the rules of a value as the programs print them; nil if that is not known. It
+// tries all chains of a table at once.
+func (r *retrieval) forms(ctx context.Context, h netlinkapi.Handle, p place, t table, v *ruleChain) []string {
+	s := source{h.Namespace().String(), p.table}
+	if r.tried[s] == nil {
+		r.tried[s] = r.try(ctx, h, p, t, r.beside(p, t, v))
+	}
+	if forms := r.tried[s][v]; forms != nil {
+		return forms
+	}
+	return r.try(ctx, h, p, t, []*ruleChain{v})[v]
+}
+
+// beside returns the values with chains in a table whose printed form is not known, each chain
+// once.
+func (r *retrieval) beside(p place, t table, first *ruleChain) []*ruleChain {
+	some, names := []*ruleChain{first}, map[string]bool{p.chain: true}
+	for _, kv := range r.all {
+		other := r.place(kv.Value)
+		c := t[other.chain]
+		if c == nil || names[other.chain] || other.table != p.table || !nsmodel.Equal(kv.Value.GetNamespace(), first.GetNamespace()) {
+			continue
+		}
+		if names[other.chain] = true; kv.Metadata.Printed != c.fingerprint() {
+			some = append(some, kv.Value)
+		}
+	}
+	return some
+}
+
+// try makes chains in an empty namespace, and returns their rules as the programs print them.
+func (r *retrieval) try(ctx context.Context, h netlinkapi.PacketFilter, p place, t table, some []*ruleChain) map[*ruleChain][]string {
+	forms := map[*ruleChain][]string{}
+	text, err := h.TryTable(ctx, p.table, append(declarations(t), r.declaredLines(some)...))
+	if err != nil {
+		r.Log.Debug("rules are compared as they are written", "table", p.table.Name, "chains", len(some), "error", err)
+		return forms
+	}
+	tried := parseTable(text)
+	for _, v := range some {
+		if c := tried[r.place(v).chain]; c != nil {
+			forms[v] = c.rules
+		}
+	}
+	return forms
 }
 
 // declarations declares the chains of a table, which rules may jump to.

@@ -36,8 +36,9 @@ func New(deps packetfilter.Deps) *api.KVDescriptor {
 	return api.Adapt(api.Describe(model.TableModel, packetfilter.Describe(
 		api.Descriptor[*table, packetfilter.Metadata]{Name: Name},
 		packetfilter.Calls[*table]{
-			Validate: validate, Same: sameContent, SamePlace: samePlace, Set: d.set, Delete: d.delete,
-			Finder: func() func(context.Context, tableKV) (*table, packetfilter.Metadata, error) { return d.find },
+			Validate: validate, Same: sameContent, SamePlace: samePlace,
+			Set: packetfilter.Each(d.set), Delete: packetfilter.Each(d.delete),
+			Finder: func([]tableKV) func(context.Context, tableKV) (*table, packetfilter.Metadata, error) { return d.find },
 		})))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
@@ -26,14 +27,19 @@ func (d tables) set(ctx context.Context, v *table) (packetfilter.Metadata, error
 		return packetfilter.Metadata{}, fmt.Errorf("table %s is not that of the item: another program made it, or another item: %w", t, netlinkapi.ErrExists)
 	}
 	content := v.GetContent() + "\n" + m.String() // behind, so that lines count as in the value
-	if d.setCounted(ctx, h, t, before, content) {
-		return d.printed(ctx, h, t), nil
+	if !d.setCounted(ctx, h, t, before, content) {
+		if err := h.SetNFTable(ctx, t, content); err != nil {
+			return packetfilter.Metadata{}, refusal(err, v)
+		}
 	}
-	if err := h.SetNFTable(ctx, t, content); err != nil {
-		return packetfilter.Metadata{}, refusal(err, v)
+	if !needsLinks.MatchString(content) {
+		return packetfilter.Metadata{}, nil // what nft prints of it can be found out later
 	}
 	return d.printed(ctx, h, t), nil
 }
+
+// needsLinks matches a content that may need links, so that it cannot be tried elsewhere.
+var needsLinks = regexp.MustCompile(`\b(devices?|iif|oif)\b`)
 
 // setCounted replaces the table by one whose rules have the counters that they had before.
 // It returns false if there are none, or if it is not possible.
@@ -67,21 +73,21 @@ func (d tables) printed(ctx context.Context, h netlinkapi.Nftables, t netlinkapi
 }
 
 // delete removes the table if it is still that of the value.
-func (d tables) delete(ctx context.Context, v *table) error {
+func (d tables) delete(ctx context.Context, v *table) (none packetfilter.Metadata, err error) {
 	h, err := d.Namespaces.Open(ctx, v.GetNamespace())
 	if err != nil {
-		return packetfilter.IgnoreGone(err)
+		return none, packetfilter.IgnoreGone(err)
 	}
 	defer closeHandle(h)
 	t := place(v)
 	text, err := h.NFTable(ctx, t, false)
 	if err != nil {
-		return packetfilter.IgnoreGone(err)
+		return none, packetfilter.IgnoreGone(err)
 	}
 	if have, _ := split(text); have.owner != d.markOf(v).owner {
-		return nil
+		return none, nil
 	}
-	return packetfilter.IgnoreGone(h.DeleteNFTable(ctx, t))
+	return none, packetfilter.IgnoreGone(h.DeleteNFTable(ctx, t))
 }
 
 // refusal is the error of a change that was refused, with the line to blame.
