@@ -19,6 +19,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -182,7 +183,7 @@ func (p *Plugin) Init() error {
 	if p.HTTP == nil {
 		return nil
 	}
-	return p.HTTP.Register(p.String(), append(p.endpoints(), p.planEndpoints()...)...)
+	return p.HTTP.Register(p.String(), slices.Concat(p.endpoints(), p.itemEndpoints(), p.planEndpoints())...)
 }
 
 // AfterInit starts watching the stores.

@@ -163,13 +163,16 @@ func (p *Plugin) body(w http.ResponseWriter, r *http.Request) ([]KeyVal, []probl
 	for _, it := range doc.Items {
 		items = append(items, KeyVal{Key: it.Key, Val: it.Value, Location: at.Line(it.Line)})
 	}
-	problems = append(problems, p.semantic(doc)...)
+	problems = append(problems, p.semantic(text, doc)...)
 	slices.SortStableFunc(problems, func(a, b problem) int { return cmp.Compare(a.Line, b.Line) })
 	return items, problems, nil
 }
 
-// semantic validates the items by their descriptors.
-func (p *Plugin) semantic(doc *document.Document) []problem {
+// maxLocated limits the fields whose positions are searched in a text.
+const maxLocated = 100
+
+// semantic validates the items of a text by their descriptors.
+func (p *Plugin) semantic(text []byte, doc *document.Document) []problem {
 	byMessage := make(map[proto.Message]document.Item, len(doc.Items))
 	messages := make([]proto.Message, 0, len(doc.Items))
 	for _, it := range doc.Items {
@@ -185,18 +188,22 @@ func (p *Plugin) semantic(doc *document.Document) []problem {
 		return nil
 	}
 	var problems []problem
+	fields := document.Locator{Text: text}
 	for _, e := range invalid.MessageErrors {
 		it, ok := byMessage[e.Message]
 		if !ok {
 			it = byMessage[e.ParentMessage]
 		}
 		for _, err := range single(e.Err) {
-			path := it.Key
+			path, at := it.Key, it.Position
 			if field := (*api.InvalidValueError)(nil); errors.As(err, &field) && len(field.Fields()) > 0 {
 				path += ": " + strings.Join(field.Fields(), ", ")
 				err = field.Unwrap()
+				if ok && len(problems) < maxLocated {
+					at = fields.Locate(at, field.Fields()[0])
+				}
 			}
-			wrong := response.Problem{Path: path, Error: err.Error(), Key: it.Key, Line: it.Line, Column: it.Column, Item: p.part(it.Value)}
+			wrong := response.Problem{Path: path, Error: err.Error(), Key: it.Key, Line: at.Line, Column: at.Column, Item: p.part(it.Value)}
 			if !ok {
 				wrong.Derived = p.part(e.Message)
 			}

@@ -86,7 +86,7 @@ func TestRESTErrors(t *testing.T) {
 	s := server{http.NewServeMux(), t}
 	w := start(t, nil, orchestrator.UseHTTP(s))
 	w.waitSynced()
-	bad := "vppConfig:\n  interfaces:\n  - {name: good, mtu: 1}\n  - {name: a, mtu: 9100}\n  - {name: b, mtu: -1}\n  - {nam: c}\n"
+	bad := "vppConfig:\n  interfaces:\n  - {name: good, mtu: 1}\n  - name: a\n    mtu: 9100\n  - {name: b, mtu: -1}\n  - {nam: c}\n"
 	answers := []string{
 		s.do("PUT", "/configuration", bad, 400),
 		s.do("PUT", "/configuration?replace=true", bad, 400),
@@ -102,7 +102,7 @@ func TestRESTErrors(t *testing.T) {
 			t.Fatalf("%v in\n%s", err, answer)
 		}
 		lines := fmt.Sprint(got[0].Line, got[1].Line, got[2].Line)
-		if lines != "4 5 6" || got[1].Path != "vppConfig.interfaces[2].mtu" || got[0].Path != "config/vpp/v2/interfaces/a: mtu" {
+		if lines != "5 6 7" || got[1].Path != "vppConfig.interfaces[2].mtu" || got[0].Path != "config/vpp/v2/interfaces/a: mtu" {
 			t.Errorf("problems %+v", got)
 		}
 		if got[0].Item != "name: a\nmtu: 9100\n" || got[1].Item != "" {
@@ -124,6 +124,38 @@ func TestRESTErrors(t *testing.T) {
 	}
 	s.do("POST", "/configuration/validate", "{", 400, "malformed")
 	s.do("PUT", "/configuration?replace=maybe", "", 400, "expected true or false")
+}
+
+// The sources of items, and the models, are what clients see.
+func TestRESTItemsAndModels(t *testing.T) {
+	t.Parallel()
+	s := server{http.NewServeMux(), t}
+	w := start(t, nil, orchestrator.UseHTTP(s))
+	w.waitSynced()
+	s.do("PUT", "/configuration", "vppConfig:\n  interfaces: [{name: a, mtu: 1}, {name: b, mtu: 1, memif: {secret: s}}]", 200)
+	if _, err := w.PushData(t.Context(), orchestrator.LocalClient, []orchestrator.KeyVal{iface("a", 2)}); err != nil {
+		t.Fatal(err)
+	}
+	s.do("GET", "/configuration/items", "", 200, `{
+    "key": "config/vpp/v2/interfaces/a",
+    "source": "localclient",
+    "shadowed": [
+      {
+        "source": "grpc",
+        "location": "body:2"
+      }
+    ]
+  },
+  {
+    "key": "config/vpp/v2/interfaces/b",`)
+	s.do("GET", "/configuration/items?key=config/vpp/v2/interfaces/a&key=none", "", 200, `"value": "name: a\nmtu: 2\n"`, `"value": "name: a\nmtu: 1\n"`)
+	if got := s.do("GET", "/configuration/items?key=config/vpp/v2/interfaces/b", "", 200, "secret: '***'"); strings.Contains(got, "secret: s") {
+		t.Error("a secret is shown")
+	}
+	if got := s.do("GET", "/info/models", "", 200, `"KeyPrefix": "config/vpp/v2/interfaces/"`); strings.Contains(got, `"descriptors"`) {
+		t.Error("descriptors are sent unasked")
+	}
+	s.do("GET", "/info/models?descriptors", "", 200, `"descriptors": "`)
 }
 
 // Labels are given to items and select them.

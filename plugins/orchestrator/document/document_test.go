@@ -156,7 +156,7 @@ func TestErrors(t *testing.T) {
 		"text in value": {"data:\n- key: config/vpp/v2/interfaces/a\n  value: |\n    {\"name\":\n     7}", "f.yaml:5:2: data[0].value.name: expected a text, got 7; put it in quotes"},
 		"bad text in value": {"data:\n- key: config/vpp/v2/interfaces/a\n  value: '{name}'",
 			"f.yaml:3:2: data[0].value: expected a mapping or the same as text in JSON: invalid character 'n' looking for beginning of object key string"},
-		"syntax":    {"vppConfig:\n  a: b: c\n", "f.yaml:2:1: malformed YAML: mapping values are not allowed in this context"},
+		"syntax":    {"vppConfig:\n  a: b: c\n", "f.yaml:2:3: malformed YAML: this is not where a field can be; expected the indentation of the other fields, a ':' in the line above, or quotes around a text with ': '"},
 		"not UTF-8": {"vppConfig:\n  a: \xff", "f.yaml:2:6: byte 0xff is not UTF-8"},
 		"too deep":  {"vppConfig: {interfaces: [{name: a, tap: " + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}]}", "f.yaml:1:41: vppConfig.interfaces[0].tap: expected a mapping, got a list"},
 	}

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -89,18 +90,21 @@ func parseYAML(file string, text []byte) (roots []*yaml.Node, failure *Error) {
 			return roots, nil
 		}
 		if err != nil {
-			e := &Error{Position: Position{File: file}, Msg: "malformed YAML: " + lineOfError.ReplaceAllString(err.Error(), "")}
-			if m := lineOfError.FindStringSubmatch(err.Error()); m[1] != "" {
-				if line, err := strconv.Atoi(m[1]); err == nil {
-					e.Line, e.Column = line, 1
-				}
-			}
-			return nil, e
+			return nil, syntaxError(file, text, err.Error())
 		}
 		if len(doc.Content) == 1 {
 			roots = append(roots, doc.Content[0])
 		}
 	}
+}
+
+// syntaxError is the error of a text that the parser refused.
+func syntaxError(file string, text []byte, msg string) *Error {
+	m := lineOfError.FindStringSubmatch(msg)
+	msg = msg[len(m[0]):]
+	near, _ := strconv.Atoi(m[1]) // 0: unknown
+	line := brokenLine(text, max(near, 1))
+	return &Error{Position: Position{File: file, Line: line, Column: firstColumn(text, line)}, Msg: "malformed YAML: " + cmp.Or(syntaxReasons[msg], msg)}
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }

@@ -23,6 +23,14 @@ type DumpIndex struct {
 	Views       []string
 }
 
+// TimedStatus is an api.BaseValueStatus in the answer of /scheduler/status, with the
+// time of the last change of the value, if that is asked for and known.
+type TimedStatus struct {
+	Value         *api.ValueStatus   `json:"value,omitempty"`
+	DerivedValues []*api.ValueStatus `json:"derived_values,omitempty"`
+	Since         time.Time          `json:"since,omitzero"`
+}
+
 // Node is a value during a period in the answers of /scheduler/key-timeline and
 // /scheduler/graph-snapshot. Until is zero while the period lasts.
 type Node struct {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
@@ -21,6 +22,28 @@ func (e *Engine) Queue() api.QueueStatus {
 		st.Changes = &changes
 	}
 	return st
+}
+
+// ValueTimes returns when the base values were changed last, as far as the history
+// reaches.
+func (e *Engine) ValueTimes() map[string]time.Time {
+	st := e.state
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	times, starts := make(map[string]time.Time, st.graph.Len()), map[uint64]time.Time{}
+	st.graph.Ascend("", func(n *graph.Node) bool {
+		if n.IsDerived() {
+			return true
+		}
+		at, known := starts[n.LastTxn]
+		if !known {
+			at = e.history.Start(n.LastTxn).UTC()
+			starts[n.LastTxn] = at
+		}
+		times[n.Key] = at
+		return true
+	})
+	return times
 }
 
 // TellChanges sets the function that reports the changes that wait before the queue.

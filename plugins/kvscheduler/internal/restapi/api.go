@@ -23,6 +23,8 @@ type Scheduler interface {
 	Stats() record.Stats
 	// Queue returns the state of the queues.
 	Queue() api.QueueStatus
+	// ValueTimes returns when base values were changed last, by key.
+	ValueTimes() map[string]time.Time
 }
 
 // Deps are what the endpoints work with.
@@ -75,8 +77,8 @@ func Endpoints(deps Deps) []rest.Endpoint {
 			Doc: "remove values that are Ours or Marked; ?remove=1, ?key=K (repeatable)"}},
 		{s.dump, rest.Endpoint{Path: "/scheduler/dump", Methods: get, Groups: dump, Query: []string{"descriptor", "key-prefix", "view", secrets}, Response: rest.OneOf{[]response.DumpedValue{}, response.DumpIndex{}},
 			Doc: "values; ?descriptor=D or ?key-prefix=P, ?view=SB|NB|cached; without arguments what can be asked for"}},
-		{s.status, rest.Endpoint{Path: "/scheduler/status", Methods: get, Groups: dump, Query: []string{"key", "key-prefix", "descriptor"}, Response: rest.OneOf{[]*api.BaseValueStatus{}, &api.BaseValueStatus{}},
-			Doc: "states of values; ?key=K, ?key-prefix=P, ?descriptor=D or all"}},
+		{s.status, rest.Endpoint{Path: "/scheduler/status", Methods: get, Groups: dump, Query: []string{"key", "key-prefix", "descriptor", "times"}, Response: rest.OneOf{[]response.TimedStatus{}, &api.BaseValueStatus{}},
+			Doc: "states of values; ?key=K, ?key-prefix=P, ?descriptor=D or all; ?times=1 for when those of a list were changed"}},
 		{s.summary, rest.Endpoint{Path: "/scheduler/summary", Methods: get, Groups: stats, Query: []string{"limit"}, Response: response.Summary{},
 			Doc: "number of values by state, and the worst that are not in effect, with the reason; ?limit=N of them (default 3)"}},
 		{s.graph, rest.Endpoint{Path: "/scheduler/graph", Methods: get, Groups: dump, Query: []string{"txn", "format", "prefix...", "limit"},

@@ -82,6 +82,8 @@ func (f *fake) Queue() api.QueueStatus {
 			Running: &api.RunningChange{Source: "grpc", What: "PUT /configuration", For: api.Seconds(3 * time.Second)}, Refused: 7, Canceled: 1}}
 }
 
+func (f *fake) ValueTimes() map[string]time.Time { return map[string]time.Time{"bd/1": at(20)} }
+
 func (f *fake) GraphSnapshot() []api.GraphNode {
 	return []api.GraphNode{
 		{Key: "bd/1", Label: "1", Descriptor: "bd", State: pb.ValueState_CONFIGURED, Exists: true, Value: item(2), LastTxn: 2,

@@ -151,7 +151,14 @@ func (s *server) status(_ *http.Request, args arguments) (answer, error) {
 	if list == nil {
 		list = []*api.BaseValueStatus{}
 	}
-	return asJSON(list), nil
+	if !args.has("times") {
+		return asJSON(list), nil
+	}
+	times, timed := s.Scheduler.ValueTimes(), make([]response.TimedStatus, len(list))
+	for i, v := range list {
+		timed[i] = response.TimedStatus{Value: v.GetValue(), DerivedValues: v.GetDerivedValues(), Since: times[v.GetValue().GetKey()]}
+	}
+	return asJSON(timed), nil
 }
 
 // statusOfDescriptor picks the base values of a descriptor and the derived

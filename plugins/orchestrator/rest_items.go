@@ -1,0 +1,128 @@
+package orchestrator
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
+)
+
+// itemEndpoints returns the endpoints about single items and their models.
+func (p *Plugin) itemEndpoints() []rest.Endpoint {
+	return []rest.Endpoint{
+		{Path: "/configuration/items", Groups: []string{rest.GroupConfigRead}, Handler: p.getItems,
+			Query: []string{"key...", rest.ShowSecretsParameter}, Response: []response.SourcedItem{},
+			Doc: "the source of each item, and the sources that it overrides; ?key=K (repeatable) for some items with their values"},
+		{Path: "/info/models", Groups: []string{rest.GroupInfo}, Handler: p.getModels, Query: []string{"descriptors"}, Response: response.Models{},
+			Doc: "the models of the agent; ?descriptors for the descriptors of their messages, a google.protobuf.FileDescriptorSet in base64"},
+	}
+}
+
+func (p *Plugin) getItems(w http.ResponseWriter, r *http.Request) {
+	keys := r.URL.Query()["key"]
+	items := []response.SourcedItem{}
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if len(keys) == 0 {
+		for _, kv := range p.store.all() {
+			items = append(items, p.sourced(kv.Key, nil))
+		}
+		rest.WriteJSON(w, http.StatusOK, items)
+		return
+	}
+	text := func(val proto.Message) (string, error) {
+		if !rest.ShowSecrets(r) {
+			val, _ = logging.HideSecrets(val)
+		}
+		yaml, err := document.EncodeItem(val)
+		return string(yaml), err
+	}
+	for _, key := range keys {
+		if item := p.sourced(key, text); item.Source != "" {
+			items = append(items, item)
+		}
+	}
+	rest.WriteJSON(w, http.StatusOK, items)
+}
+
+// sourced returns the item in effect with those that it overrides, from the highest
+// priority on; without a source if there is none. text returns their values; nil omits
+// them. The lock is held.
+func (p *Plugin) sourced(key string, text func(proto.Message) (string, error)) (item response.SourcedItem) {
+	item.Key = key
+	for _, src := range slices.Backward(p.store.sources) {
+		it, ok := src.items[key]
+		if !ok {
+			continue
+		}
+		one := response.ItemSource{Source: src.name, Location: it.location.Text(key), Labels: it.labels}
+		if text != nil {
+			var err error
+			if one.Value, err = text(it.val); err != nil {
+				one.Value = fmt.Sprintf("# %v\n", err)
+			}
+		}
+		if item.Source == "" {
+			item.ItemSource = one
+		} else {
+			item.Shadowed = append(item.Shadowed, one)
+		}
+	}
+	return item
+}
+
+func (p *Plugin) getModels(w http.ResponseWriter, r *http.Request) {
+	described, err := boolean(r, "descriptors")
+	if err != nil {
+		rest.WriteError(w, http.StatusBadRequest, err)
+		return
+	}
+	answer, files := response.Models{}, &descriptorpb.FileDescriptorSet{}
+	seen := map[string]bool{}
+	for _, m := range p.Codec.Models().All() {
+		answer.Models = append(answer.Models, DescribeModel(m))
+		if described {
+			addFile(m.NewInstance().ProtoReflect().Descriptor().ParentFile(), seen, files)
+		}
+	}
+	if described {
+		if answer.Descriptors, err = proto.Marshal(files); err != nil {
+			rest.WriteError(w, http.StatusInternalServerError, err)
+			return
+		}
+	}
+	rest.WriteJSON(w, http.StatusOK, answer)
+}
+
+// DescribeModel describes a model for clients.
+func DescribeModel(m models.Known) response.Model {
+	spec := m.Spec()
+	return response.Model{
+		Name: spec.ModelName(), Class: spec.Class, Module: spec.Module, Type: spec.Type, Version: spec.Version,
+		KeyPrefix: m.KeyPrefix(), NameTemplate: allmodels.NameTemplate(spec.ModelName()), Singleton: m.Singleton(),
+		ProtoName: string(m.ProtoName()), ProtoFile: m.NewInstance().ProtoReflect().Descriptor().ParentFile().Path(),
+	}
+}
+
+// addFile adds a file after those that it imports.
+func addFile(file protoreflect.FileDescriptor, seen map[string]bool, to *descriptorpb.FileDescriptorSet) {
+	if seen[file.Path()] {
+		return
+	}
+	seen[file.Path()] = true
+	for i := range file.Imports().Len() {
+		addFile(file.Imports().Get(i).FileDescriptor, seen, to)
+	}
+	to.File = append(to.File, protodesc.ToFileDescriptorProto(file))
+}
