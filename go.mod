@@ -38,6 +38,8 @@ require (
 
 require github.com/bufbuild/protocompile v0.14.1
 
+require github.com/ohler55/ojg v1.28.5 // indirect
+
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect

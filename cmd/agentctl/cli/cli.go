@@ -14,10 +14,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/cmd/internal/buildinfo"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/infra/suggest"
 )
 
 // The exit codes other than 0.
@@ -47,10 +50,13 @@ type app struct {
 	global  globals
 	file    fileConfig // as read by connect
 	format  string     // of the output, see formatFlag; "" is text
+	wide    bool       // text with more columns
 	now     func() time.Time
 	term    terminal
 
 	client *client.Client
+	ctx    context.Context // of the run, for set
+	models *models.Set     // see set; nil: not known yet
 }
 
 // Run runs a command line, without the name of the program, and returns the
@@ -63,6 +69,7 @@ func Run(ctx context.Context, args []string, s Streams, environ config.Environ) 
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
+	a.ctx = ctx
 	cmd, err := root.ExecuteContextC(ctx)
 	if a.client != nil {
 		a.client.Close()
@@ -100,10 +107,10 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.Out) // before addHelp, which uses it
 	root.SetErr(a.Err)
 	root.SetVersionTemplate("agentctl {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{plainFlagError(err)} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{plainFlagError(cmd, err)} })
 	a.global.define(root.PersistentFlags())
 	addGroup(root, "Look at the configuration and its state:", a.statusCommand(), a.valuesCommand(), a.getCommand(), a.whyCommand(),
-		a.waitCommand(), a.dumpCommand(), a.graphCommand(), a.driftCommand())
+		a.waitCommand(), a.dumpCommand(), a.sourcesCommand(), a.graphCommand(), a.driftCommand())
 	addGroup(root, "Change the configuration:", a.configCommand(), a.planCommand(), a.applyCommand(), a.confirmCommand(),
 		a.rollbackCommand(), a.putCommand(), a.importCommand(), a.generateCommand(), a.kvdbCommand())
 	addGroup(root, "Repair:", a.orphansCommand(), a.quarantineCommand(), a.reportCommand())
@@ -163,8 +170,15 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 var parserError = regexp.MustCompile(`(strconv\.Parse\w+: parsing .*|time: (invalid|missing|unknown) .*)$`)
 
 // plainFlagError rephrases the error of a flag for users.
-func plainFlagError(err error) error {
+func plainFlagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if near := suggest.Nearest(unknown.GetSpecifiedName(), known); near != "" && unknown.GetSpecifiedShortnames() == "" {
+			return fmt.Errorf("unknown flag --%s, did you mean --%s?", unknown.GetSpecifiedName(), near)
+		}
+	}
 	at := parserError.FindStringIndex(text)
 	switch {
 	case at == nil:

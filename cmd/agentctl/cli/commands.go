@@ -27,7 +27,7 @@ type Explained struct {
 
 // Explain explains the models of configuration, for documentation.
 func Explain(ctx context.Context) (all []Explained, err error) {
-	e, err := newExplainer(ctx)
+	e, err := (&app{ctx: ctx}).newExplainer(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/client/container"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 )
@@ -29,23 +29,28 @@ func (a *app) configDelete() *cobra.Command {
 		Use:   "delete FILE",
 		Short: "Remove items from the configuration, over gRPC",
 		Long: "Removes the items of a file in YAML or JSON (\"-\" is the standard input) that clients have\n" +
-			"put; only the fields that make up their keys matter. The exit code is 1 if an item failed.",
+			"put; only the fields that make up their keys matter. The exit code is 1 if an item failed, or\n" +
+			"if clients have not put it; the others are removed anyway.",
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := readDocument(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			items, err := a.decode(args[0], text)
+			items, keys, err := a.decode(args[0], text)
 			if err != nil {
 				return err
 			}
+			missing := a.missing(cmd.Context(), keys)
 			err = a.withAgent(cmd.Context(), true, func(ctx context.Context, c configurator.ConfiguratorServiceClient) error {
 				_, err := c.Delete(ctx, &configurator.DeleteRequest{Delete: items, WaitDone: waitDone})
 				return err
 			})
 			if err != nil {
 				return err
+			}
+			if len(missing) > 0 {
+				return fmt.Errorf("%d of %d items not found: %s", len(missing), len(keys), strings.Join(missing[:min(len(missing), maxPerReason)], ", "))
 			}
 			_, err = fmt.Fprintln(a.Out, "OK")
 			return err
@@ -55,23 +60,44 @@ func (a *app) configDelete() *cobra.Command {
 	return cmd
 }
 
+// missing returns the items that clients have not put; none if the agent does not serve HTTP,
+// or cannot tell.
+func (a *app) missing(ctx context.Context, keys []string) (list []string) {
+	items, err := a.client.Items(ctx)
+	if err != nil {
+		return nil
+	}
+	put := map[string]bool{}
+	for _, it := range items {
+		for _, s := range append(it.Shadowed, it.ItemSource) {
+			put[it.Key] = put[it.Key] || s.Source == orchestrator.GRPC
+		}
+	}
+	for _, key := range keys {
+		if !put[key] {
+			list = append(list, a.shortKey(key))
+		}
+	}
+	return list
+}
+
 // decode parses a document and prints its errors.
-func (a *app) decode(file string, text []byte) (*configurator.Config, error) {
-	set := allmodels.MustSet()
+func (a *app) decode(file string, text []byte) (cfg *configurator.Config, keys []string, err error) {
+	set := a.set()
 	hidden := func(_ string, value proto.Message) (proto.Message, bool) { return value, true } // the agent has the secrets
 	doc := document.New(set).WithSecrets(hidden).Decode(file, text, "")
 	for _, e := range doc.Errs {
 		fmt.Fprintln(a.Err, e)
 	}
 	if n := len(doc.Errs); n > 0 {
-		return nil, refusal(file, n)
+		return nil, nil, refusal(file, n)
 	}
 	var items []proto.Message
 	for _, it := range doc.Items {
-		items = append(items, it.Value)
+		items, keys = append(items, it.Value), append(keys, it.Key)
 	}
-	cfg := &configurator.Config{}
-	return cfg, container.Fill(set, items, cfg)
+	cfg = &configurator.Config{}
+	return cfg, keys, container.Fill(set, items, cfg)
 }
 
 func (a *app) configRetrieve() *cobra.Command {
@@ -98,7 +124,7 @@ func (a *app) configRetrieve() *cobra.Command {
 
 // writeConfig writes a configuration in the format of files.
 func (a *app) writeConfig(cfg *configurator.Config) error {
-	set := allmodels.MustSet()
+	set := a.set()
 	var items []proto.Message
 	for _, f := range container.Extract(set, cfg, "") {
 		items = append(items, a.shown(f.Item))

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
 func (a *app) configUpdate() *cobra.Command {
@@ -21,14 +22,14 @@ func (a *app) configUpdate() *cobra.Command {
 			"A file with mistakes is refused as a whole.\n\n" + effectCodes,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			document, err := readDocument(cmd, args[0])
+			text, err := readDocument(cmd, args[0])
 			if err != nil {
 				return err
 			}
 			if wait {
 				o.Wait = a.patience()
 			}
-			outcome, err := a.client.UpdateConfiguration(cmd.Context(), document, o)
+			outcome, err := a.client.UpdateConfiguration(cmd.Context(), text, o)
 			if outcome == nil {
 				return a.tellProblems(args[0], err)
 			}
@@ -57,11 +58,11 @@ func (a *app) configValidate() *cobra.Command {
 		Short: "Say what is wrong with a file, without changing anything",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			document, err := readDocument(cmd, args[0])
+			text, err := readDocument(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			if err := a.client.ValidateConfiguration(cmd.Context(), document); err != nil {
+			if err := a.client.ValidateConfiguration(cmd.Context(), text); err != nil {
 				return a.tellProblems(args[0], err)
 			}
 			_, err = fmt.Fprintln(a.Out, "OK")
@@ -84,7 +85,7 @@ func (a *app) tellProblems(file string, err error) error {
 		return err
 	}
 	for _, p := range refused.Problems {
-		fmt.Fprintf(a.Err, "%s:%d:%d: %s: %s\n", file, p.Line, p.Column, p.Path, p.Error)
+		fmt.Fprintln(a.Err, &document.Error{Position: document.Position{File: file, Line: p.Line, Column: p.Column}, Field: a.shortText(p.Path), Msg: p.Error})
 	}
 	return refusal(file, len(refused.Problems))
 }

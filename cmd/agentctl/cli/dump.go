@@ -35,7 +35,7 @@ func (a *app) dumpCommand() *cobra.Command {
 			"The view says whose: SB is read from the southbound now, NB is what is asked for,\n" +
 			"cached is what the scheduler believes to exist.",
 		Example: "  agentctl dump all\n  agentctl dump --view SB vpp.interfaces 'vpp.l2.*'",
-		Args:    args(cobra.MinimumNArgs(1)), ValidArgsFunction: completeModels,
+		Args:    args(cobra.MinimumNArgs(1)), ValidArgsFunction: a.completeModels,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			items, err := a.dump(cmd.Context(), patterns, o)
 			if err != nil {
@@ -58,7 +58,7 @@ func (a *app) dump(ctx context.Context, patterns []string, o dumpOptions) ([]dum
 	if !slices.ContainsFunc([]string{"cached", "NB", "SB"}, func(v string) bool { return strings.EqualFold(v, o.view) }) {
 		return nil, usage("--view: %q: expected cached, NB or SB", o.view)
 	}
-	wanted, err := selectModels(patterns)
+	wanted, err := a.selectModels(patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (a *app) printDump(items []dumpedItem) error {
 	t := newTable("MODEL", "ORIGIN", "VALUE", "METADATA", "KEY")
 	t.ruled = true
 	for _, item := range items {
-		model, name := nameOf(item.Key)
+		model, name := a.nameOf(item.Key)
 		value := "# " + item.message + "\n" + indented(item.Value)
 		t.row(model, originName(item.Origin), value, indented(item.Metadata), name)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/infra/suggest"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/proto/ligato"
 	"github.com/tenuto-dev/tenuto/proto/protodoc"
@@ -23,14 +22,12 @@ func (a *app) explainCommand() *cobra.Command {
 		Use:   "explain MODEL[.FIELD...]",
 		Short: "Show what a model is for, and its fields",
 		Long: "Shows what a model or one of its fields is for, where it is in a file, and which fields it\n" +
-			"has, with their types and limits. It needs no agent.",
+			"has, with their types and limits. Without an agent it knows the models of vpp-agent.",
 		Example:           "  agentctl explain vpp.interfaces\n  agentctl explain vpp.interfaces.memif.secret",
 		Args:              args(cobra.ExactArgs(1)),
-		ValidArgsFunction: completeModels,
-		// The schema is part of agentctl.
-		PersistentPreRun: func(*cobra.Command, []string) {},
+		ValidArgsFunction: a.completeModels,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e, err := newExplainer(cmd.Context())
+			e, err := a.newExplainer(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -46,18 +43,16 @@ type explainer struct {
 	comments *protodoc.Comments
 }
 
-func newExplainer(ctx context.Context) (*explainer, error) {
-	set := allmodels.MustSet()
+func (a *app) newExplainer(ctx context.Context) (*explainer, error) {
+	set := a.set()
 	comments, err := protodoc.Load(ctx)
 	return &explainer{set, document.New(set), comments}, err
 }
 
 // find splits MODEL.FIELD.FIELD at the end of the longest name of a model.
 func (e *explainer) find(name string) (m models.Known, fields []string, err error) {
-	var known []string
 	for _, candidate := range e.set.All() {
 		model := candidate.Spec().ModelName()
-		known = append(known, model)
 		rest, ok := strings.CutPrefix(name, model)
 		if !ok || rest != "" && rest[0] != '.' || m != nil && len(m.Spec().ModelName()) > len(model) {
 			continue
@@ -67,10 +62,7 @@ func (e *explainer) find(name string) (m models.Known, fields []string, err erro
 	if m != nil {
 		return m, fields, nil
 	}
-	if near := suggest.Nearest(name, known); near != "" {
-		return nil, nil, usage("no model %q, did you mean %q?", name, near)
-	}
-	return nil, nil, usage("no model %q; 'agentctl model list' has their names", name)
+	return nil, nil, usageError{noModel(e.set, name)}
 }
 
 func (e *explainer) explain(w io.Writer, name string) error {
@@ -212,7 +204,7 @@ func paragraph(b *strings.Builder, indent, text string) {
 	if text == "" {
 		return
 	}
-	for line := range strings.SplitSeq(wrap(text, textWidth-len(indent)), "\n") {
+	for line := range strings.SplitSeq(wrap(text, textWidth-len(indent), ""), "\n") {
 		b.WriteString(indent + line + "\n")
 	}
 }

@@ -21,9 +21,9 @@ func (a *app) generateCommand() *cobra.Command {
 		Long: "Prints an item of a model with all its fields, as it is stored below a key. What one of\n" +
 			"several fields can have (oneof) is left out.",
 		Example:           "  agentctl generate vpp.l2.bridge-domain -o yaml",
-		ValidArgsFunction: completeModels,
+		ValidArgsFunction: a.completeModels,
 		RunE: func(_ *cobra.Command, args []string) error {
-			found, err := selectModels(args)
+			found, err := a.selectModels(args)
 			if err != nil {
 				return err
 			}

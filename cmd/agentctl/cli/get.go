@@ -14,12 +14,14 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
+	sources "github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
 // itemData is what "get" knows about a value.
 type itemData struct {
 	Why      api.Explanation
-	Timeline []client.Revision // the last one is now, unless its Until is set
+	Timeline []client.Revision    // the last one is now, unless its Until is set
+	Sources  *sources.SourcedItem `json:",omitempty"` // nil: no source has it
 }
 
 func (a *app) getCommand() *cobra.Command {
@@ -32,7 +34,7 @@ func (a *app) getCommand() *cobra.Command {
 		Example: "  agentctl get vpp.interfaces/loop1\n  agentctl get vpp.l2.bridge-domain/bd1 -o yaml",
 		Args:    args(cobra.ExactArgs(1)), ValidArgsFunction: a.completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key := fullKey(args[0])
+			key := a.fullKey(args[0])
 			data, err := a.item(cmd.Context(), args[0], key)
 			if err != nil {
 				return err
@@ -52,7 +54,7 @@ func (a *app) getCommand() *cobra.Command {
 
 func (a *app) item(ctx context.Context, given, key string) (data itemData, err error) {
 	if data.Why, err = a.client.Why(ctx, key); err == nil {
-		err = notAKey(given, key, data.Why)
+		err = a.notAKey(given, key, data.Why)
 	}
 	if err != nil {
 		return data, err
@@ -61,13 +63,16 @@ func (a *app) item(ctx context.Context, given, key string) (data itemData, err e
 	if e := (*client.Error)(nil); errors.As(err, &e) && e.Status == http.StatusNotFound {
 		return data, fmt.Errorf("there is no value %s: %s", key, cmp.Or(data.Why.Reason, "not configured"))
 	}
+	if items, serr := a.client.Items(ctx, key); serr == nil && len(items) == 1 { // an older agent does not know
+		data.Sources = &items[0]
+	}
 	return data, err
 }
 
 func (a *app) printItem(key string, data itemData, why string) error {
 	var b strings.Builder
 	last := data.Timeline[len(data.Timeline)-1]
-	fmt.Fprintf(&b, "%s\n", shortKey(key))
+	fmt.Fprintf(&b, "%s\n", a.shortKey(key))
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(&b, "  %-13s%s\n", name+":", value)
@@ -81,8 +86,14 @@ func (a *app) printItem(key string, data itemData, why string) error {
 	line("Key", key)
 	line("Descriptor", last.Flags["descriptor"])
 	line("Last change", changedBy(last))
+	if data.Sources != nil {
+		line("Source", strings.TrimSuffix(data.Sources.Source+", "+data.Sources.Location, ", "))
+	}
 	if last.Value != nil {
 		section(&b, "VALUE", indented(last.Value.ProtoMsgData))
+	}
+	if data.Sources != nil && len(data.Sources.Shadowed) > 0 {
+		section(&b, "SOURCES", strings.ReplaceAll("\n"+itemSources(*data.Sources), "\n  ", "\n")[1:])
 	}
 	section(&b, "METADATA", metadataLines(last.MetadataFields))
 	section(&b, "RELATIONS", relations(last.Targets))
@@ -114,6 +125,9 @@ func section(b *strings.Builder, heading, text string) {
 func metadataLines(fields map[string][]string) string {
 	var list []string
 	for name, values := range fields {
+		if strings.Join(values, "") == "" {
+			continue
+		}
 		list = append(list, name+": "+strings.Join(values, ", "))
 	}
 	slices.Sort(list)

@@ -118,6 +118,9 @@ func (g *globals) define(fs *pflag.FlagSet) {
 // precedence over its variable, which takes precedence over the file.
 func (a *app) connect(cmd *cobra.Command, _ []string) error {
 	flags := cmd.Flags()
+	if a.wide = strings.EqualFold(a.format, "wide"); a.wide {
+		a.format = ""
+	}
 	given := func(name string) bool { return flags.Changed(name) }
 	for _, name := range slices.Sorted(maps.Keys(envOf)) {
 		variable := envOf[name]

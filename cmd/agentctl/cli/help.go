@@ -1,11 +1,80 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
+
+// examples are those of commands that need no more than a line, by their paths.
+var examples = map[string]string{
+	"completion bash":       "source <(agentctl completion bash)",
+	"completion fish":       "agentctl completion fish | source",
+	"completion powershell": "agentctl completion powershell | Out-String | Invoke-Expression",
+	"completion zsh":        "source <(agentctl completion zsh)",
+	"config delete":         "agentctl config delete net.yaml --waitdone",
+	"config get":            "agentctl config get > net.yaml",
+	"config history":        "agentctl config history\nagentctl config history 12 --critical-path",
+	"config resync":         "agentctl config resync --retry",
+	"config retrieve":       "agentctl config retrieve -o yaml",
+	"config update":         "agentctl config update net.yaml --replace --wait",
+	"config validate":       "agentctl config validate net.yaml",
+	"confirm":               "agentctl apply net.yaml --confirm-timeout 60s && agentctl confirm",
+	"kvdb del":              "agentctl kvdb del config/vpp/v2/interfaces/loop1",
+	"kvdb get":              "agentctl kvdb get config/vpp/v2/interfaces/loop1",
+	"kvdb keygen":           "agentctl kvdb keygen agent.pem",
+	"kvdb list":             "agentctl kvdb list config/vpp/v2/ --keys-only",
+	"kvdb put":              "agentctl kvdb put config/vpp/v2/interfaces/loop1 '{\"name\": \"loop1\", \"type\": \"SOFTWARE_LOOPBACK\"}'",
+	"log list":              "agentctl log list vpp",
+	"log set":               "agentctl log set 'vpp-*' debug",
+	"logout":                "agentctl logout",
+	"model inspect":         "agentctl model inspect vpp.interfaces",
+	"put":                   "agentctl put config/vpp/v2/interfaces/loop1 '{\"name\": \"loop1\", \"type\": \"SOFTWARE_LOOPBACK\"}'",
+	"report":                "agentctl report -o /tmp",
+	"rollback":              "agentctl rollback --to 12 --dry-run",
+	"service list":          "agentctl service list -m ligato.generic",
+	"status":                "agentctl status --wait --timeout 30s",
+	"version":               "agentctl version -o json",
+	"vpp acl":               "agentctl vpp acl web",
+	"vpp ikev2":             "agentctl vpp ikev2",
+	"vpp info":              "agentctl vpp info",
+	"vpp lacp":              "agentctl vpp lacp",
+	"vpp lldp":              "agentctl vpp lldp",
+	"vpp punt":              "agentctl vpp punt",
+}
+
+// addExamples adds the examples of the table.
+func addExamples(cmd *cobra.Command, path string) {
+	if text := examples[path]; text != "" {
+		cmd.Example = "  " + strings.ReplaceAll(text, "\n", "\n  ")
+	}
+	for _, child := range cmd.Commands() {
+		addExamples(child, strings.TrimPrefix(path+" "+child.Name(), " "))
+	}
+}
+
+// optionsCommand lists the flags of all commands, which the help of each only mentions.
+func optionsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "options", Short: "List the flags of all commands", Args: args(cobra.NoArgs),
+		Example:          "  agentctl options",
+		PersistentPreRun: func(*cobra.Command, []string) {},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "Flags of all commands:\n%s", cmd.InheritedFlags().FlagUsages())
+			return err
+		},
+	}
+}
+
+// oneLineOfFlags replaces the global flags in a template of the library.
+func oneLineOfFlags(template string) string {
+	template = strings.Replace(template, "{{if .HasAvailableLocalFlags}}", "{{if and .HasParent .HasAvailableLocalFlags}}", 1)
+	before, after, _ := strings.Cut(template, "{{if .HasAvailableInheritedFlags}}")
+	_, after, _ = strings.Cut(after, "{{if .HasHelpSubCommands}}")
+	return before + "\n\nGlobal flags, such as --host and --timeout: agentctl options{{if .HasHelpSubCommands}}" + after
+}
 
 // helpCommand is the help command of the library, except that it rejects unknown
 // commands and suggests the nearest one.
@@ -52,10 +121,13 @@ func find(cmd *cobra.Command, path []string) (*cobra.Command, error) {
 
 // addHelp adds the commands help and completion.
 func addHelp(root *cobra.Command) {
+	root.SetUsageTemplate(oneLineOfFlags(root.UsageTemplate()))
+	root.AddCommand(optionsCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd()
 	if completion, err := find(root, []string{"completion"}); err == nil { // an unknown shell is an error
 		completion.Args = noCommand
 		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
+	addExamples(root, "")
 }

@@ -63,6 +63,12 @@ func notFound(err error) bool {
 	return errors.As(err, &e) && e.Status == http.StatusNotFound && e.Message != ""
 }
 
+// notServed reports that the agent lacks an endpoint: an older one, or one of other plugins.
+func notServed(err error) bool {
+	var e *client.Error
+	return errors.As(err, &e) && e.Status == http.StatusNotFound
+}
+
 func (a *app) criticalPath(ctx context.Context, args []string, limit uint) error {
 	if len(args) == 0 {
 		return usage("--critical-path is about one transaction: expected its sequence number")

@@ -20,7 +20,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
 const (
@@ -85,7 +84,7 @@ func (a *app) importCommand() *cobra.Command {
 
 // parseImport parses a file and prints its errors.
 func (a *app) parseImport(name string, text []byte) ([]imported, error) {
-	set := allmodels.MustSet()
+	set := a.set()
 	prefix := servicelabel.NewPlugin().GetDifferentAgentPrefix(a.global.label)
 	var items []imported
 	mistakes := 0
@@ -162,7 +161,7 @@ func (a *app) importIntoStore(ctx context.Context, items []imported, atOnce int)
 }
 
 func (a *app) importIntoAgent(ctx context.Context, items []imported, atOnce int) error {
-	set := allmodels.MustSet()
+	set := a.set()
 	return a.withConn(ctx, true, func(ctx context.Context, conn *rpc.ClientConn) error {
 		c, err := remote.New(ctx, conn, set)
 		if err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,13 +15,13 @@ import (
 
 // fullKey converts MODEL/NAME and keys with an agent's prefix to keys of the
 // scheduler.
-func fullKey(key string) string {
+func (a *app) fullKey(key string) string {
 	if rest, ok := strings.CutPrefix(key, "/vnf-agent/"); ok {
 		_, key, _ = strings.Cut(rest, "/")
 		return key
 	}
 	model, name, _ := strings.Cut(key, "/")
-	m, ok := allmodels.MustSet().ForName(model)
+	m, ok := a.set().ForName(model)
 	switch {
 	case !ok:
 		return key
@@ -32,8 +33,8 @@ func fullKey(key string) string {
 
 // shortKey is the reverse of fullKey: MODEL/NAME for the key of an item, and other keys
 // as they are.
-func shortKey(key string) string {
-	m, ok := allmodels.MustSet().ForKey(key)
+func (a *app) shortKey(key string) string {
+	m, ok := a.set().ForKey(key)
 	switch {
 	case !ok || !m.Matches(key):
 		return key
@@ -43,19 +44,25 @@ func shortKey(key string) string {
 	return m.Spec().ModelName() + "/" + m.Label(key)
 }
 
-func fullKeys(keys []string) (full []string) {
+// itemKeys are keys of items in texts.
+var itemKeys = regexp.MustCompile(`\bconfig/[^\s,;()"]*[^\s,;()":]`)
+
+// shortText returns a text with short keys.
+func (a *app) shortText(text string) string { return itemKeys.ReplaceAllStringFunc(text, a.shortKey) }
+
+func (a *app) fullKeys(keys []string) (full []string) {
 	for _, key := range keys {
-		full = append(full, fullKey(key))
+		full = append(full, a.fullKey(key))
 	}
 	return full
 }
 
 // keysAmong separates keys, which contain a slash, from names and patterns of
 // models.
-func keysAmong(patterns []string) (of, keys []string) {
+func (a *app) keysAmong(patterns []string) (of, keys []string) {
 	for _, p := range patterns {
 		if strings.Contains(p, "/") {
-			keys = append(keys, fullKey(p))
+			keys = append(keys, a.fullKey(p))
 		} else {
 			of = append(of, p)
 		}
@@ -65,23 +72,23 @@ func keysAmong(patterns []string) (of, keys []string) {
 
 // hasKey reports whether a value, or one of its derived values, has one of the
 // keys.
-func hasKey(v *api.BaseValueStatus, keys []string) bool {
-	return slices.Contains(keys, v.GetValue().GetKey()) ||
+func hasKey(v valueData, keys []string) bool {
+	return slices.Contains(keys, v.Value.GetKey()) ||
 		slices.ContainsFunc(v.DerivedValues, func(d *api.ValueStatus) bool { return slices.Contains(keys, d.Key) })
 }
 
 // checkKeys returns an error for a key without a value, with the reason.
-func (a *app) checkKeys(ctx context.Context, list []*api.BaseValueStatus, patterns []string) error {
-	_, keys := keysAmong(patterns)
+func (a *app) checkKeys(ctx context.Context, list []valueData, patterns []string) error {
+	_, keys := a.keysAmong(patterns)
 	for _, key := range keys {
-		if slices.ContainsFunc(list, func(v *api.BaseValueStatus) bool { return hasKey(v, []string{key}) }) {
+		if slices.ContainsFunc(list, func(v valueData) bool { return hasKey(v, []string{key}) }) {
 			continue
 		}
 		e, err := a.client.Why(ctx, key)
 		if err != nil {
 			return err
 		}
-		if err := notAKey(key, key, e); err != nil {
+		if err := a.notAKey(key, key, e); err != nil {
 			return err
 		}
 		return fmt.Errorf("there is no value %s: %s", key, e.Reason)
@@ -91,8 +98,8 @@ func (a *app) checkKeys(ctx context.Context, list []*api.BaseValueStatus, patter
 
 // notAKey explains why no value can have a key; given is the key as entered, e
 // the explanation of the agent.
-func notAKey(given, key string, e api.Explanation) error {
-	set := allmodels.MustSet()
+func (a *app) notAKey(given, key string, e api.Explanation) error {
+	set := a.set()
 	m, ok := set.ForKey(key)
 	switch {
 	case e.State != kvscheduler.ValueState_NONEXISTENT || ok && wellFormed(m, key) || !ok && !e.Undescribed:
@@ -119,7 +126,7 @@ func wellFormed(m models.Known, key string) bool {
 // checkKey is notAKey; it asks the agent only about keys that no model of
 // agentctl can have.
 func (a *app) checkKey(ctx context.Context, key string) error {
-	set := allmodels.MustSet()
+	set := a.set()
 	if m, ok := set.ForKey(key); ok && wellFormed(m, key) {
 		return nil
 	}
@@ -127,7 +134,7 @@ func (a *app) checkKey(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	return notAKey(key, key, e)
+	return a.notAKey(key, key, e)
 }
 
 // example describes the keys of a model.

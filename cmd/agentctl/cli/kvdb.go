@@ -15,7 +15,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
 // etcdDialTimeout is the default timeout of the connection.
@@ -138,7 +137,7 @@ func (a *app) shownEntry(it kv.Item) (string, error) {
 		return string(it.Value), nil
 	}
 	_, short, _ := strings.Cut(strings.TrimPrefix(it.Key, servicelabel.NewPlugin().GetAllAgentsPrefix()), "/")
-	model, ok := allmodels.MustSet().ForKey(short)
+	model, ok := a.set().ForKey(short)
 	if !ok {
 		return string(it.Value), nil
 	}

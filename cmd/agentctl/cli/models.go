@@ -10,31 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/infra/suggest"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
-
-// modelInfo describes a model.
-type modelInfo struct {
-	Name         string
-	Class        string
-	Module       string
-	Type         string
-	Version      string
-	KeyPrefix    string
-	NameTemplate string `json:",omitempty"`
-	ProtoName    string
-	ProtoFile    string
-}
-
-func describe(m models.Known) modelInfo {
-	spec := m.Spec()
-	return modelInfo{
-		Name: spec.ModelName(), Class: spec.Class, Module: spec.Module, Type: spec.Type, Version: spec.Version,
-		KeyPrefix: m.KeyPrefix(), NameTemplate: allmodels.NameTemplate(spec.ModelName()),
-		ProtoName: string(m.ProtoName()),
-		ProtoFile: m.NewInstance().ProtoReflect().Descriptor().ParentFile().Path(),
-	}
-}
 
 func (a *app) modelCommand() *cobra.Command {
 	cmd := parent("model", "Show the models of configuration items", a.modelList(), a.modelInspect())
@@ -47,15 +26,15 @@ func (a *app) modelList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list [PATTERN...]", Aliases: []string{"ls", "l"},
 		Short: "List the models", Example: "  agentctl model list 'vpp.l2.*'",
-		ValidArgsFunction: completeModels,
+		ValidArgsFunction: a.completeModels,
 		RunE: func(_ *cobra.Command, patterns []string) error {
-			found, err := selectModels(patterns)
+			found, err := a.selectModels(patterns)
 			if err != nil {
 				return err
 			}
-			infos := []modelInfo{}
+			infos := []response.Model{}
 			for _, m := range found {
-				if info := describe(m); class == "all" || class == info.Class {
+				if info := orchestrator.DescribeModel(m); class == "all" || class == info.Class {
 					infos = append(infos, info)
 				}
 			}
@@ -78,15 +57,15 @@ func (a *app) modelInspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inspect MODEL...", Aliases: []string{"i"},
 		Short: "Show models in detail", Args: args(cobra.MinimumNArgs(1)),
-		ValidArgsFunction: completeModels,
+		ValidArgsFunction: a.completeModels,
 		RunE: func(_ *cobra.Command, patterns []string) error {
-			found, err := selectModels(patterns)
+			found, err := a.selectModels(patterns)
 			if err != nil {
 				return err
 			}
-			infos := make([]modelInfo, len(found))
+			infos := make([]response.Model, len(found))
 			for i, m := range found {
-				infos[i] = describe(m)
+				infos[i] = orchestrator.DescribeModel(m)
 			}
 			return a.write(cmp.Or(a.format, "json"), infos)
 		},
@@ -97,8 +76,8 @@ func (a *app) modelInspect() *cobra.Command {
 
 // selectModels returns the models whose names match one of the patterns; all
 // models without patterns.
-func selectModels(patterns []string) ([]models.Known, error) {
-	set := allmodels.MustSet()
+func (a *app) selectModels(patterns []string) ([]models.Known, error) {
+	set := a.set()
 	if len(patterns) == 0 {
 		return set.All(), nil
 	}
@@ -117,7 +96,7 @@ func selectModels(patterns []string) ([]models.Known, error) {
 			}
 		}
 		if n == 0 {
-			return nil, fmt.Errorf("no model %q; 'agentctl model list' has their names", pattern)
+			return nil, noModel(set, pattern)
 		}
 	}
 	var found []models.Known
@@ -129,8 +108,23 @@ func selectModels(patterns []string) ([]models.Known, error) {
 	return found, nil
 }
 
-func completeModels(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	all, err := selectModels(nil)
+// noModel is the error for the name of a model that there is not.
+func noModel(set *models.Set, name string) error {
+	names := make([]string, len(set.All()))
+	for i, m := range set.All() {
+		names[i] = m.Spec().ModelName()
+	}
+	if near := suggest.Nearest(name, names); near != "" {
+		return fmt.Errorf("no model %q, did you mean %q?", name, near)
+	}
+	return fmt.Errorf("no model %q; 'agentctl model list' has their names", name)
+}
+
+func (a *app) completeModels(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if a.connect(cmd, nil) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, err := a.selectModels(nil)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -145,8 +139,8 @@ func completeModels(_ *cobra.Command, _ []string, prefix string) ([]string, cobr
 
 // nameOf splits a key into the names of its model and its item. Keys of values
 // without a model and of singletons are not split.
-func nameOf(key string) (model, name string) {
-	m, ok := allmodels.MustSet().ForKey(key)
+func (a *app) nameOf(key string) (model, name string) {
+	m, ok := a.set().ForKey(key)
 	if !ok {
 		return "", key
 	}

@@ -40,7 +40,7 @@ func (a *app) orphansCommand() *cobra.Command {
 			}
 			var o client.Answer[response.Orphans]
 			var err error
-			keys = fullKeys(keys)
+			keys = a.fullKeys(keys)
 			if all || !remove {
 				o, err = a.client.Orphans(cmd.Context())
 			}

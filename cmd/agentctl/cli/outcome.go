@@ -95,12 +95,12 @@ func (a *app) printOutcome(o *response.Outcome) error {
 	for _, g := range groupByReason(o.Results) {
 		shown := min(len(g.items), maxPerReason, maxListed-listed)
 		for _, r := range g.items[:shown] {
-			t.row(shortKey(r.Key), a.paintState(r.State), r.Source, g.reason)
+			t.row(a.shortKey(r.Key), a.paintState(r.State), r.Source, a.shortText(g.reason))
 		}
 		listed += shown
 		switch rest := len(g.items) - shown; {
 		case rest > 0 && shown > 0:
-			fmt.Fprintf(&notes, "and %d more %s: %s\n", rest, g.state, g.reason)
+			fmt.Fprintf(&notes, "and %d more %s: %s\n", rest, g.state, a.shortText(g.reason))
 		default:
 			more += rest
 		}
@@ -113,7 +113,7 @@ func (a *app) printOutcome(o *response.Outcome) error {
 			return err
 		}
 	}
-	text := o.Summary.Text
+	text := a.shortText(o.Summary.Text)
 	if o.Summary.InEffect == o.Summary.Items {
 		text = "OK: " + text
 	}

@@ -15,11 +15,11 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 )
 
-// formatFlag adds -o; other are the formats besides JSON, YAML and templates. The former
+// formatFlag adds -o; other are the formats besides those of all commands. The former
 // name of the flag, -f, is accepted unless it is that of a file.
 func (a *app) formatFlag(cmd *cobra.Command, other ...string) {
-	known := append(other, "json", "yaml")
-	outputFlag(cmd, &a.format, "", known, strings.Join(known, ", ")+" or a Go `template`")
+	known := append(other, "wide", "name", "json", "yaml", "jsonpath=", "go-template=")
+	outputFlag(cmd, &a.format, "", known, "`format`: "+strings.Join(known, ", ")+" (or just the template)")
 }
 
 // outputFlag adds -o for the format of the output.
@@ -66,18 +66,37 @@ func showAnswer[T any](a *app, answer client.Answer[T], print func(T) error) err
 	return a.write(a.format, answer.Raw)
 }
 
-// write writes data as JSON, as YAML or by a template.
+// write writes data in the format of -o.
 func (a *app) write(format string, data any) error {
-	switch strings.ToLower(format) {
+	kind, argument, _ := strings.Cut(format, "=")
+	switch strings.ToLower(kind) {
 	case "json":
 		return writeJSON(a.Out, data)
 	case "yaml":
 		return writeYAML(a.Out, data)
+	case "name":
+		plain, err := plainJSON(data)
+		if err != nil {
+			return err
+		}
+		return a.printText(strings.Join(append(a.names(plain), ""), "\n"), nil)
+	case "jsonpath":
+		text, err := jsonPath(argument, data)
+		if err != nil {
+			return usage("--output: %w", err)
+		}
+		return a.printText(lines(text), nil)
+	case "go-template":
+		return a.writeTemplate(argument, data)
 	}
 	if !strings.Contains(format, "{{") {
-		return usage("--output: %q: expected json, yaml or a template with {{...}}", format)
+		return usage("--output: %q: expected json, yaml, name, wide, jsonpath=PATH or a template with {{...}}", format)
 	}
-	t, err := template.New("format").Funcs(a.templateFuncs()).Parse(format)
+	return a.writeTemplate(format, data)
+}
+
+func (a *app) writeTemplate(text string, data any) error {
+	t, err := template.New("format").Funcs(a.templateFuncs()).Parse(text)
 	if err != nil {
 		return usage("--output: %w", err)
 	}

@@ -17,18 +17,26 @@ func (a *app) planCommand() *cobra.Command {
 	var replace, all bool
 	view := planView{}
 	cmd := &cobra.Command{
-		Use: "plan -f FILE", Aliases: []string{"diff"},
+		Use: "plan [-f] FILE", Aliases: []string{"diff"},
 		Short: "Show what a file would change, and why some of it waits",
-		Long: "Shows what \"apply -f FILE\" would do, without doing it, in the order of the operations.\n" +
+		Long: "Shows what \"apply FILE\" would do, without doing it, in the order of the operations.\n" +
 			"The plan can be saved and applied later, as long as nothing that it touches has\n" +
 			"changed. The exit code is 0 if there is nothing to do, 2 if there are changes.\n\n" + legend,
-		Example: "  agentctl plan -f net.yaml --out net.plan\n  agentctl apply net.plan --verify",
-		Args:    args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Example: "  agentctl plan net.yaml\n  agentctl plan net.yaml --out net.plan\n  agentctl apply net.plan --verify",
+		Args:    args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if all {
 				view.perKind = 0
 			}
-			p, err := a.planFile(cmd, file, replace, output != "", view)
+			file, err := onlyFile(file, args)
+			if err != nil {
+				return err
+			}
+			text, err := readDocument(cmd, file)
+			if err != nil {
+				return err
+			}
+			p, err := a.planText(cmd.Context(), file, text, replace, output != "", view)
 			if err != nil {
 				return err
 			}
@@ -51,6 +59,17 @@ func (a *app) planCommand() *cobra.Command {
 
 func fileFlag(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVarP(file, "file", "f", "", "the `file` with the configuration, in YAML or JSON (\"-\" is the standard input)")
+}
+
+// onlyFile returns the file that is given as an argument or with -f.
+func onlyFile(flag string, args []string) (string, error) {
+	if flag != "" {
+		args = append(args, flag)
+	}
+	if len(args) != 1 {
+		return "", usage("expected one FILE (\"-\" is the standard input), got %d", len(args))
+	}
+	return args[0], nil
 }
 
 // showPlan prints a plan; the error is a findingError if it has
@@ -93,22 +112,23 @@ func (a *app) applyCommand() *cobra.Command {
 	var o client.ApplyOptions
 	var wait, yes bool
 	cmd := &cobra.Command{
-		Use:   "apply PLAN | apply -f FILE",
-		Short: "Apply a saved plan, or a file with a configuration",
-		Long: "Applies a plan saved by \"agentctl plan --out\"; it is refused if anything that it touches\n" +
-			"has changed since then. With -f a file is planned, shown and applied; on\n" +
-			"a terminal it asks before, unless --yes is given.\n" +
+		Use:   "apply [-f] FILE",
+		Short: "Apply a file with a configuration, or a saved plan",
+		Long: "Plans a file with a configuration in YAML or JSON, shows the plan and applies it; on a\n" +
+			"terminal it asks before, unless --yes is given. A plan saved by \"agentctl plan --out\" is\n" +
+			"applied as it is; it is refused if anything that it touches has changed since then.\n" +
 			"\n" + effectCodes,
-		Example: "  agentctl apply net.plan --verify --revert-on-failure\n  agentctl apply -f net.yaml --confirm-timeout 60s && agentctl confirm",
+		Example: "  agentctl apply net.yaml\n  agentctl apply net.plan --verify --revert-on-failure\n  agentctl apply net.yaml --confirm-timeout 60s && agentctl confirm",
 		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkTimeout(o); err != nil {
 				return err
 			}
-			if (file == "") == (len(args) == 0) || replace && file == "" {
-				return usage("expected either a saved plan or -f FILE (and --replace with -f only)")
+			file, err := onlyFile(file, args)
+			if err != nil {
+				return err
 			}
-			p, err := a.planToApply(cmd, args, file, replace, yes)
+			p, err := a.planToApply(cmd, file, replace, yes)
 			if err != nil || p == nil {
 				return err
 			}
@@ -122,7 +142,7 @@ func (a *app) applyCommand() *cobra.Command {
 	fileFlag(cmd, &file)
 	waitFlag(cmd, &wait)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask before the change")
-	cmd.Flags().BoolVar(&replace, "replace", false, "with -f: remove items that were given before and are not in the file")
+	cmd.Flags().BoolVar(&replace, "replace", false, "remove items that were given before and are not in the file")
 	applyFlags(cmd, &o)
 	return cmd
 }

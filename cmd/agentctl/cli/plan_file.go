@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 
@@ -47,11 +48,14 @@ func (p *filePlan) apply(ctx context.Context, c *client.Client, o client.ApplyOp
 
 // planToApply reads a plan file, or plans a configuration file and shows the plan. It
 // asks on a terminal, unless yes; nil: there is nothing to do, or the user said no.
-func (a *app) planToApply(cmd *cobra.Command, args []string, file string, replace, yes bool) (*filePlan, error) {
-	if file == "" {
-		text, err := readDocument(cmd, args[0])
-		if err != nil {
-			return nil, err
+func (a *app) planToApply(cmd *cobra.Command, file string, replace, yes bool) (*filePlan, error) {
+	text, err := readDocument(cmd, file)
+	if err != nil {
+		return nil, err
+	}
+	if sealed := (api.SealedPlan{}); json.Unmarshal(text, &sealed) == nil && sealed.Plan != nil {
+		if replace {
+			return nil, usage("--replace: %s is a saved plan, which is applied as it is", file)
 		}
 		p := &filePlan{}
 		if err := api.OpenPlan(text, &p.savedPlan); err != nil {
@@ -60,7 +64,7 @@ func (a *app) planToApply(cmd *cobra.Command, args []string, file string, replac
 		return p, nil
 	}
 	view := planView{perKind: shownPerKind}
-	p, err := a.planFile(cmd, file, replace, true, view)
+	p, err := a.planText(cmd.Context(), file, text, replace, true, view)
 	if err != nil {
 		return nil, err
 	}
@@ -77,18 +81,11 @@ func (a *app) planToApply(cmd *cobra.Command, args []string, file string, replac
 	return p, nil
 }
 
-// planFile plans a configuration file; apply: the plan will be applied or
+// planText plans the text of a configuration file; apply: the plan will be applied or
 // saved.
-func (a *app) planFile(cmd *cobra.Command, file string, replace, apply bool, view planView) (*filePlan, error) {
-	if file == "" {
-		return nil, usage("-f, --file: expected the file with the configuration")
-	}
-	document, err := readDocument(cmd, file)
-	if err != nil {
-		return nil, err
-	}
-	p := &filePlan{savedPlan: savedPlan{Request: client.PlanRequest{Document: string(document), Replace: replace}}}
-	if p.shown, err = a.client.Plan(cmd.Context(), p.Request, view.atMost()); err != nil {
+func (a *app) planText(ctx context.Context, file string, document []byte, replace, apply bool, view planView) (p *filePlan, err error) {
+	p = &filePlan{savedPlan: savedPlan{Request: client.PlanRequest{Document: string(document), Replace: replace}}}
+	if p.shown, err = a.client.Plan(ctx, p.Request, view.atMost()); err != nil {
 		return nil, a.tellProblems(file, err)
 	}
 	plan, err := openPlan(p.shown)
@@ -100,7 +97,7 @@ func (a *app) planFile(cmd *cobra.Command, file string, replace, apply bool, vie
 	}
 	p.full = p.shown
 	if plan.Changes.Hidden {
-		p.full, err = a.client.WithSecrets().Plan(cmd.Context(), p.Request, view.atMost())
+		p.full, err = a.client.WithSecrets().Plan(ctx, p.Request, view.atMost())
 	}
 	return p, err
 }

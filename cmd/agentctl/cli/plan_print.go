@@ -117,7 +117,7 @@ func (w *planWriter) step(s api.PlanStep, secrets bool) {
 		return
 	}
 	w.shown++
-	line := fmt.Sprintf("%3s %s", s.Kind, shortKey(s.Op.Key))
+	line := fmt.Sprintf("%3s %s", s.Kind, w.shortKey(s.Op.Key))
 	if c, ok := stepColours[s.Kind]; ok {
 		line = w.paint(c, line)
 	}
@@ -129,7 +129,7 @@ func (w *planWriter) step(s api.PlanStep, secrets bool) {
 		w.lines.WriteString(" " + s.Op.NewState.String())
 	}
 	if s.Reason != "" {
-		w.lines.WriteString(": " + s.Reason)
+		w.lines.WriteString(": " + w.shortText(s.Reason))
 	}
 	if s.Kind == api.StepDrop {
 		w.lines.WriteString(": it does not exist")

@@ -48,7 +48,7 @@ func (a *app) releaseCommand() *cobra.Command {
 			case !all && len(keys) == 0:
 				return usage("expected the keys of the values to release, or --all")
 			}
-			keys = fullKeys(keys)
+			keys = a.fullKeys(keys)
 			q, err := a.client.ReleaseQuarantined(cmd.Context(), keys)
 			if err != nil {
 				return err

@@ -250,7 +250,7 @@ func (a *app) writeSummary(b *strings.Builder, sum *response.Summary) {
 	}
 	fmt.Fprintf(b, "    %s\n", strings.Join(states, ", "))
 	for _, v := range sum.Troubles {
-		fmt.Fprintf(b, "    %s %s: %s\n", a.paintState(v.State), shortKey(v.Key), oneLine(v.Reason))
+		fmt.Fprintf(b, "    %s %s: %s\n", a.paintState(v.State), a.shortKey(v.Key), oneLine(a.shortText(v.Reason)))
 	}
 	if sum.Omitted > 0 {
 		fmt.Fprintf(b, "    and %d more that are not in effect; see agentctl values\n", sum.Omitted)
@@ -273,17 +273,33 @@ func age(now, t time.Time) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
+// versionData is what "version" knows; Error is why there is no Agent.
+type versionData struct {
+	Agentctl string          `json:"agentctl"`
+	Agent    *client.Version `json:"agent,omitempty"`
+	Error    string          `json:"error,omitempty"`
+}
+
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "version", Short: "Show the versions of agentctl and of the agent", Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			fmt.Fprintf(a.Out, "agentctl  %s\n", cmd.Root().Version)
+			data := versionData{Agentctl: cmd.Root().Version}
 			v, err := a.client.Version(cmd.Context())
-			if err != nil {
-				return err
+			if data.Agent = &v; err != nil {
+				data.Agent, data.Error = nil, err.Error()
 			}
-			_, err = fmt.Fprintf(a.Out, "%-9s %s (%s, %s/%s)\n", v.App, v.Version, v.GoVersion, v.OS, v.Arch)
-			return err
+			return errors.Join(show(a, data, a.printVersion), err)
 		},
 	}
+	a.formatFlag(cmd)
+	return cmd
+}
+
+func (a *app) printVersion(d versionData) error {
+	text := "agentctl  " + d.Agentctl + "\n"
+	if v := d.Agent; v != nil {
+		text += fmt.Sprintf("%-9s %s (%s, %s/%s)\n", v.App, v.Version, v.GoVersion, v.OS, v.Arch)
+	}
+	return a.printText(text, nil)
 }

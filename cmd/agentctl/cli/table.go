@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -25,11 +26,15 @@ func (g *grid) row(cells ...any) {
 	g.rows = append(g.rows, texts)
 }
 
-// write writes the table. If it is wider than the terminal, the last column is wrapped
-// between words.
+// write writes the table without columns that are empty. If it is wider than the
+// terminal, the last column is wrapped between words, and then the first one between the
+// parts of keys.
 func (g *grid) write(a *app) error {
 	var b strings.Builder
-	g.fit(a.term.width)
+	if !g.ruled {
+		g.dropEmpty()
+		g.fit(a.term.width)
+	}
 	widths := g.widths()
 	rule := ""
 	if g.ruled {
@@ -47,48 +52,71 @@ func (g *grid) write(a *app) error {
 	return err
 }
 
-// minLast is the least width of the last column: a narrower one is not readable.
-const minLast = 20
-
-func (g *grid) fit(terminal int) {
-	widths := g.widths()
-	last := len(widths) - 1
-	room := terminal
-	for _, n := range widths[:last] {
-		room -= n + len("   ")
-	}
-	if terminal == 0 || g.ruled || widths[last] <= room {
-		return
-	}
-	for _, row := range g.rows {
-		row[last] = wrap(row[last], max(room, minLast))
+func (g *grid) dropEmpty() {
+	for i := len(g.rows[0]) - 1; i >= 0 && len(g.rows) > 1; i-- {
+		if !slices.ContainsFunc(g.rows[1:], func(row []string) bool { return row[i] != "" }) {
+			for n := range g.rows {
+				g.rows[n] = slices.Delete(g.rows[n], i, i+1)
+			}
+		}
 	}
 }
 
-// wrap breaks the lines of a text between words, where they are wider than limit.
-func wrap(text string, limit int) string {
+// minWidth is the least width of a column that is wrapped: a narrower one is not readable.
+const minWidth = 20
+
+func (g *grid) fit(terminal int) {
+	for _, column := range []int{len(g.rows[0]) - 1, 0} {
+		over := -terminal - len(columnGap)
+		widths := g.widths()
+		for _, n := range widths {
+			over += n + len(columnGap)
+		}
+		if terminal == 0 || over <= 0 {
+			return
+		}
+		for _, row := range g.rows {
+			row[column] = wrap(row[column], max(widths[column]-over, minWidth), "/")
+		}
+	}
+}
+
+// columnGap is between the columns of a table without lines.
+const columnGap = "   "
+
+// wrap breaks the lines of a text between words, where they are wider than limit, and
+// words that are wider than that after a mark; "" keeps them whole.
+func wrap(text string, limit int, mark string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = wrapLine(line, limit)
+		lines[i] = wrapLine(line, limit, mark)
 	}
 	return strings.Join(lines, "\n")
 }
 
-func wrapLine(text string, limit int) string {
+func wrapLine(text string, limit int, mark string) string {
 	var out strings.Builder
-	used := 0
+	used, indent := 0, len(text)-len(strings.TrimLeft(text, " "))+2
 	for i, word := range strings.Split(text, " ") {
-		switch n := width(word); {
-		case i == 0:
-			used = n
-		case used+1+n > limit:
+		if n := width(word); i > 0 && used+1+n > limit && (n <= limit || mark == "") {
 			out.WriteByte('\n')
-			used = n
-		default:
+			used = 0
+		} else if i > 0 {
 			out.WriteByte(' ')
-			used += 1 + n
+			used++
 		}
-		out.WriteString(word)
+		parts := []string{word}
+		if mark != "" {
+			parts = strings.SplitAfter(word, mark)
+		}
+		for n, part := range parts {
+			if n > 0 && used+width(part) > limit {
+				out.WriteString("\n" + strings.Repeat(" ", indent))
+				used = indent
+			}
+			out.WriteString(part)
+			used += width(part)
+		}
 	}
 	return out.String()
 }
@@ -111,7 +139,7 @@ func (g *grid) writeRow(b *strings.Builder, row []string, widths []int) {
 			if g.ruled {
 				line.WriteString("| " + text + pad + " ")
 			} else {
-				line.WriteString(text + pad + "   ")
+				line.WriteString(text + pad + columnGap)
 			}
 		}
 		if g.ruled {

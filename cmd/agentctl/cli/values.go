@@ -6,10 +6,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -25,26 +27,23 @@ func (a *app) valuesCommand() *cobra.Command {
 			"with a key.",
 		Example: "  agentctl values 'vpp.l2.*'\n  agentctl values vpp.interfaces/loop1\n" +
 			"  agentctl values --state PENDING,FAILED\n  agentctl values --watch",
-		ValidArgsFunction: completeModels,
+		ValidArgsFunction: a.completeModels,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			if err := checkStates("--state", states); err != nil {
 				return err
 			}
-			if _, err := selectValues(nil, patterns, states); err != nil {
+			if _, err := a.selectValues(nil, patterns, states); err != nil {
 				return err // no request is needed for this
 			}
 			if watch {
-				return a.watchValues(cmd.Context(), func(list []*api.BaseValueStatus) ([]*api.BaseValueStatus, error) {
-					return selectValues(list, patterns, states)
-				})
+				return a.watchValues(cmd.Context(), func(list []valueData) ([]valueData, error) { return a.selectValues(list, patterns, states) })
 			}
-			all, err := a.client.Values(cmd.Context())
+			list, err := a.listValues(cmd.Context())
 			if err == nil {
-				err = a.checkKeys(cmd.Context(), all, patterns)
+				err = a.checkKeys(cmd.Context(), list, patterns)
 			}
-			list := all
 			if err == nil {
-				list, err = selectValues(all, patterns, states)
+				list, err = a.selectValues(list, patterns, states)
 			}
 			if err != nil {
 				return err
@@ -58,13 +57,46 @@ func (a *app) valuesCommand() *cobra.Command {
 	return cmd
 }
 
+// valueData is what "values" knows about a value and those derived from it.
+type valueData struct {
+	response.TimedStatus
+	Source   string   `json:"source,omitempty"`
+	Shadowed []string `json:"shadowed,omitempty"` // other sources of the same key
+}
+
+// listValues returns all values; an agent without sources has no Source.
+func (a *app) listValues(ctx context.Context) ([]valueData, error) {
+	list, err := a.client.Values(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, at := make([]valueData, len(list)), make(map[string]*valueData, len(list))
+	for i := range list {
+		all[i].TimedStatus = list[i]
+		at[list[i].Value.GetKey()] = &all[i]
+	}
+	items, err := a.client.Items(ctx)
+	if notServed(err) {
+		return all, nil
+	}
+	for _, item := range items {
+		if v := at[item.Key]; v != nil {
+			v.Source = item.Source
+			for _, s := range item.Shadowed {
+				v.Shadowed = append(v.Shadowed, s.Source)
+			}
+		}
+	}
+	return all, err
+}
+
 // selectValues picks the values of models and with keys (all, if there are no
 // patterns) and in states.
-func selectValues(list []*api.BaseValueStatus, patterns, states []string) ([]*api.BaseValueStatus, error) {
+func (a *app) selectValues(list []valueData, patterns, states []string) ([]valueData, error) {
 	wanted := map[string]bool{}
-	of, keys := keysAmong(patterns)
+	of, keys := a.keysAmong(patterns)
 	if len(of) > 0 {
-		found, err := selectModels(of)
+		found, err := a.selectModels(of)
 		if err != nil {
 			return nil, err
 		}
@@ -72,9 +104,9 @@ func selectValues(list []*api.BaseValueStatus, patterns, states []string) ([]*ap
 			wanted[m.Spec().ModelName()] = true
 		}
 	}
-	selected := []*api.BaseValueStatus{}
+	selected := []valueData{}
 	for _, v := range list {
-		model, _ := nameOf(v.GetValue().GetKey())
+		model, _ := a.nameOf(v.Value.GetKey())
 		if len(patterns) > 0 && !wanted[model] && !hasKey(v, keys) || !inState(v, states) {
 			continue
 		}
@@ -95,30 +127,33 @@ func checkStates(flag string, states []string, more ...string) error {
 }
 
 // inState reports whether a value, or one derived from it, is in one of the states.
-func inState(v *api.BaseValueStatus, states []string) bool {
+func inState(v valueData, states []string) bool {
 	if len(states) == 0 {
 		return true
 	}
 	is := func(s *api.ValueStatus) bool {
 		return slices.ContainsFunc(states, func(state string) bool { return strings.EqualFold(state, s.GetState().String()) })
 	}
-	return is(v.GetValue()) || slices.ContainsFunc(v.DerivedValues, is)
+	return is(v.Value) || slices.ContainsFunc(v.DerivedValues, is)
 }
 
-func (a *app) printValues(list []*api.BaseValueStatus) error {
-	t := newTable("MODEL", "NAME", "STATE", "DETAILS", "LAST OP", "ERROR")
-	row := func(model, name string, s *api.ValueStatus) {
-		operation := ""
-		if s.GetLastOperation() != kvscheduler.TxnOperation_UNDEFINED {
-			operation = s.GetLastOperation().String()
+func (a *app) printValues(list []valueData) error {
+	headings := []string{"ITEM", "STATE", "AGE", "SOURCE", "REASON"}
+	if a.wide {
+		headings = []string{"ITEM", "STATE", "AGE", "SOURCE", "SHADOWED", "LAST OP", "KEY", "REASON"}
+	}
+	t := newTable(headings...)
+	row := func(item string, s *api.ValueStatus, v valueData) {
+		cells := []any{item, a.paintState(stateName(s.GetState())), a.ageOf(v.Since), v.Source}
+		if a.wide {
+			cells = append(cells, strings.Join(v.Shadowed, ", "), lastOperation(s), s.GetKey())
 		}
-		t.row(model, name, a.paintState(stateName(s.GetState())), strings.Join(s.GetDetails(), ", "), operation, s.GetError())
+		t.row(append(cells, a.shortText(api.Reason(s)))...)
 	}
 	for _, v := range list {
-		model, name := nameOf(v.GetValue().GetKey())
-		row(model, name, v.Value)
+		row(a.shortKey(v.Value.GetKey()), v.Value, v)
 		for _, d := range v.DerivedValues {
-			row("", "  "+d.Key, d)
+			row("  "+d.GetKey(), d, valueData{})
 		}
 	}
 	if len(list) == 0 {
@@ -126,6 +161,21 @@ func (a *app) printValues(list []*api.BaseValueStatus) error {
 		return err
 	}
 	return t.write(a)
+}
+
+func lastOperation(s *api.ValueStatus) string {
+	if s.GetLastOperation() == kvscheduler.TxnOperation_UNDEFINED {
+		return ""
+	}
+	return s.GetLastOperation().String()
+}
+
+// ageOf is how long ago t was; empty if that is unknown.
+func (a *app) ageOf(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return age(a.now(), t)
 }
 
 // noting adds to what print does a note, beside the output, if no real VPP or Linux is behind it.
@@ -160,10 +210,10 @@ func (a *app) whyCommand() *cobra.Command {
 		Example: "  agentctl why config/vpp/l2/v2/bridge-domain/bd1\n  agentctl why vpp.l2.bridge-domain/bd1",
 		Args:    args(cobra.ExactArgs(1)), ValidArgsFunction: a.completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key := fullKey(args[0])
+			key := a.fullKey(args[0])
 			e, err := a.client.Why(cmd.Context(), key)
 			if err == nil {
-				err = notAKey(args[0], key, e)
+				err = a.notAKey(args[0], key, e)
 			}
 			if err != nil {
 				return err
@@ -175,8 +225,9 @@ func (a *app) whyCommand() *cobra.Command {
 	return cmd
 }
 
+// completeKeys completes keys, whole or as MODEL/NAME.
 func (a *app) completeKeys(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 || a.connect(cmd, nil) != nil {
+	if a.connect(cmd, nil) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	list, err := a.client.Values(cmd.Context())
@@ -186,8 +237,11 @@ func (a *app) completeKeys(cmd *cobra.Command, args []string, prefix string) ([]
 	var keys []string
 	for _, v := range list {
 		for _, s := range append([]*api.ValueStatus{v.Value}, v.DerivedValues...) {
-			if strings.HasPrefix(s.Key, prefix) {
-				keys = append(keys, s.Key)
+			for _, key := range slices.Compact([]string{a.shortKey(s.Key), s.Key}) {
+				if strings.HasPrefix(key, prefix) && !slices.Contains(args, key) {
+					keys = append(keys, key)
+					break
+				}
 			}
 		}
 	}

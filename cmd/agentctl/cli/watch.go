@@ -14,22 +14,30 @@ import (
 
 // watchValues prints the states of values and then each change, until the
 // context ends.
-func (a *app) watchValues(ctx context.Context, selected func([]*api.BaseValueStatus) ([]*api.BaseValueStatus, error)) error {
+func (a *app) watchValues(ctx context.Context, selected func([]valueData) ([]valueData, error)) error {
+	shown := map[string]string{} // lines by key, without the time
 	err := a.client.Watch(ctx, "", "", func(ev api.WatchEvent) error {
-		var err error
-		if ev.Values, err = selected(ev.Values); err != nil {
+		list := make([]valueData, len(ev.Values))
+		for i, v := range ev.Values {
+			list[i].Value, list[i].DerivedValues = v.GetValue(), v.GetDerivedValues()
+		}
+		list, err := selected(list)
+		if err != nil || len(list) == 0 {
 			return err
 		}
-		if len(ev.Values) == 0 {
-			return nil
-		}
 		if a.format != "" {
+			ev.Values = ev.Values[:0:0]
+			for _, v := range list {
+				ev.Values = append(ev.Values, &api.BaseValueStatus{Value: v.Value, DerivedValues: v.DerivedValues})
+			}
 			return a.write(a.format, ev)
 		}
-		for _, v := range ev.Values {
-			a.printChange("", v.Value)
-			for _, d := range v.DerivedValues {
-				a.printChange("  ", d)
+		for _, v := range list {
+			for _, s := range append([]*api.ValueStatus{v.Value}, v.DerivedValues...) {
+				if line := a.change(s); shown[s.GetKey()] != line {
+					shown[s.GetKey()] = line
+					fmt.Fprintln(a.Out, a.now().UTC().Format("15:04:05.000")+"  "+line)
+				}
 			}
 		}
 		return nil
@@ -40,16 +48,14 @@ func (a *app) watchValues(ctx context.Context, selected func([]*api.BaseValueSta
 	return err
 }
 
-func (a *app) printChange(indent string, s *api.ValueStatus) {
+// change is a line about a value whose status changed.
+func (a *app) change(s *api.ValueStatus) string {
 	state := s.GetState().String()
-	padding := strings.Repeat(" ", max(0, len("UNIMPLEMENTED")-len(state)))
-	line := a.paintState(state) + padding + "  " + indent + s.GetKey()
-	for _, more := range []string{strings.Join(s.GetDetails(), ", "), s.GetError()} {
-		if more != "" {
-			line += "  (" + more + ")"
-		}
+	line := a.paintState(state) + strings.Repeat(" ", max(0, len("UNIMPLEMENTED")-len(state))) + "  " + a.shortKey(s.GetKey())
+	if reason := api.Reason(s); reason != "" {
+		line += "  (" + a.shortText(reason) + ")"
 	}
-	fmt.Fprintln(a.Out, line)
+	return line
 }
 
 func (a *app) waitCommand() *cobra.Command {
@@ -68,7 +74,7 @@ func (a *app) waitCommand() *cobra.Command {
 			"  agentctl wait --txn 7\n  agentctl wait --for ABSENT vpp.interfaces/loop1",
 		ValidArgsFunction: a.completeKeys,
 		RunE: func(cmd *cobra.Command, keys []string) error {
-			q.Keys = fullKeys(keys)
+			q.Keys = a.fullKeys(keys)
 			if txn != "" {
 				seq, err := seqNum(txn)
 				if err != nil {
@@ -105,7 +111,7 @@ func (a *app) checkConfigured(ctx context.Context, keys []string) error {
 		if err != nil {
 			return err
 		}
-		if err := notAKey(key, key, e); err != nil {
+		if err := a.notAKey(key, key, e); err != nil {
 			return err
 		}
 		if e.NotConfigured {

@@ -160,7 +160,7 @@ func decode(path string, body []byte, into any) error {
 // hasValues are the paths that return values, in which secrets are hidden
 // unless they are requested.
 var hasValues = map[string]bool{
-	"/configuration": true, "/scheduler/dump": true, "/scheduler/txn-history": true, "/scheduler/key-timeline": true,
+	"/configuration": true, "/configuration/items": true, "/scheduler/dump": true, "/scheduler/txn-history": true, "/scheduler/key-timeline": true,
 	"/scheduler/graph-snapshot": true, "/scheduler/drift": true, "/scheduler/orphans": true, "/scheduler/downstream-resync": true,
 	"/scheduler/plan": true, "/scheduler/rollback": true,
 }

@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -10,9 +12,13 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 )
 
-// Values returns the states of all values.
-func (c *Client) Values(ctx context.Context) (list []*api.BaseValueStatus, err error) {
-	err = c.getJSON(ctx, "/scheduler/status", nil, &list)
+// Values returns the states of all values, with the times of their last changes, if the agent
+// knows them.
+func (c *Client) Values(ctx context.Context) (list []response.TimedStatus, err error) {
+	err = c.getJSON(ctx, "/scheduler/status", url.Values{"times": {"1"}}, &list)
+	if e := (*Error)(nil); errors.As(err, &e) && e.Status == http.StatusBadRequest { // an older agent
+		err = c.getJSON(ctx, "/scheduler/status", nil, &list)
+	}
 	return list, err
 }
 

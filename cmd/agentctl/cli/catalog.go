@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
+)
+
+// modelsTimeout is how long an agent may take to return its models. Commands whose
+// agent does not answer, or needs none, use the models that agentctl knows.
+const modelsTimeout = 3 * time.Second
+
+// set returns the models of the agent, or without one those that agentctl knows.
+func (a *app) set() *models.Set {
+	if a.models != nil {
+		return a.models
+	}
+	a.models = allmodels.MustSet()
+	if a.client == nil {
+		return a.models
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, modelsTimeout)
+	defer cancel()
+	if set, err := a.agentModels(ctx); err == nil {
+		a.models = set
+	}
+	return a.models
+}
+
+// agentModels asks the agent for its models.
+func (a *app) agentModels(ctx context.Context) (*models.Set, error) {
+	theirs, err := a.client.Models(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	ours, custom := allmodels.MustSet(), false
+	known := make([]models.Known, len(theirs.Models))
+	for i, t := range theirs.Models {
+		m, ok := ours.ForName(t.Name)
+		if !ok || m.KeyPrefix() != t.KeyPrefix || string(m.ProtoName()) != t.ProtoName {
+			m, custom = &customModel{Model: t}, true
+		}
+		known[i] = m
+	}
+	if custom {
+		if err := a.describeModels(ctx, known); err != nil {
+			return nil, err
+		}
+	}
+	return models.NewSet(known...)
+}
+
+// describeModels adds the messages of custom models.
+func (a *app) describeModels(ctx context.Context, known []models.Known) error {
+	theirs, err := a.client.Models(ctx, true)
+	if err != nil {
+		return err
+	}
+	set := &descriptorpb.FileDescriptorSet{}
+	if err := proto.Unmarshal(theirs.Descriptors, set); err != nil {
+		return fmt.Errorf("descriptors of the agent's models: %w", err)
+	}
+	files, err := protodesc.NewFiles(set)
+	if err != nil {
+		return fmt.Errorf("descriptors of the agent's models: %w", err)
+	}
+	for _, m := range known {
+		if m, ok := m.(*customModel); ok {
+			d, err := files.FindDescriptorByName(m.ProtoName())
+			if err != nil {
+				return fmt.Errorf("model %s: %w", m.Name, err)
+			}
+			message, ok := d.(protoreflect.MessageDescriptor)
+			if !ok {
+				return fmt.Errorf("model %s: %s is no message", m.Name, d.FullName())
+			}
+			m.message = message
+		}
+	}
+	return nil
+}
+
+// customModel is a model of the agent that agentctl was not built with.
+type customModel struct {
+	response.Model
+	message protoreflect.MessageDescriptor
+}
+
+var _ models.Known = (*customModel)(nil)
+
+func (m *customModel) Spec() models.Spec {
+	return models.Spec{Module: m.Module, Version: m.Version, Type: m.Type, Class: m.Class}
+}
+
+func (m *customModel) KeyPrefix() string { return m.Model.KeyPrefix }
+func (m *customModel) Singleton() bool   { return m.Model.Singleton }
+func (m *customModel) ProtoName() protoreflect.FullName {
+	return protoreflect.FullName(m.Model.ProtoName)
+}
+func (m *customModel) NewInstance() proto.Message { return dynamicpb.NewMessage(m.message) }
+func (m *customModel) Validate() error            { return m.Spec().Validate() }
+
+func (m *customModel) KeyOf(proto.Message) (string, error) {
+	return "", fmt.Errorf("model %s: only the agent knows the keys of its items", m.Name)
+}
+
+func (m *customModel) Matches(key string) bool {
+	return key == m.KeyPrefix() || !m.Singleton() && strings.HasPrefix(key, m.KeyPrefix())
+}
+
+func (m *customModel) Label(key string) string {
+	if m.Singleton() {
+		return key
+	}
+	return strings.TrimPrefix(key, m.KeyPrefix())
+}
