@@ -87,6 +87,10 @@ kills-agent: ## kill the agent at any moment of its start and of a change, KILLS
 	@./.ci/need ip etcd etcdctl
 	go test ./cmd/vpp-agent -run '^TestKilledAgent$$' -v -count 1 -timeout 24h -agent-values 500-2000 -agent-limit 5s -agent-kills $(or $(KILLS),1000)
 
+.PHONY: namespaces
+namespaces: ## network namespaces come and go, NAMESPACES of the kernel and 20 times as many simulated ones; needs root
+	go test ./plugins/linux/linuxtest -run '^TestNamespacesComeAndGo$$' -v -count 1 -timeout 24h -real-namespaces $(or $(NAMESPACES),500) -sim-namespaces $$((20 * $(or $(NAMESPACES),500)))
+
 .PHONY: chaos
 chaos: ## VPP (the simulator) and etcd fail, and the agent is killed, for ROUNDS rounds; needs root
 	@./.ci/need ip etcd etcdctl
