@@ -181,6 +181,8 @@ func TestQuirks(t *testing.T) {
 		{"25.06", "proxy_arp_details", TableIndex, "proxy.table_id", true},
 		{"25.10", "proxy_arp_details", TableIndex, "", false},
 		{"26.06", "policer_input_v2", WrongReplyID, "policer_input_reply", true},
+		{"26.06", "sr_localsids_details", UnsetFields, "vlan_index", true},
+		{"26.02", "sr_localsids_details", UnsetFields, "", false},
 		{"22.10", "acl_stats_intf_counters_enable", WrongReplyID, "acl_del_reply", true},
 		{"25.10", "sw_interface_details.interface_dev_type(tap)", StringValue, "virtio", true},
 		{"26.02", "sw_interface_details.interface_dev_type(tap)", StringValue, "tap", true},

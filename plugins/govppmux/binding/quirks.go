@@ -25,6 +25,8 @@ const (
 	// TableIndex: the field named by Fact.Detail is not the ID of a table but its
 	// index inside of VPP, as the command line shows it.
 	TableIndex
+	// UnsetFields: VPP leaves the fields named by Fact.Detail 0.
+	UnsetFields
 	// NotMPSafe: VPP stops its workers for each of these requests, though
 	// newer releases do not.
 	NotMPSafe
@@ -69,6 +71,8 @@ func Facts() []Fact {
 		{"gre_tunnel_dump", "25.10", "26.02", DumpDeclaredAsCall, "", "src/plugins/gre/gre.api: service; src/plugins/gre/gre_api.c"},
 		{"gre_tunnel_dump_v2", "25.10", "", DumpDeclaredAsCall, "", "src/plugins/gre/gre.api: service; src/plugins/gre/gre_api.c"},
 		{"ipsec_backend_dump", "26.06", "", EmptyAnswer, "", "src/vnet/ipsec/ipsec_api.c"},
+
+		{"sr_localsids_details", "26.06", "", UnsetFields, "vlan_index", "src/vnet/srv6/sr_api.c: send_sr_localsid_details"},
 
 		{"rdma_create_v3", "", "", UnswappedFields, "mode,rss4,rss6", "src/plugins/rdma/rdma.api: the comment on rdma_create_v3"},
 		{"nat44_ed_vrf_tables_details", "", "", UnswappedFields, "vrf_ids", "src/plugins/nat/nat44-ed/nat44_ed_api.c: nat44_ed_vrf_tables_send_details"},

@@ -298,7 +298,7 @@ func (l *life) byHand() {
 	if l.ByHand == nil || l.unlisted() {
 		return
 	}
-	req, reply := l.ByHand(func(name string) uint32 { return indexOf(l.b, name) }, l.Make())
+	req, reply := l.ByHand(func(name string) uint32 { return numberOf(l.b, name) }, l.Make())
 	if err := l.b.Mux.Conn().Call(l.t.Context(), req, reply); err != nil {
 		l.t.Fatalf("delete by hand: %v", err)
 	}

@@ -3,6 +3,8 @@ package vpptest_test
 import (
 	"testing"
 
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	classify "github.com/tenuto-dev/tenuto/plugins/vpp/classifyplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	"github.com/tenuto-dev/tenuto/proto/prototest"
@@ -15,6 +17,17 @@ func indexOf(b *vpptest.Harness, name string) uint32 {
 		return m.SwIfIndex
 	}
 	return vppNone
+}
+
+// numberOf is indexOf for interfaces and classifier tables.
+func numberOf(b *vpptest.Harness, name string) uint32 {
+	tables, err := idxmap.Of[*classify.Table](b.Scheduler.GetMetadataMap(classify.TableName))
+	if err == nil {
+		if t, ok := tables.Get(name); ok && t != nil {
+			return t.Index
+		}
+	}
+	return indexOf(b, name)
 }
 
 func readOne(b *vpptest.Harness, name string) *interfaces.Interface {

@@ -35,7 +35,7 @@ var uses = item.Declare(&Operations, "policer on interface", "", item.Variant[us
 // takeOut takes the node of policers out of the path of packets once. The request that ends a use
 // does that too, but it crashes a VPP in which no interface of that index or above had a policer.
 func takeOut(e use) (requests, replies []api.Message) {
-	paths, node := []string{"device-input"}, "policer-input"
+	paths, node := []string{"device-input", "ip4-unicast", "ip6-unicast"}, "policer-input" // the first before 26.06, the others since
 	if e.output {
 		paths, node = []string{"ip4-output", "ip6-output"}, "policer-output"
 	}
@@ -66,6 +66,6 @@ func NewInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			}
 			return v
 		},
-		Gone: []api.VPPApiError{api.NO_SUCH_ENTRY},
+		Gone: []api.VPPApiError{api.NO_SUCH_ENTRY, api.INVALID_VALUE}, // the latter: the release has no such node in the path
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"go.fd.io/govpp/binapi/sr"
 	"go.fd.io/govpp/binapi/sr_types"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
@@ -57,6 +58,7 @@ func NewLocalSID(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 		Resolve: resolveLocalSID,
 		ID:      func(s localSID) ip_types.IP6Address { return s.Localsid },
 		Value:   localSIDValue,
+		Assume:  func(found, expected localSID) localSID { return withVlan(vpp, found, expected) },
 		Gone:    []api.VPPApiError{answer(-2)},
 		Explain: map[api.VPPApiError]string{
 			answer(-1): "sid: VPP has this segment already",
@@ -64,6 +66,18 @@ func NewLocalSID(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			answer(-4): "sid: VPP has a route to this address in the table",
 		},
 	})
+}
+
+// withVlan returns a local segment with the expected VLAN tag if VPP does not list it.
+func withVlan(vpp *session.VPP, found, expected localSID) localSID {
+	s, err := vpp.Session()
+	if err != nil || found.Behavior != expected.Behavior {
+		return found
+	}
+	if _, unset := s.Quirks.Find((*sr.SrLocalsidsDetails)(nil).GetMessageName(), binding.UnsetFields); unset {
+		found.VlanIndex = expected.VlanIndex
+	}
+	return found
 }
 
 func resolveLocalSID(r *item.Resolver, v *srv6.LocalSID) localSID {

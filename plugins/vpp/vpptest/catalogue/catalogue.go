@@ -52,7 +52,7 @@ type Item struct {
 	// Conflicts are pairs of items that VPP cannot have together.
 	Conflicts []Conflict
 	// ByHand returns the request by which another client deletes the exemplar in VPP, and
-	// an empty reply. The function gives the index of an interface.
+	// an empty reply. The function gives the index of an interface or a classifier table.
 	ByHand func(index func(name string) uint32, m proto.Message) (req, reply api.Message)
 	// Leaves names requests that leave something in VPP if VPP refuses them, and says what;
 	// the suite of faults does not try them.

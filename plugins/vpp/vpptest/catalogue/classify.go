@@ -58,8 +58,8 @@ func classifyTable() Item {
 			"current_data_offset: -257, expected -": To(func(t *classify.Table) { t.CurrentDataOffset = -257 }),
 			"current_data_offset: -14, expected 0 ": To(func(t *classify.Table) { t.CurrentData = false }),
 		},
-		ByHand: func(func(string) uint32, proto.Message) (api.Message, api.Message) {
-			return &classifyapi.ClassifyAddDelTable{TableIndex: 0}, &classifyapi.ClassifyAddDelTableReply{}
+		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {
+			return &classifyapi.ClassifyAddDelTable{TableIndex: index(m.(*classify.Table).Name)}, &classifyapi.ClassifyAddDelTableReply{}
 		},
 		Without: map[string]string{
 			"Needs":     "a table needs nothing but its next one, which is a table too: TestClassifierAfterRestart",
@@ -92,10 +92,10 @@ func classifySession() Item {
 			"action: 3, expected NONE, IP4_VRF, IP": To(func(s *classify.Session) { s.Action = 3 }),
 			"vrf_id: 7, expected 0 without an acti": To(func(s *classify.Session) { s.VrfId = 7 }),
 		},
-		ByHand: func(_ func(string) uint32, m proto.Message) (api.Message, api.Message) {
+		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			match := make([]byte, 32)
 			copy(match[16:], []byte{192, 0, 2, 1})
-			return &classifyapi.ClassifyAddDelSession{Match: match}, &classifyapi.ClassifyAddDelSessionReply{}
+			return &classifyapi.ClassifyAddDelSession{TableIndex: index(m.(*classify.Session).Table), Match: match}, &classifyapi.ClassifyAddDelSessionReply{}
 		},
 		Without: map[string]string{
 			"Updates":   "VPP would keep VRF tables of former actions",
@@ -122,8 +122,10 @@ func classifyBinding() Item {
 			"packets: 3, expected IP4, IP6, L2":    To(func(b *classify.Binding) { b.Packets = 3 }),
 		},
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {
+			b := m.(*classify.Binding)
 			return &classifyapi.OutputACLSetInterface{
-				SwIfIndex: interface_types.InterfaceIndex(index(m.(*classify.Binding).Interface)), IP4TableIndex: item.NoInterface, L2TableIndex: item.NoInterface,
+				SwIfIndex: interface_types.InterfaceIndex(index(b.Interface)), IP4TableIndex: item.NoInterface, L2TableIndex: item.NoInterface,
+				IP6TableIndex: index(b.Table),
 			}, &classifyapi.OutputACLSetInterfaceReply{}
 		},
 		Without: map[string]string{

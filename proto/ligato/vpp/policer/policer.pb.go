@@ -249,7 +249,9 @@ func (Policer_Action_Type) EnumDescriptor() ([]byte, []int) {
 type Interface_Direction int32
 
 const (
-	// All packets that a physical or virtual device receives; not those of one sub-interface.
+	// VPP 26.06: IP packets that the interface receives, and all packets that it receives in
+	// layer 2. Before: all packets that a physical or virtual device receives; not those of one
+	// sub-interface.
 	Interface_INPUT Interface_Direction = 0
 	// IP packets that the interface sends.
 	Interface_OUTPUT Interface_Direction = 1

@@ -690,7 +690,8 @@ func (x *LocalSID_EndT) GetVrfId() uint32 {
 // Take the Ethernet frame out and send it to an interface.
 type LocalSID_EndDX2 struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// VLAN identifier; 0 means none.
+	// VLAN identifier; 0 means none. VPP 26.06 ignores it, and older ones only
+	// report it: the frame is sent as it is.
 	VlanTag uint32 `protobuf:"varint,1,opt,name=vlan_tag,json=vlanTag,proto3" json:"vlan_tag,omitempty"`
 	// Name of the VPP interface.
 	OutgoingInterface string `protobuf:"bytes,2,opt,name=outgoing_interface,json=outgoingInterface,proto3" json:"outgoing_interface,omitempty"`

@@ -67,7 +67,11 @@ func (n *cnats) registerSNAT(server *wire.Server) {
 		if !n.before("26.06") && !n.translates() {
 			return &cnat.CnatGetSnatAddressesReply{Retval: int32(api.FEATURE_DISABLED)}
 		}
-		return &cnat.CnatGetSnatAddressesReply{SnatIP4: n.snat.SnatIP4, SnatIP6: n.snat.SnatIP6, SwIfIndex: n.snat.SwIfIndex}
+		reply := &cnat.CnatGetSnatAddressesReply{SnatIP4: n.snat.SnatIP4, SnatIP6: n.snat.SnatIP6, SwIfIndex: n.snat.SwIfIndex}
+		if reply.SnatIP6.ToIP().IsUnspecified() && !n.before("26.06") {
+			reply.SwIfIndex = 0 // that of the IPv6 address, which was not set (cnat_set_snat in cnat_snat_policy.c)
+		}
+		return reply
 	})
 	handle[cnat.CnatSetSnatPolicyReply](server, func(req *cnat.CnatSetSnatPolicy) retval {
 		if req.Policy > cnat.CNAT_POLICY_K8S {

@@ -48,7 +48,7 @@ func (a *featureArcs) register(server *wire.Server) {
 		switch {
 		case a.byIndex(req.SwIfIndex) == nil:
 			return api.INVALID_SW_IF_INDEX
-		case !slices.Contains(arcFeatures(), f):
+		case !slices.Contains(a.arcFeatures(), f):
 			return api.INVALID_VALUE
 		}
 		a.set(uint32(req.SwIfIndex), f, req.Enable)
@@ -57,11 +57,8 @@ func (a *featureArcs) register(server *wire.Server) {
 }
 
 // arcFeatures are the ones that clients enable and disable by name.
-func arcFeatures() []arcFeature {
-	return []arcFeature{
-		{"device-input", "policer-input"}, {"ip4-output", "policer-output"}, {"ip6-output", "policer-output"},
-		{"ip4-unicast", "cnat-snat-ip4"}, {"ip6-unicast", "cnat-snat-ip6"},
-	}
+func (n *VNet) arcFeatures() []arcFeature {
+	return slices.Concat(n.policerInput(), policerOutput(), []arcFeature{{"ip4-unicast", "cnat-snat-ip4"}, {"ip6-unicast", "cnat-snat-ip6"}})
 }
 
 func (a *featureArcs) reset() { a.on = make(map[uint32]map[arcFeature]int) }

@@ -59,7 +59,8 @@ func (ls *lcps) register(server *wire.Server) {
 }
 
 func (ls *lcps) reset() {
-	ls.pairs, ls.namespace, ls.on = pool[lcp.LcpItfPairDetails]{}, "", map[string]bool{}
+	ls.pairs, ls.namespace = pool[lcp.LcpItfPairDetails]{}, ""
+	ls.on = map[string]bool{"lcp-sync-unnumbered": true} // lcp_interface_init in lcp_interface.c
 }
 
 func (ls *lcps) pairOf(phy uint32) (uint32, *lcp.LcpItfPairDetails) {

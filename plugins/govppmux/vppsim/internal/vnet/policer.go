@@ -66,11 +66,25 @@ func (p *policers) register(server *wire.Server) {
 		}
 	})
 	handle[policerapi.PolicerInputReply](server, func(req *policerapi.PolicerInput) retval {
-		return p.use(p.input, req.Name, req.SwIfIndex, req.Apply, arcFeature{"device-input", "policer-input"})
+		return p.use(p.input, req.Name, req.SwIfIndex, req.Apply, p.policerInput()...)
 	})
 	handle[policerapi.PolicerOutputReply](server, func(req *policerapi.PolicerOutput) retval {
-		return p.use(p.output, req.Name, req.SwIfIndex, req.Apply, arcFeature{"ip4-output", "policer-output"}, arcFeature{"ip6-output", "policer-output"})
+		return p.use(p.output, req.Name, req.SwIfIndex, req.Apply, policerOutput()...)
 	})
+}
+
+// policerInput are the nodes of what an interface receives (policer_input in
+// src/vnet/policer/policer.c of 26.02, and in src/plugins/policer/policer_op.c of 26.06).
+func (n *VNet) policerInput() []arcFeature {
+	if n.before("26.06") {
+		return []arcFeature{{"device-input", "policer-input"}}
+	}
+	return []arcFeature{{"ip4-unicast", "policer-input"}, {"ip6-unicast", "policer-input"}}
+}
+
+// policerOutput are the nodes of what an interface sends.
+func policerOutput() []arcFeature {
+	return []arcFeature{{"ip4-output", "policer-output"}, {"ip6-output", "policer-output"}}
 }
 
 func (p *policers) reset() {
@@ -148,7 +162,7 @@ func (p *policers) dumpInterface(b *strings.Builder, i *swInterface) {
 		by   map[uint32]uint32
 		node arcFeature
 	}{
-		{"input", p.input, arcFeature{"device-input", "policer-input"}}, {"output", p.output, arcFeature{"ip4-output", "policer-output"}},
+		{"input", p.input, p.policerInput()[0]}, {"output", p.output, policerOutput()[0]},
 	} {
 		if index, has := d.by[i.index]; has && p.arcs.on[i.index][d.node] > 0 {
 			name := "of none"

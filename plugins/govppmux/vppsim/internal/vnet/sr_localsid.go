@@ -56,7 +56,7 @@ func (ss *srLocalSIDs) addDel(req *sr.SrLocalsidAddDel) retval {
 	case ss.fibs.Table(ip6, s.FibTable) == nil:
 		return -3
 	}
-	if s.Behavior != sr_types.SR_BEHAVIOR_API_DX2 {
+	if s.Behavior != sr_types.SR_BEHAVIOR_API_DX2 || !ss.before("26.06") { // 26.06 does not keep it
 		s.VlanIndex = 0
 	}
 	switch s.Behavior {
