@@ -48,7 +48,7 @@ func TestSpans(t *testing.T) {
 			t.Errorf("%s is no child of the transaction", span.Name())
 		}
 		if strings.HasPrefix(span.Name(), "CREATE") && !slices.ContainsFunc(txn.Executed, func(op api.RecordedTxnOp) bool {
-			return op.Start.Equal(span.StartTime()) && op.End.Equal(span.EndTime())
+			return op.Start().Equal(span.StartTime()) && op.End().Equal(span.EndTime())
 		}) {
 			t.Errorf("%s has other times than the record", span.Name())
 		}

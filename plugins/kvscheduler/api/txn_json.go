@@ -125,7 +125,7 @@ func (op RecordedTxnOp) MarshalJSON() ([]byte, error) {
 		PrevState: op.PrevState, PrevValue: JSONValue{op.PrevValue}, PrevErrMsg: op.PrevErrMsg,
 		NOOP: op.NOOP, IsDerived: op.IsDerived, IsProperty: op.IsProperty,
 		IsRevert: op.IsRevert, IsRetry: op.IsRetry, IsRecreate: op.IsRecreate,
-		Start: op.Start, End: op.End, After: op.After, Waited: op.Waited,
+		Start: op.Start(), End: op.End(), After: op.After, Waited: op.Waited,
 	})
 }
 
@@ -139,7 +139,8 @@ func (op *RecordedTxnOp) UnmarshalJSON(data []byte) error {
 		PrevState: j.PrevState, PrevValue: j.PrevValue.Message, PrevErrMsg: j.PrevErrMsg,
 		NOOP: j.NOOP, IsDerived: j.IsDerived, IsProperty: j.IsProperty,
 		IsRevert: j.IsRevert, IsRetry: j.IsRetry, IsRecreate: j.IsRecreate,
-		Start: j.Start, End: j.End, After: j.After, Waited: j.Waited,
+		After: j.After, Waited: j.Waited,
 	}
+	op.Ran(j.Start, j.End)
 	return err
 }

@@ -59,9 +59,41 @@ type RecordedTxnOp struct {
 
 	Waited OpWait
 
-	// Start and End of an executed operation that is no NOOP.
-	Start, End time.Time
+	// Of an executed operation that is no NOOP; see Ran. A history has many operations, and
+	// two time.Time take three times as much memory.
+	start int64 // nanoseconds since 1970; 0: unknown
+	took  time.Duration
 }
+
+// Ran sets when the operation was executed. It has no effect if start is zero.
+func (op *RecordedTxnOp) Ran(start, end time.Time) {
+	op.start, op.took = 0, 0
+	if !start.IsZero() {
+		op.start, op.took = start.UnixNano(), end.Sub(start)
+	}
+}
+
+// HasRun reports whether it is known when the operation was executed.
+func (op *RecordedTxnOp) HasRun() bool { return op.start != 0 }
+
+// Start is when the execution began; zero if unknown.
+func (op *RecordedTxnOp) Start() time.Time {
+	if op.start == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, op.start)
+}
+
+// End is when the execution ended; zero if unknown.
+func (op *RecordedTxnOp) End() time.Time {
+	if op.start == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, op.start).Add(op.took)
+}
+
+// Took is how long the execution lasted.
+func (op *RecordedTxnOp) Took() time.Duration { return op.took }
 
 // OpWait is the reason why an operation started after another one.
 type OpWait uint8

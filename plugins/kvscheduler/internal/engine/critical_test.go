@@ -23,7 +23,7 @@ func causesOf(c *engine.Engine) string {
 		if op.NOOP {
 			continue
 		}
-		text := fmt.Sprintf("%s %.0f", op.Key, op.Start.Sub(txn.Start).Seconds())
+		text := fmt.Sprintf("%s %.0f", op.Key, op.Start().Sub(txn.Start).Seconds())
 		if op.After > 0 {
 			why, _ := op.Waited.MarshalText()
 			text += fmt.Sprintf("<%s %s", txn.Executed[op.After-1].Key, why)

@@ -97,16 +97,16 @@ func TestNoGapsInTheRecord(t *testing.T) {
 func noGaps(t *testing.T, seed uint64, txn *api.RecordedTxn) bool {
 	t.Helper()
 	for i, op := range txn.Executed {
-		if op.Start.IsZero() {
+		if !op.HasRun() {
 			continue
 		}
 		from := txn.Start
 		if op.After > 0 {
-			from = txn.Executed[op.After-1].End
+			from = txn.Executed[op.After-1].End()
 		}
-		if !op.Start.Equal(from) || (op.After > 0) != (op.Waited != api.OpWaitNone) {
+		if !op.Start().Equal(from) || (op.After > 0) != (op.Waited != api.OpWaitNone) {
 			t.Errorf("seed %d, transaction %d: operation %d (%v %s) began at %v, after %d (%v), %v later", seed, txn.SeqNum, i+1, op.Operation, op.Key,
-				op.Start.Sub(txn.Start), op.After, op.Waited, op.Start.Sub(from))
+				op.Start().Sub(txn.Start), op.After, op.Waited, op.Start().Sub(from))
 			return false
 		}
 	}

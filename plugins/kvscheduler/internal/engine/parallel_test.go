@@ -105,8 +105,8 @@ func TestOperationsRunBesideEachOther(t *testing.T) {
 			if op.Key != rec.Planned[i].Key {
 				t.Errorf("record %d is %s, planned was %s", i, op.Key, rec.Planned[i].Key)
 			}
-			if op.End.Sub(op.Start) != time.Second {
-				t.Errorf("%s: recorded from %v to %v", op.Key, op.Start, op.End)
+			if op.Took() != time.Second {
+				t.Errorf("%s: recorded from %v to %v", op.Key, op.Start(), op.End())
 			}
 		}
 	})

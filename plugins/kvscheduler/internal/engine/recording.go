@@ -114,7 +114,8 @@ func wentAsPlanned(pl *plan.Plan, executed []api.RecordedTxnOp) bool {
 			return false
 		}
 		done := executed[next]
-		done.Start, done.End, done.After, done.Waited = time.Time{}, time.Time{}, 0, api.OpWaitNone
+		done.Ran(time.Time{}, time.Time{})
+		done.After, done.Waited = 0, api.OpWaitNone
 		if done != exec.Record(&pl.Ops[i]) {
 			return false
 		}

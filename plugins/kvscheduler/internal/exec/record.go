@@ -27,7 +27,7 @@ func (r *run) record(op *plan.Op, j *job, s *step) (rec api.RecordedTxnOp, tell 
 	} else if s.n.Want != nil && s.n.Want.Invalid != nil {
 		rec.NewErrMsg = text(s.n.Want.Invalid)
 	}
-	rec.Start, rec.End = j.start, j.end
+	rec.Ran(j.start, j.end)
 	return rec, true
 }
 

@@ -99,7 +99,7 @@ func (w *walk) numberCauses(from int) (last int32) {
 	for k, i := range w.told {
 		rec, c := &records[k], &of[i]
 		switch {
-		case rec.Start.IsZero():
+		case !rec.HasRun():
 		case c.op != 0:
 			rec.After, rec.Waited = of[c.op-1].order, c.why
 		case w.last != 0:

@@ -107,8 +107,8 @@ func (m *Meter) Observe(txn *api.RecordedTxn) {
 		default:
 			t.ok++
 		}
-		if !op.NOOP && !op.End.IsZero() {
-			t.time.Observe(op.End.Sub(op.Start).Seconds())
+		if !op.NOOP && op.HasRun() {
+			t.time.Observe(op.Took().Seconds())
 		}
 	}
 	for g, t := range groups {

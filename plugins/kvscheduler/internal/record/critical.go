@@ -31,7 +31,7 @@ func Critical(txn *api.RecordedTxn, limit int) *response.CriticalPath {
 	}
 	end := begun
 	if len(path) > 0 {
-		end = txn.Executed[path[len(path)-1]].End
+		end = txn.Executed[path[len(path)-1]].End()
 	}
 	if end.After(txn.Stop) || end.Before(begun) {
 		end = txn.Stop
@@ -80,11 +80,11 @@ func share(p *response.CriticalPath, took float64) float64 {
 func pathOf(p *response.CriticalPath, ops []api.RecordedTxnOp) (path []int) {
 	last := -1
 	for i := range ops {
-		if ops[i].Start.IsZero() || ops[i].NOOP {
+		if !ops[i].HasRun() || ops[i].NOOP {
 			continue
 		}
 		p.Operations++
-		if last < 0 || ops[i].End.After(ops[last].End) {
+		if last < 0 || ops[i].End().After(ops[last].End()) {
 			last = i
 		}
 	}
@@ -104,12 +104,12 @@ func steps(p *response.CriticalPath, txn *api.RecordedTxn, path []int) []respons
 	from := began(txn)
 	for k, i := range path {
 		op := &txn.Executed[i]
-		waited, ran := max(0, op.Start.Sub(from)).Seconds(), op.End.Sub(op.Start).Seconds()
+		waited, ran := max(0, op.Start().Sub(from)).Seconds(), op.Took().Seconds()
 		steps[k] = response.Step{
 			Number: i + 1, Operation: op.Operation.String(), Key: op.Key, Error: op.NewErrMsg, After: int(op.After), For: op.Waited,
 			Waited: waited, Ran: ran, Share: share(p, waited+ran),
 		}
-		from = op.End
+		from = op.End()
 	}
 	return steps
 }

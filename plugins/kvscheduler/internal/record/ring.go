@@ -91,7 +91,7 @@ func (r *Ring) CompleteAsPlanned(txn *api.RecordedTxn) {
 func planOf(executed []api.RecordedTxnOp) []api.RecordedTxnOp {
 	planned := slices.Clone(executed)
 	for i := range planned {
-		planned[i].Start, planned[i].End = time.Time{}, time.Time{}
+		planned[i].Ran(time.Time{}, time.Time{})
 		planned[i].After, planned[i].Waited = 0, api.OpWaitNone
 	}
 	return planned

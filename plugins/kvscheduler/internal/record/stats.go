@@ -65,8 +65,8 @@ func (s *Stats) add(txn *api.RecordedTxn) {
 		if op.NewErrMsg != "" {
 			s.Errors++
 		}
-		if !op.NOOP && !op.End.IsZero() {
-			s.Calls[op.Operation] = s.Calls[op.Operation].plus(op.End.Sub(op.Start))
+		if !op.NOOP && op.HasRun() {
+			s.Calls[op.Operation] = s.Calls[op.Operation].plus(op.Took())
 		}
 	}
 }

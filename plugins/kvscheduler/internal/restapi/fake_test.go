@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -17,6 +19,12 @@ import (
 )
 
 var start = time.Date(2026, 11, 21, 0, 37, 28, 0, time.UTC)
+
+// TestMain makes the answers independent of the time zone of the machine.
+func TestMain(m *testing.M) {
+	time.Local = time.UTC
+	os.Exit(m.Run())
+}
 
 func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 
@@ -37,8 +45,10 @@ func item(value int64) proto.Message { return &model.Item{Value: value} }
 
 func newFake() *fake {
 	op := func(o api.TxnOperation, key string, from, to proto.Message, before, after api.ValueState) api.RecordedTxnOp {
-		return api.RecordedTxnOp{Operation: o, Key: key, PrevValue: from, NewValue: to, PrevState: before, NewState: after,
-			NOOP: after == pb.ValueState_PENDING, Start: start, End: start.Add(2 * time.Millisecond)}
+		rec := api.RecordedTxnOp{Operation: o, Key: key, PrevValue: from, NewValue: to, PrevState: before, NewState: after,
+			NOOP: after == pb.ValueState_PENDING}
+		rec.Ran(start, start.Add(2*time.Millisecond))
+		return rec
 	}
 	const none, configured = pb.ValueState_NONEXISTENT, pb.ValueState_CONFIGURED
 	txn := func(seq uint64, ops ...api.RecordedTxnOp) *api.RecordedTxn {
@@ -58,8 +68,10 @@ func newFake() *fake {
 func timed() *api.RecordedTxn {
 	ms := func(n int) time.Time { return start.Add(time.Duration(n) * time.Millisecond) }
 	op := func(key string, from, to int, after int32, why api.OpWait) api.RecordedTxnOp {
-		return api.RecordedTxnOp{Operation: pb.TxnOperation_CREATE, Key: key, NewState: pb.ValueState_CONFIGURED,
-			Start: ms(from), End: ms(to), After: after, Waited: why}
+		rec := api.RecordedTxnOp{Operation: pb.TxnOperation_CREATE, Key: key, NewState: pb.ValueState_CONFIGURED,
+			After: after, Waited: why}
+		rec.Ran(ms(from), ms(to))
+		return rec
 	}
 	failed := op("route/2", 60, 80, 3, api.OpWaitSlot)
 	failed.NewState, failed.NewErrMsg = pb.ValueState_FAILED, "no such gateway"

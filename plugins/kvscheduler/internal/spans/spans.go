@@ -82,7 +82,7 @@ func (e *Emitter) phase(ctx context.Context, name string, from, to time.Time) {
 
 func (e *Emitter) operation(ctx context.Context, number int, op *api.RecordedTxnOp) {
 	descriptor := e.descriptorOf(op.Key)
-	_, span := e.tracer.Start(ctx, op.Operation.String()+" "+descriptor, trace.WithTimestamp(op.Start), trace.WithAttributes(
+	_, span := e.tracer.Start(ctx, op.Operation.String()+" "+descriptor, trace.WithTimestamp(op.Start()), trace.WithAttributes(
 		attribute.Int("op.number", number), attribute.String("op.key", op.Key), attribute.String("op.descriptor", descriptor),
 		attribute.String("op.operation", op.Operation.String()), attribute.String("op.state", op.NewState.String()),
 		attribute.StringSlice("op.flags", record.Flags(op)), attribute.Int("op.after", int(op.After)),
@@ -90,14 +90,14 @@ func (e *Emitter) operation(ctx context.Context, number int, op *api.RecordedTxn
 	if op.NewErrMsg != "" {
 		span.SetStatus(codes.Error, op.NewErrMsg)
 	}
-	span.End(trace.WithTimestamp(op.End))
+	span.End(trace.WithTimestamp(op.End()))
 }
 
 // longest returns the operations that get a span, in their order, and how many
 // there would be without the bound.
 func longest(ops []api.RecordedTxnOp) (shown []int, called int) {
 	for i := range ops {
-		if !ops[i].NOOP && !ops[i].Start.IsZero() {
+		if !ops[i].NOOP && ops[i].HasRun() {
 			shown = append(shown, i)
 		}
 	}
@@ -106,7 +106,7 @@ func longest(ops []api.RecordedTxnOp) (shown []int, called int) {
 		return shown, called
 	}
 	slices.SortStableFunc(shown, func(a, b int) int {
-		return int(ops[b].End.Sub(ops[b].Start) - ops[a].End.Sub(ops[a].Start))
+		return int(ops[b].Took() - ops[a].Took())
 	})
 	shown = shown[:maxOperations]
 	slices.Sort(shown)
