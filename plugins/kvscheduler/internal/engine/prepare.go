@@ -126,8 +126,10 @@ func (e *Engine) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Chang
 	}
 	reg := e.state.registry.Load()
 	d, err := reg.Lookup(kv.Key)
-	v := &registry.Value{Msg: kv.Value, Invalid: err}
-	if err == nil {
+	var v *registry.Value
+	if err != nil {
+		v = &registry.Value{Msg: kv.Value, Invalid: err}
+	} else {
 		e.southbound.contracts.Forget(kv.Key)
 		v = reg.Wanted(kv.Key, d, kv.Value)
 	}
