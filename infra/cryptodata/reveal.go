@@ -99,7 +99,7 @@ func (s sealedMessage) Decode(into proto.Message) error {
 }
 
 func (p *Plugin) revealMessage(m proto.Message) error {
-	if err := revealFields(m.ProtoReflect(), "", p.DecryptData); err != nil {
+	if err := revealFields(m.ProtoReflect(), p.DecryptData); err != nil {
 		proto.Reset(m)
 		return err
 	}
@@ -162,33 +162,56 @@ var errFound = errors.New("found")
 
 // anySealed reports whether a message contains encrypted text.
 func anySealed(m protoreflect.Message) bool {
-	return revealFields(m, "", func(string) ([]byte, error) { return nil, errFound }) != nil
+	return revealFields(m, func(string) ([]byte, error) { return nil, errFound }) != nil
 }
 
 // revealFields decrypts the texts in a message: fields, elements of lists and
 // values of maps that are strings or bytes.
-func revealFields(m protoreflect.Message, path string, decrypt func(string) ([]byte, error)) (err error) {
+func revealFields(m protoreflect.Message, decrypt func(string) ([]byte, error)) (err error) {
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		at := strings.TrimPrefix(path+"."+string(fd.Name()), ".")
 		switch {
 		case fd.IsMap():
 			v.Map().Range(func(key protoreflect.MapKey, element protoreflect.Value) bool {
-				err = revealOne(fd.MapValue(), element, fmt.Sprintf("%s[%v]", at, key), decrypt, func(s protoreflect.Value) { v.Map().Set(key, s) })
+				if err = revealOne(fd.MapValue(), element, decrypt, func(s protoreflect.Value) { v.Map().Set(key, s) }); err != nil {
+					err = within(fmt.Sprintf("%s[%v]", fd.Name(), key), err)
+				}
 				return err == nil
 			})
 		case fd.IsList():
 			for i := 0; i < v.List().Len() && err == nil; i++ {
-				err = revealOne(fd, v.List().Get(i), fmt.Sprintf("%s[%d]", at, i), decrypt, func(s protoreflect.Value) { v.List().Set(i, s) })
+				if err = revealOne(fd, v.List().Get(i), decrypt, func(s protoreflect.Value) { v.List().Set(i, s) }); err != nil {
+					err = within(fmt.Sprintf("%s[%d]", fd.Name(), i), err)
+				}
 			}
 		default:
-			err = revealOne(fd, v, at, decrypt, func(s protoreflect.Value) { m.Set(fd, s) })
+			if err = revealOne(fd, v, decrypt, func(s protoreflect.Value) { m.Set(fd, s) }); err != nil {
+				err = within(string(fd.Name()), err)
+			}
 		}
 		return err == nil
 	})
 	return err
 }
 
-func revealOne(fd protoreflect.FieldDescriptor, v protoreflect.Value, path string, decrypt func(string) ([]byte, error), set func(protoreflect.Value)) error {
+// fieldError is an error with the path of the field that it is about.
+type fieldError struct {
+	path  string
+	cause error
+}
+
+func (e *fieldError) Error() string { return e.path + ": " + e.cause.Error() }
+func (e *fieldError) Unwrap() error { return e.cause }
+
+// within adds a field to the start of the path of an error. Paths are made of errors
+// only, because most messages have nothing to decrypt.
+func within(field string, err error) error {
+	if inner := (*fieldError)(nil); errors.As(err, &inner) {
+		return &fieldError{field + "." + inner.path, inner.cause}
+	}
+	return &fieldError{field, err}
+}
+
+func revealOne(fd protoreflect.FieldDescriptor, v protoreflect.Value, decrypt func(string) ([]byte, error), set func(protoreflect.Value)) error {
 	text := ""
 	switch fd.Kind() {
 	case protoreflect.StringKind:
@@ -196,14 +219,14 @@ func revealOne(fd protoreflect.FieldDescriptor, v protoreflect.Value, path strin
 	case protoreflect.BytesKind:
 		text = string(v.Bytes())
 	case protoreflect.MessageKind, protoreflect.GroupKind:
-		return revealFields(v.Message(), path, decrypt)
+		return revealFields(v.Message(), decrypt)
 	}
 	if !strings.HasPrefix(text, Prefix) {
 		return nil
 	}
 	plain, err := decrypt(text)
 	if err != nil {
-		return fmt.Errorf("%s: decrypt: %w", path, err)
+		return fmt.Errorf("decrypt: %w", err)
 	}
 	if fd.Kind() == protoreflect.BytesKind {
 		set(protoreflect.ValueOfBytes(plain))
