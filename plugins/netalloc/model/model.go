@@ -47,17 +47,20 @@ func ParseSource(name string) (netalloc.IPAddressSource, bool) {
 // route: "{network}/{prefix length}" with the host bits cleared, or the
 // reference as it stands. A text that is neither gives "<invalid>/0", as the
 // predecessor has it.
-func NetworkKeyPart(dst string) string {
+func NetworkKeyPart(dst string) string { return string(AppendNetworkKeyPart(nil, dst)) }
+
+// AppendNetworkKeyPart is NetworkKeyPart for keys of which there are many.
+func AppendNetworkKeyPart(key []byte, dst string) []byte {
 	if IsRef(dst) {
-		return dst
+		return append(key, dst...)
 	}
 	if p, err := netip.ParsePrefix(dst); err == nil && !p.Addr().Is4In6() {
-		return p.Masked().String()
+		return p.Masked().AppendTo(key)
 	}
 	_, network, err := net.ParseCIDR(dst) // also knows other ways to write it
 	if err != nil {
-		return models.InvalidPart + "/0"
+		return append(key, models.InvalidPart+"/0"...)
 	}
 	ones, _ := network.Mask.Size()
-	return fmt.Sprintf("%s/%d", network.IP, ones)
+	return fmt.Appendf(key, "%s/%d", network.IP, ones)
 }

@@ -71,7 +71,7 @@ func routeName(r *l3.Route) string {
 		name = append(append(append(name, "if/"...), r.GetOutgoingInterface()...), '/')
 	}
 	name = strconv.AppendUint(append(name, "vrf/"...), uint64(r.GetVrfId()), 10)
-	name = append(append(append(name, "/dst/"...), netallocmodel.NetworkKeyPart(r.GetDstNetwork())...), '/')
+	name = append(netallocmodel.AppendNetworkKeyPart(append(name, "/dst/"...), r.GetDstNetwork()), '/')
 	if r.GetNextHopAddr() != "" {
 		name = append(append(name, "gw/"...), r.GetNextHopAddr()...)
 	}
