@@ -30,7 +30,11 @@ func (p *Plugin) itemEndpoints() []rest.Endpoint {
 }
 
 func (p *Plugin) getItems(w http.ResponseWriter, r *http.Request) {
-	keys := r.URL.Query()["key"]
+	rest.WriteJSON(w, http.StatusOK, p.items(r.URL.Query()["key"], rest.ShowSecrets(r)))
+}
+
+// items returns the items in effect for some keys with their values, or all without.
+func (p *Plugin) items(keys []string, secrets bool) []response.SourcedItem {
 	items := []response.SourcedItem{}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -38,11 +42,10 @@ func (p *Plugin) getItems(w http.ResponseWriter, r *http.Request) {
 		for _, kv := range p.store.all() {
 			items = append(items, p.sourced(kv.Key, nil))
 		}
-		rest.WriteJSON(w, http.StatusOK, items)
-		return
+		return items
 	}
 	text := func(val proto.Message) (string, error) {
-		if !rest.ShowSecrets(r) {
+		if !secrets {
 			val, _ = logging.HideSecrets(val)
 		}
 		yaml, err := document.EncodeItem(val)
@@ -53,7 +56,7 @@ func (p *Plugin) getItems(w http.ResponseWriter, r *http.Request) {
 			items = append(items, item)
 		}
 	}
-	rest.WriteJSON(w, http.StatusOK, items)
+	return items
 }
 
 // sourced returns the item in effect with those that it overrides, from the highest
