@@ -115,8 +115,11 @@ func (e *elsewhere) leaveTime(ctx context.Context, took time.Duration) {
 	}
 }
 
-// inUse returns whether an interface of the configuration is in another namespace.
+// inUse returns whether a value of the configuration is in another namespace.
 func (e *elsewhere) inUse() bool {
+	if e.removals.uses(func(ns *namespace.NetNamespace) bool { return !nsmodel.IsOwn(ns) }) {
+		return true
+	}
 	for _, meta := range e.states.index.All() {
 		if !nsmodel.IsOwn(meta.Namespace) {
 			return true
@@ -222,7 +225,9 @@ func (e *elsewhere) look(ctx context.Context, text string, ns *namespace.NetName
 	if err != nil && !errors.Is(err, netlinkapi.ErrNamespaceGone) {
 		return err
 	}
-	if used := e.states.look(ns, links, addrs); !used || err != nil {
+	used := e.states.look(ns, links, addrs)
+	used = used || e.removals.uses(func(other *namespace.NetNamespace) bool { return nsmodel.Equal(ns, other) })
+	if !used || err != nil {
 		e.forget(text, noNumber)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
 	alloc "github.com/tenuto-dev/tenuto/plugins/netalloc"
+	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
 
 // API is what the plugin offers to others. All methods may be called
@@ -29,6 +30,10 @@ type API interface {
 	// OnRemoved registers a function for removed routes and neighbours; see PathFunc. It
 	// must be called before AfterInit.
 	OnRemoved(f PathFunc)
+	// Follow registers a follower of namespaces. It must be called before AfterInit.
+	Follow(f Follower)
+	// Look makes a follower of a namespace follow it from now on, or no longer.
+	Look(ns *namespace.NetNamespace)
 	// SetLinkUp sets a link in the namespace of the agent up, its own or not. A
 	// link that is not there is no error.
 	SetLinkUp(ctx context.Context, host string) error
@@ -162,6 +167,16 @@ func (p *Plugin) Index() ifaceidx.Index { return p.index }
 
 // OnRemoved registers a function for removed routes and neighbours; see API.
 func (p *Plugin) OnRemoved(f PathFunc) { p.removals.paths = append(p.removals.paths, f) }
+
+// Follow registers a follower of namespaces; see API.
+func (p *Plugin) Follow(f Follower) { p.removals.followers = append(p.removals.followers, f) }
+
+// Look follows a namespace that followers may use; see API.
+func (p *Plugin) Look(ns *namespace.NetNamespace) {
+	if p.others != nil {
+		p.others.Look(ns)
+	}
+}
 
 // HostName returns the name of an interface in the kernel; see API.
 func (p *Plugin) HostName(logical string) (string, bool) {

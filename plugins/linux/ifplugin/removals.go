@@ -2,6 +2,7 @@ package ifplugin
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
@@ -21,6 +22,23 @@ type removals struct {
 	// allocated are the addresses that interfaces may refer to.
 	allocated alloc.Addresses
 	paths     []PathFunc
+	followers []Follower
+}
+
+// Follower has values in network namespaces that are no interfaces. Its methods must not block.
+type Follower interface {
+	// Uses reports whether use is true for a namespace with such values; nil is the agent's
+	// own.
+	Uses(use func(ns *namespace.NetNamespace) bool) bool
+	// Event handles an event in a namespace that is followed.
+	Event(ns *namespace.NetNamespace, e netlinkapi.Event)
+	// Missed is called when events in a namespace may have been missed.
+	Missed(ns *namespace.NetNamespace)
+}
+
+// uses reports whether use is true for a namespace with values of followers.
+func (r *removals) uses(use func(ns *namespace.NetNamespace) bool) bool {
+	return slices.ContainsFunc(r.followers, func(f Follower) bool { return f.Uses(use) })
 }
 
 // PathFunc receives the removal of a route or neighbour on an interface of the
@@ -37,12 +55,20 @@ func (r *removals) event(ns *namespace.NetNamespace, e netlinkapi.Event) (links 
 		r.anywhere(ns, e)
 		return false
 	}
+	if e.Kind == netlinkapi.RuleRemoved {
+		for _, f := range r.followers {
+			f.Event(ns, e)
+		}
+		return false
+	}
 	for _, iface := range r.index.AtLink(ifaceidx.LinkIn(ns, e.Link)) {
 		switch e.Kind {
 		case netlinkapi.RoutesFlushed:
 			r.flushed(iface)
 		case netlinkapi.AddressRemoved:
 			r.report(addressKeys(iface, e.Prefix, r.allocated)...)
+		case netlinkapi.SysctlChanged:
+			r.report(ifmodel.SysctlKey.Key(e.Sysctl, iface))
 		default:
 			for _, f := range r.paths {
 				f(iface, e)
@@ -83,6 +109,9 @@ func (r *removals) missed(ns *namespace.NetNamespace) {
 		if nsmodel.Equal(meta.Namespace, ns) {
 			r.flushed(iface)
 		}
+	}
+	for _, f := range r.followers {
+		f.Missed(ns)
 	}
 }
 

@@ -164,3 +164,29 @@ func TestValidateSysctls(t *testing.T) {
 		}
 	}
 }
+
+// A parameter that another program sets is set back at once, if the kernel tells of it.
+func TestChangedSysctlIsSetBack(t *testing.T) {
+	t.Parallel()
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		a := linuxtest.Start(t, w)
+		x, y := veth("x", "y", ""), veth("y", "x", "left")
+		for _, v := range []*interfaces.Interface{x, y} {
+			v.Sysctls = []*interfaces.Sysctl{{Name: "ipv4.forwarding", Value: 1}, {Name: "ipv6.forwarding", Value: 1}, {Name: "ipv4.rp_filter", Value: 2}}
+		}
+		must(t, a.Apply(x, y))
+		own, left := w.Open(t, ""), w.Open(t, "left")
+		a.Quiet("both namespaces are followed", func() bool { return len(a.Interfaces.States().List()) == 2 })
+		for h, link := range map[netlinkapi.Handle]string{own: x.GetHostIfName(), left: y.GetHostIfName()} {
+			for _, name := range []string{"ipv4.forwarding", "ipv6.forwarding", "ipv4.rp_filter"} {
+				must(t, h.SetSysctl(link, name, 0))
+			}
+			a.Quiet("the parameters are set back", func() bool {
+				now, err := h.Sysctls(link, []string{"ipv4.forwarding", "ipv6.forwarding", "ipv4.rp_filter"})
+				must(t, err)
+				return now["ipv4.forwarding"] == 1 && now["ipv6.forwarding"] == 1 && now["ipv4.rp_filter"] == 2
+			})
+		}
+		unchanged(t, a, x, y)
+	})
+}

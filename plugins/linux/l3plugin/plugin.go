@@ -3,6 +3,7 @@
 package l3plugin
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/tenuto-dev/tenuto/infra"
@@ -14,6 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc"
+	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
 
 // Plugin handles routes and neighbours.
@@ -22,6 +24,7 @@ type Plugin struct {
 
 	defaults *Config
 	cfg      Config
+	enabled  bool
 }
 
 // Deps is what the plugin needs.
@@ -47,9 +50,14 @@ type Scheduler interface {
 type Interfaces interface {
 	Index() ifaceidx.Index
 	OnRemoved(ifplugin.PathFunc)
+	Follow(ifplugin.Follower)
+	Look(ns *namespace.NetNamespace)
 }
 
-var _ infra.Plugin = (*Plugin)(nil)
+var (
+	_ infra.Plugin   = (*Plugin)(nil)
+	_ infra.PostInit = (*Plugin)(nil)
+)
 
 // ConfigSpec returns the defaults of linux-l3plugin.conf.
 func (p *Plugin) ConfigSpec() any { return config.Or(p.defaults, DefaultConfig()) }
@@ -71,13 +79,36 @@ func (p *Plugin) Init() (err error) {
 		return fmt.Errorf("register descriptors: %w", err)
 	}
 	p.Interfaces.OnRemoved(p.removed)
+	p.Interfaces.Follow(rules{p})
+	p.enabled = true
+	return nil
+}
+
+// AfterInit begins to follow the namespaces of policy rules.
+func (p *Plugin) AfterInit() error {
+	if !p.enabled {
+		return nil
+	}
+	configured, err := rules{p}.index()
+	if err != nil {
+		return fmt.Errorf("index of policy rules: %w", err)
+	}
+	p.Go(func(ctx context.Context) {
+		for c := range configured.Changes(ctx) {
+			p.Interfaces.Look(c.Value.Namespace)
+		}
+	})
 	return nil
 }
 
 // removed reports what the kernel may have lost. The scheduler reads it, so what
 // the agent itself removed, or another process added, is no loss.
 func (p *Plugin) removed(iface string, e netlinkapi.Event) {
-	keys := descriptor.KeysOfRemoved(iface, e)
+	p.report(descriptor.KeysOfRemoved(iface, e))
+}
+
+// report passes on what may be lost.
+func (p *Plugin) report(keys []string) {
 	if err := p.Scheduler.ReportLost(keys...); err != nil {
 		p.Log.Debug("lost values were not reported", "keys", keys, "error", err)
 	}

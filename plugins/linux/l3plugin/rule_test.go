@@ -124,3 +124,36 @@ func TestValidateRule(t *testing.T) {
 		}
 	}
 }
+
+// Rules that another program deletes are added again at once, also in a namespace that has no
+// interface of the configuration, and when events were missed.
+func TestLostRulesAreAddedAgain(t *testing.T) {
+	t.Parallel()
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		a := linuxtest.Start(t, w)
+		must(t, a.Apply(rules()...))
+		own, left := w.Open(t, ""), w.Open(t, "left")
+		all := map[netlinkapi.Handle][]netlinkapi.Rule{own: ofAgent(t, own), left: ofAgent(t, left)}
+		lose := func() {
+			for h, rules := range all {
+				for _, r := range rules {
+					if err := h.DeleteRule(r); err != nil && !netlinkapi.IsGone(err) {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		complete := func() bool { return len(ofAgent(t, own)) == 2 && len(ofAgent(t, left)) == 1 }
+		foreign := netlinkapi.Rule{Priority: 100, Src: netip.MustParsePrefix("10.9.0.0/16"), Table: 77, Protocol: netlinkapi.ProtocolStatic}
+		must(t, left.AddRule(foreign))
+		lose() // they may not be followed yet
+		a.Quiet("the rules exist again", complete)
+		if w.Sim != nil {
+			w.Sim.Overflow("")
+			lose()
+			a.Quiet("the rules exist again after missed events", complete)
+		}
+		must(t, left.DeleteRule(foreign))
+		unchanged(t, a, rules()...)
+	})
+}

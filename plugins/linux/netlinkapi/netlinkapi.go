@@ -196,6 +196,10 @@ type Event struct {
 	Prefix netip.Prefix // of AddressRemoved, and the destination of RouteRemoved
 	IP     netip.Addr   // of NeighbourRemoved
 	Table  uint32       // of RouteRemoved
+	// Priority is that of RuleRemoved.
+	Priority uint32
+	// Sysctl is the parameter of SysctlChanged; see Sysctls.
+	Sysctl string
 }
 
 // EventKind says what an Event is about.
@@ -219,6 +223,12 @@ const (
 	RouteRemoved
 	// NeighbourRemoved: a neighbour was deleted.
 	NeighbourRemoved
+	// RuleRemoved: a policy rule of the agent was deleted.
+	RuleRemoved
+	// SysctlChanged: a parameter of a link was set. The kernel sends events for
+	// forwarding, mc_forwarding, rp_filter, proxy_arp, proxy_ndp, bc_forwarding and
+	// ignore_routes_with_linkdown alone.
+	SysctlChanged
 )
 
 // Watcher reports what changes.

@@ -31,6 +31,9 @@ func (h *handle) DeleteRule(r netlinkapi.Rule) error {
 			return netlinkapi.ErrNotFound
 		}
 		h.ns.rules = slices.Delete(h.ns.rules, at, at+1)
+		if r.Protocol == netlinkapi.ProtocolAgent {
+			h.ns.notify(netlinkapi.Event{Kind: netlinkapi.RuleRemoved, Priority: r.Priority})
+		}
 		return nil
 	})
 }

@@ -18,6 +18,12 @@ var otherSysctls = map[string]int{
 	"ipv6.router_solicitations": -1,
 }
 
+// notified are the parameters whose changes the kernel sends events for.
+var notified = []string{
+	"ipv4.forwarding", "ipv6.forwarding", "ipv4.rp_filter", "ipv4.proxy_arp", "ipv6.proxy_ndp",
+	"ipv4.ignore_routes_with_linkdown", "ipv4.bc_forwarding",
+}
+
 // sysctl returns a parameter; false if there is no such.
 func (l *link) sysctl(name string) (value int, known bool) {
 	if _, _, known = netlinkapi.SysctlRange(name); !known {
@@ -75,7 +81,11 @@ func (h *handle) SetSysctl(name, sysctl string, value int) error {
 		case value < lowest || value > highest:
 			return errInvalid
 		}
+		before, _ := l.sysctl(sysctl)
 		l.setSysctl(sysctl, value)
+		if value != before && slices.Contains(notified, sysctl) {
+			h.ns.notify(netlinkapi.Event{Kind: netlinkapi.SysctlChanged, Link: l.Index, Sysctl: sysctl})
+		}
 		return nil
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
@@ -30,20 +31,49 @@ const (
 
 type rule struct{ Deps }
 
-type ruleKV = api.KV[*l3.Rule, any]
+type ruleKV = api.KV[*l3.Rule, RuleMetadata]
+
+// RuleMetadata says where a rule is.
+type RuleMetadata struct {
+	Namespace *namespace.NetNamespace // nil: the agent's own
+	Priority  uint32
+}
+
+// RulesByPriority finds rules by their place; see RulePlaceIn.
+var RulesByPriority = idxmap.Index[RuleMetadata, RulePlace]{
+	Name: "priority",
+	Keys: func(m RuleMetadata) []RulePlace { return []RulePlace{RulePlaceIn(m.Namespace, m.Priority)} },
+}
+
+// RulePlace is a priority in a namespace.
+type RulePlace struct {
+	namespace string
+	priority  uint32
+}
+
+// RulePlaceIn returns the key in RulesByPriority of a priority in a namespace; nil is the agent's
+// own.
+func RulePlaceIn(ns *namespace.NetNamespace, priority uint32) RulePlace {
+	return RulePlace{nsmodel.Text(ns), priority}
+}
+
+func ruleMetadata(v *l3.Rule) RuleMetadata {
+	return RuleMetadata{Namespace: v.GetNamespace(), Priority: v.GetPriority()}
+}
 
 // NewRule returns the descriptor linux-rule.
 func NewRule(deps Deps) *api.KVDescriptor {
 	d := rule{deps}
-	return api.Adapt(api.Describe(l3model.RuleModel, api.Descriptor[*l3.Rule, any]{
-		Name:       RuleName,
-		Southbound: nsmodel.Southbound,
+	return api.Adapt(api.Describe(l3model.RuleModel, api.Descriptor[*l3.Rule, RuleMetadata]{
+		Name:         RuleName,
+		Southbound:   nsmodel.Southbound,
+		WithMetadata: true,
 		ValueComparator: func(_ string, a, b *l3.Rule) bool {
 			return a.GetName() == b.GetName() && nsmodel.Equal(a.GetNamespace(), b.GetNamespace()) && kernelRule(a) == kernelRule(b)
 		},
 		Validate:     validateRule,
 		Dependencies: func(_ string, v *l3.Rule) []api.Dependency { return nsmodel.Dependencies(v.GetNamespace()) },
-		UpdateWithRecreate: func(_ string, a, b *l3.Rule, _ any) bool {
+		UpdateWithRecreate: func(_ string, a, b *l3.Rule, _ RuleMetadata) bool {
 			return !nsmodel.Equal(a.GetNamespace(), b.GetNamespace())
 		},
 		CreateContext:        d.create,
@@ -139,13 +169,13 @@ func ruleValue(r netlinkapi.Rule, ns *namespace.NetNamespace) *l3.Rule {
 	return v
 }
 
-func (d rule) create(ctx context.Context, _ string, v *l3.Rule) (any, error) {
+func (d rule) create(ctx context.Context, _ string, v *l3.Rule) (RuleMetadata, error) {
 	h, err := d.Namespaces.Ensure(ctx, v.GetNamespace())
 	if err != nil {
-		return nil, err
+		return RuleMetadata{}, err
 	}
 	defer closeHandle(h)
-	return nil, addRule(h, v)
+	return ruleMetadata(v), addRule(h, v)
 }
 
 func addRule(h netlinkapi.Handle, v *l3.Rule) error {
@@ -156,22 +186,22 @@ func addRule(h netlinkapi.Handle, v *l3.Rule) error {
 	return err
 }
 
-func (d rule) update(ctx context.Context, _ string, before, v *l3.Rule, _ any) (any, error) {
+func (d rule) update(ctx context.Context, _ string, before, v *l3.Rule, meta RuleMetadata) (RuleMetadata, error) {
 	h, err := d.Namespaces.Open(ctx, v.GetNamespace())
 	if err != nil {
-		return nil, err
+		return meta, err
 	}
 	defer closeHandle(h)
 	if err := addRule(h, v); err != nil {
-		return nil, err
+		return meta, err
 	}
 	if err := h.DeleteRule(kernelRule(before)); ignoreGone(err) != nil {
-		return nil, errors.Join(err, netlinkapi.Unchecked(h).DeleteRule(kernelRule(v)))
+		return meta, errors.Join(err, netlinkapi.Unchecked(h).DeleteRule(kernelRule(v)))
 	}
-	return nil, nil
+	return ruleMetadata(v), nil
 }
 
-func (d rule) delete(ctx context.Context, _ string, v *l3.Rule, _ any) error {
+func (d rule) delete(ctx context.Context, _ string, v *l3.Rule, _ RuleMetadata) error {
 	h, err := d.Namespaces.Open(ctx, v.GetNamespace())
 	if err != nil {
 		return ignoreGone(err)
@@ -244,7 +274,7 @@ func (r *ruleRetrieval) read(ctx context.Context, ns *namespace.NetNamespace, op
 		if v == nil {
 			v = ruleValue(kernel, ns)
 		}
-		r.found = append(r.found, ruleKV{Key: l3model.RuleModel.Key(v), Value: v, Origin: api.FromNB})
+		r.found = append(r.found, ruleKV{Key: l3model.RuleModel.Key(v), Value: v, Metadata: ruleMetadata(v), Origin: api.FromNB})
 	}
 	return nil
 }
@@ -273,15 +303,15 @@ func (r *ruleRetrieval) leads(ctx context.Context, ns *namespace.NetNamespace, a
 	return h.Namespace() == at
 }
 
-func (d rule) retrieveValue(ctx context.Context, _ string, last *l3.Rule, _ any) (*l3.Rule, any, bool, error) {
+func (d rule) retrieveValue(ctx context.Context, _ string, last *l3.Rule, meta RuleMetadata) (*l3.Rule, RuleMetadata, bool, error) {
 	h, err := d.Namespaces.Open(ctx, last.GetNamespace())
 	if err != nil {
-		return nil, nil, false, ignoreGone(err)
+		return nil, meta, false, ignoreGone(err)
 	}
 	defer closeHandle(h)
 	rules, err := h.Rules()
 	if err != nil {
-		return nil, nil, false, err
+		return nil, meta, false, err
 	}
-	return last, nil, slices.Contains(rules, kernelRule(last)), nil
+	return last, ruleMetadata(last), slices.Contains(rules, kernelRule(last)), nil
 }

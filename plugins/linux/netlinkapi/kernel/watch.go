@@ -24,6 +24,7 @@ const watchBuffer = 8 << 20
 var watchGroups = [...]uint{
 	unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR,
 	unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE, unix.RTNLGRP_NEIGH,
+	unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE, unix.RTNLGRP_IPV4_NETCONF, unix.RTNLGRP_IPV6_NETCONF,
 }
 
 // Watch reports changes; see netlinkapi.Watcher.
@@ -150,6 +151,10 @@ func parseEvents(m syscall.NetlinkMessage) []netlinkapi.Event {
 		if ip, link, ok := parseNeighbour(m.Data); ok {
 			return []netlinkapi.Event{{Kind: netlinkapi.NeighbourRemoved, Link: link, IP: ip}}
 		}
+	case unix.RTM_DELRULE:
+		return ruleEvents(m.Data)
+	case unix.RTM_NEWNETCONF:
+		return sysctlEvents(m.Data)
 	}
 	return nil
 }

@@ -193,10 +193,37 @@ func checkRemovals(t *testing.T, h netlinkapi.Handle, r removals) {
 	must(t, h.SetUp(i, true))
 	expectRoutes(t, h)
 	must(t, h.AddAddress(netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("fd00:1::1/64")}))
+	checkSettings(t, h, r, i)
 	add()
 	mac[5]++
 	must(t, h.SetMAC(i, mac))
 	r.await(neighbour(n4), neighbour(n6))
+}
+
+// checkSettings checks the events of policy rules and of the parameters of a link.
+func checkSettings(t *testing.T, h netlinkapi.Handle, r removals, i int) {
+	t.Helper()
+	rule := netlinkapi.Rule{Priority: 100, Src: netip.MustParsePrefix("10.1.0.0/16"), Table: 77, Protocol: netlinkapi.ProtocolAgent}
+	foreign, rule6 := rule, netlinkapi.Rule{IPv6: true, Priority: 101, Mark: 5, Mask: 15, Table: 77, Protocol: netlinkapi.ProtocolAgent}
+	foreign.Protocol, foreign.Priority = netlinkapi.ProtocolStatic, 99
+	removed := func(r netlinkapi.Rule) netlinkapi.Event {
+		return netlinkapi.Event{Kind: netlinkapi.RuleRemoved, Priority: r.Priority}
+	}
+	for _, one := range []netlinkapi.Rule{foreign, rule, rule6} {
+		must(t, h.AddRule(one))
+	}
+	for _, one := range []netlinkapi.Rule{foreign, rule, rule6} {
+		must(t, h.DeleteRule(one))
+	}
+	if all := r.await(removed(rule), removed(rule6)); slices.Contains(all, removed(foreign)) {
+		t.Errorf("events of a foreign rule: %+v", all)
+	}
+	for _, name := range []string{"ipv4.forwarding", "ipv6.forwarding", "ipv4.rp_filter", "ipv4.proxy_arp", "ipv6.proxy_ndp"} {
+		now, err := h.Sysctls("va", []string{name})
+		must(t, err)
+		must(t, h.SetSysctl("va", name, 1-now[name]))
+		r.await(netlinkapi.Event{Kind: netlinkapi.SysctlChanged, Link: i, Sysctl: name})
+	}
 }
 
 // expectRoutes checks that the agent's routes of the IP version of the first one are
