@@ -61,6 +61,29 @@ func TestLinuxCPDefaultNamespace(t *testing.T) {
 	}
 }
 
+// The default namespace is not read with the message whose answer is of any content if there is
+// none. Without the item VPP has the settings that it starts with.
+func TestLinuxCPSettingsAreRead(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		before := b.CLI("show lcp")
+		if target.Sim != nil {
+			forget(t, target, "lcp_default_ns_get")
+		}
+		for _, g := range []*linuxcp.Global{{DefaultNamespace: "dataplane"}, {Sync: true}, {}} {
+			b.Must(of(g))
+			b.InSync()
+		}
+		b.Must(deleted(of(&linuxcp.Global{})))
+		if after := b.CLI("show lcp"); after != before {
+			t.Errorf("VPP has\n%sit began with\n%s", after, before)
+		}
+		if left := b.Dump("vpp-linuxcp-global"); len(left) > 0 {
+			t.Errorf("read without the item: %v", left)
+		}
+	})
+}
+
 // Addresses of unnumbered interfaces are for Linux as well from 26.06 on. The pair of a
 // sub-interface follows that of its parent, and the error of a VPP without TAPs says what it
 // needs.

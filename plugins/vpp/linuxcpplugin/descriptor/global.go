@@ -25,8 +25,7 @@ const (
 // Operations are what the items need of VPP.
 var Operations session.Operations
 
-var globals = session.Require(&Operations, "LCP settings", "linux-cp", &lcp.LcpDefaultNsSet{}, &lcp.LcpDefaultNsSetReply{},
-	&lcp.LcpDefaultNsGet{}, &lcp.LcpDefaultNsGetReply{})
+var globals = session.Require(&Operations, "LCP settings", "linux-cp", &lcp.LcpDefaultNsSet{}, &lcp.LcpDefaultNsSetReply{})
 
 // settings are those of VPP. The flags are in the order of switches.
 type settings struct {
@@ -42,6 +41,16 @@ var switches = [5]struct{ field, name, command string }{
 	{"auto_subinterfaces", "lcp-auto-subint", "lcp lcp-auto-subint"},
 	{"delete_static_on_link_down", "del-static-on-link-down", "lcp param del-static-on-link-down"},
 	{"delete_dynamic_on_link_down", "del-dynamic-on-link-down", "lcp param del-dynamic-on-link-down"},
+}
+
+// unnumbered is the index of sync_unnumbered, which VPP starts with if it has it
+// (lcp_interface_init in src/plugins/linux-cp/lcp_interface.c of 26.06).
+const unnumbered = 1
+
+// initial are the settings of a VPP that has just started; has is as in read.
+func initial(has [5]bool) (s settings) {
+	s.flags[unnumbered] = has[unnumbered]
+	return s
 }
 
 type global struct{ vpp *session.VPP }
@@ -64,9 +73,11 @@ func NewGlobal(vpp *session.VPP) *kvs.KVDescriptor {
 				DeleteStaticOnLinkDown: s.flags[3], DeleteDynamicOnLinkDown: s.flags[4],
 			}
 		},
-		Get:      d.get,
-		Set:      d.set,
-		Implicit: func(s settings) bool { return s == settings{} },
+		Get: d.get,
+		Set: d.set,
+		Implicit: func(s settings) bool {
+			return s == initial([5]bool{}) || s == initial([5]bool{unnumbered: true})
+		},
 		Recreate: func(old, s settings) bool { return old.namespace != s.namespace },
 	})
 }
@@ -79,13 +90,11 @@ func (d global) get(ctx context.Context) (*settings, error) {
 	return &s, nil
 }
 
-// read returns the settings, and which of the switches this VPP has.
+// read returns the settings, and which of the switches this VPP has. The message that tells
+// the namespace is not used: without one VPP answers with memory that it did not clear
+// (vl_api_lcp_default_ns_get_t_handler in src/plugins/linux-cp/lcp_api.c, to 26.06 at least).
 func (d global) read(ctx context.Context) (s settings, has [5]bool, err error) {
 	if err := globals.Check(d.vpp); err != nil {
-		return s, has, err
-	}
-	var namespace lcp.LcpDefaultNsGetReply
-	if err := d.vpp.Call(ctx, &lcp.LcpDefaultNsGet{}, &namespace); err != nil {
 		return s, has, err
 	}
 	shown, err := d.command(ctx, "show lcp")
@@ -93,13 +102,15 @@ func (d global) read(ctx context.Context) (s settings, has [5]bool, err error) {
 		return s, has, err
 	}
 	for line := range strings.Lines(shown) {
+		if text, found := strings.CutPrefix(strings.TrimSpace(line), "lcp default netns "); found && text != "'<unset>'" {
+			s.namespace = strings.Trim(text, "'")
+		}
 		for i, w := range switches {
 			if state, found := strings.CutPrefix(strings.TrimSpace(line), "lcp "+w.name+" "); found {
 				has[i], s.flags[i] = true, state == "on"
 			}
 		}
 	}
-	s.namespace = namespace.Netns
 	return s, has, nil
 }
 
@@ -110,7 +121,8 @@ func (d global) set(ctx context.Context, _, wanted *settings) error {
 		return err
 	}
 	if wanted == nil {
-		wanted = &settings{}
+		start := initial(has)
+		wanted = &start
 	}
 	for i, w := range switches {
 		if wanted.flags[i] && !has[i] {

@@ -89,7 +89,8 @@ type Global struct {
 	// VPP gives the host interfaces of pairs the state, MTU and addresses of the
 	// interfaces.
 	Sync bool `protobuf:"varint,2,opt,name=sync,proto3" json:"sync,omitempty"`
-	// VPP gives the addresses of unnumbered interfaces too. VPP 26.06 or newer.
+	// VPP gives the addresses of unnumbered interfaces too. VPP 26.06 or newer,
+	// which does so without the item.
 	SyncUnnumbered bool `protobuf:"varint,3,opt,name=sync_unnumbered,json=syncUnnumbered,proto3" json:"sync_unnumbered,omitempty"`
 	// VPP makes pairs for sub-interfaces of interfaces that have one. They are not
 	// items.
