@@ -151,7 +151,9 @@ func (Profile_Integrity) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_ikev2_ikev2_proto_rawDescGZIP(), []int{1, 1}
 }
 
-// Groups for the Diffie-Hellman exchange, with their numbers in packets.
+// Groups for the Diffie-Hellman exchange, with their numbers in packets. Only another VPP
+// understands the ECP groups of VPP, which derives keys from both coordinates of a point; RFC
+// 5903 has one. Choose a MODP group for other peers.
 type Profile_DHGroup int32
 
 const (
