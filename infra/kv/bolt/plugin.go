@@ -27,10 +27,7 @@ import (
 const patience = time.Minute
 
 // Plugin is a store in a file.
-type Plugin struct {
-	connector.Base[Config]
-	db *database // nil if the plugin is disabled
-}
+type Plugin struct{ connector.Base[Config] }
 
 // Deps is what the plugin needs.
 type Deps = connector.Deps
@@ -73,12 +70,12 @@ func (p *Plugin) Init() error {
 	if err != nil {
 		return fmt.Errorf("db-path: %w", err)
 	}
-	db, revision, err := open(path, cfg)
+	file, revision, err := open(path, cfg)
 	if err != nil {
 		return err
 	}
-	p.db = &database{file: db, journal: newJournal(revision), filter: cfg.FilterDuplicates}
-	p.Use(connector.Store{DB: p.db, Session: follow.ListAndWatch(p.db), Timeout: patience, MaxPause: time.Second})
+	db := &database{file: file, journal: newJournal(revision), filter: cfg.FilterDuplicates}
+	p.Use(connector.Store{DB: db, Session: follow.ListAndWatch(db), Timeout: patience, MaxPause: time.Second, Close: file.Close})
 	p.Health.OK(path)
 	return nil
 }
@@ -104,13 +101,4 @@ func open(path string, cfg Config) (db *bbolt.DB, revision int64, err error) {
 		return nil, 0, fmt.Errorf("open the store: %w: free disk space, or set db-path to a file elsewhere", err)
 	}
 	return nil, 0, fmt.Errorf("open %s: %w", path, err)
-}
-
-// Close closes the file.
-func (p *Plugin) Close() error {
-	p.StopGoroutines()
-	if p.db == nil {
-		return nil
-	}
-	return p.db.file.Close()
 }

@@ -16,8 +16,7 @@ import (
 )
 
 // Base is embedded in the plugin of a connector, and makes it a kv.Connector. C is its
-// configuration. The plugin needs an Init, which calls Configure and Use, a Close and a
-// ConfigSpec.
+// configuration. The plugin needs an Init, which calls Configure and Use, and a ConfigSpec.
 type Base[C any] struct {
 	Deps
 	base  *C    // of UseConf; nil if it was not used
@@ -39,6 +38,8 @@ type Store struct {
 	MaxPause time.Duration
 	Resync   bool
 	Value    func([]byte) kv.Value
+	// Close closes the store, after everything else of the plugin has ended.
+	Close func() error
 }
 
 // UseConf sets a configuration that replaces the defaults and enables the plugin without a
@@ -62,6 +63,15 @@ func (b *Base[C]) Configure(def C) (cfg C, enabled bool, err error) {
 
 // Use sets the store. It is called once, in Init.
 func (b *Base[C]) Use(s Store) { b.store = s }
+
+// Close closes the store.
+func (b *Base[C]) Close() error {
+	b.StopGoroutines()
+	if b.Disabled() {
+		return nil
+	}
+	return b.store.Close()
+}
 
 // Disabled reports that there is no configuration file.
 func (b *Base[C]) Disabled() bool { return b.store.DB == nil }

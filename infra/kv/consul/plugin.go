@@ -33,10 +33,7 @@ const HoldsWrites = 7 * time.Second
 const maxPause = 2 * time.Second
 
 // Plugin is the connection to Consul.
-type Plugin struct {
-	connector.Base[Config]
-	db *database // nil if the plugin is disabled
-}
+type Plugin struct{ connector.Base[Config] }
 
 // Deps is what the plugin needs.
 type Deps = connector.Deps
@@ -104,19 +101,10 @@ func (p *Plugin) Init() error {
 	if err != nil {
 		return err
 	}
-	p.db = newDatabase(base, secure, cfg.Token, cfg.OperationTimeout)
+	db := newDatabase(base, secure, cfg.Token, cfg.OperationTimeout)
 	p.Use(connector.Store{
-		DB: p.db, Session: p.db.session, Timeout: cfg.OperationTimeout, MaxPause: maxPause, Resync: cfg.ResyncAfterReconnect,
+		DB: db, Session: db.session, Timeout: cfg.OperationTimeout, MaxPause: maxPause, Resync: cfg.ResyncAfterReconnect, Close: db.close,
 	})
 	p.Log.Info("using Consul", "address", base.Host)
-	return nil
-}
-
-// Close closes the connections.
-func (p *Plugin) Close() error {
-	p.StopGoroutines()
-	if p.db != nil {
-		p.db.http.CloseIdleConnections()
-	}
 	return nil
 }

@@ -31,6 +31,11 @@ func newDatabase(base *url.URL, secure *tls.Config, token string, timeout time.D
 	return &database{base: base, http: &http.Client{Transport: transport}, token: token, timeout: timeout}
 }
 
+func (d *database) close() error {
+	d.http.CloseIdleConnections()
+	return nil
+}
+
 // pair is an entry in Consul's JSON format.
 type pair struct {
 	Key         string

@@ -37,9 +37,8 @@ const (
 // Plugin is the connection to etcd.
 type Plugin struct {
 	connector.Base[Config]
-	cfg      Config
-	db       *database // nil if the plugin is disabled
-	lifetime *lifetime
+	cfg Config
+	db  *database
 }
 
 // Deps is what the plugin needs.
@@ -69,16 +68,16 @@ func (p *Plugin) Init() error {
 				client.Close())
 		}
 	}
-	p.lifetime = newLifetime(p.db, int64(cfg.SessionTTL), p.Log)
-	p.db.lifetime = p.lifetime
+	p.db.lifetime = newLifetime(p.db, int64(cfg.SessionTTL), p.Log)
 	store := connector.Store{
 		DB: p.db, Session: p.db.session, Timeout: cfg.OperationTimeout, MaxPause: cfg.ReconnectInterval, Resync: cfg.ResyncAfterReconnect,
+		Close: p.close,
 	}
 	if cfg.ExpandEnvVars {
 		store.Value = func(b []byte) kv.Value { return kv.Expanding{Encoded: b, Lookup: config.ProcessEnviron} }
 	}
 	p.Use(store)
-	p.Go(p.lifetime.keep)
+	p.Go(p.db.lifetime.keep)
 	if cfg.AutoCompact > 0 {
 		if cfg.AutoCompact < minAutoCompact {
 			p.Log.Warn("auto-compact is short; a client that is disconnected for longer has to read everything again", "auto-compact", cfg.AutoCompact)
@@ -121,16 +120,12 @@ func Open(cfg Config) (db kv.DB, closeDB func() error, err error) {
 	return d, client.Close, nil
 }
 
-// Close removes the entries with the lifetime of this agent, and closes the
+// close removes the entries with the lifetime of this agent, and closes the
 // connection.
-func (p *Plugin) Close() error {
-	p.StopGoroutines()
-	if p.db == nil {
-		return nil
-	}
+func (p *Plugin) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), p.cfg.OperationTimeout)
 	defer cancel()
-	err := p.lifetime.end(ctx)
+	err := p.db.lifetime.end(ctx)
 	if cerr := p.db.client.Close(); !errors.Is(cerr, context.Canceled) {
 		err = errors.Join(err, cerr)
 	}

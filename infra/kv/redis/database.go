@@ -28,6 +28,16 @@ type database struct {
 
 var _ kv.DB = (*database)(nil)
 
+// close closes the connections. The TLS shutdown fails if the server has closed a
+// connection, which is harmless.
+func (d *database) close() error {
+	_ = d.masters.Close()
+	if d.reads != d.masters {
+		_ = d.reads.Close()
+	}
+	return nil
+}
+
 // Features reports that Redis has neither revisions nor entries bound to the
 // lifetime of a client.
 func (d *database) Features() kv.Features { return kv.Features{TTL: true, Shared: true} }

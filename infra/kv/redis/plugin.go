@@ -25,10 +25,7 @@ import (
 const maxPause = 2 * time.Second
 
 // Plugin is the connection to Redis.
-type Plugin struct {
-	connector.Base[Config]
-	db *database // nil if the plugin is disabled
-}
+type Plugin struct{ connector.Base[Config] }
 
 // Deps is what the plugin needs.
 type Deps = connector.Deps
@@ -54,8 +51,9 @@ func (p *Plugin) Init() error {
 	if cfg.EnableReadOnReplica {
 		d.reads = cfg.open(secure, true)
 	}
-	p.db = d
-	p.Use(connector.Store{DB: d, Session: d.session, Timeout: cfg.operationTimeout(), MaxPause: maxPause, Resync: cfg.ResyncAfterReconnect})
+	p.Use(connector.Store{
+		DB: d, Session: d.session, Timeout: cfg.operationTimeout(), MaxPause: maxPause, Resync: cfg.ResyncAfterReconnect, Close: d.close,
+	})
 	p.Log.Info("using Redis", "server", cfg.where())
 	return nil
 }
@@ -69,18 +67,3 @@ type silent struct{}
 
 // Printf does nothing.
 func (silent) Printf(context.Context, string, ...any) {}
-
-// Close closes the connections.
-func (p *Plugin) Close() error {
-	p.StopGoroutines()
-	if p.db == nil {
-		return nil
-	}
-	// The TLS shutdown fails if the server has closed the connection, which is
-	// harmless.
-	_ = p.db.masters.Close()
-	if p.db.reads != p.db.masters {
-		_ = p.db.reads.Close()
-	}
-	return nil
-}
