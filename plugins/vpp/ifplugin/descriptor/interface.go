@@ -59,7 +59,7 @@ type interfaceDescriptor struct {
 // NewInterface describes interfaces.
 func NewInterface(vpp *session.VPP, opts Options) *kvs.KVDescriptor {
 	calls := vppcalls.New(vpp)
-	on := southbound{VPP: vpp, calls: calls, ifs: opts.Interfaces}
+	on := southbound{VPP: vpp, calls: calls, ifs: opts.Interfaces, seed: opts.Seed}
 	d := &interfaceDescriptor{vpp: calls, mtu: opts.MTU, alloc: opts.Allocated, subs: enabledSubs{of: map[string]map[string]bool{}}, kinds: map[interfaces.Interface_Type]linkKind{
 		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{vpp: calls, seed: opts.Seed},
 		interfaces.Interface_TAP:               tap{vpp: calls},
@@ -72,9 +72,9 @@ func NewInterface(vpp *session.VPP, opts Options) *kvs.KVDescriptor {
 		interfaces.Interface_IPIP_TUNNEL:       ipipTunnels.with(on),
 		interfaces.Interface_GTPU_TUNNEL:       gtpuTunnels.with(on),
 		//lint:ignore SA1019 deprecated, but part of the wire schema
-		interfaces.Interface_IPSEC_TUNNEL:      ipsecInterfaces{ipsecTable.with(on), opts.Seed},
+		interfaces.Interface_IPSEC_TUNNEL:      ipsecInterfaces{ipsecTable.with(on)},
 		interfaces.Interface_WIREGUARD_TUNNEL:  wireguards.with(on),
-		interfaces.Interface_VMXNET3_INTERFACE: vmxnet3Cards{vmxnet3Table.with(on)},
+		interfaces.Interface_VMXNET3_INTERFACE: vmxnet3Cards.with(on),
 		interfaces.Interface_RDMA:              rdmaCards.with(on),
 		interfaces.Interface_MPLS_TUNNEL:       mplsTunnels.with(on),
 		interfaces.Interface_SUB_INTERFACE:     subif{vpp: calls, ifs: opts.Interfaces},

@@ -86,6 +86,11 @@ type traits struct {
 	linkOptional bool
 }
 
+// withoutMAC returns a traits.noMAC for a type of interface without MAC addresses.
+func withoutMAC(what string) func(*interfaces.Interface) string {
+	return func(*interfaces.Interface) string { return what }
+}
+
 // linkOf returns the message in the oneof link, nil if there is none.
 func linkOf(i *interfaces.Interface) proto.Message {
 	r := i.ProtoReflect()

@@ -18,8 +18,7 @@ var greTunnels = linkSpec[gre.GreTunnel]{
 		set: func(add bool, t gre.GreTunnel) (req, reply api.Message) {
 			return &gre.GreTunnelAddDel{IsAdd: add, Tunnel: t}, &gre.GreTunnelAddDelReply{}
 		},
-		dump: dumpOf(func(which ifIndex) api.Message { return &gre.GreTunnelDump{SwIfIndex: which} },
-			func(d *gre.GreTunnelDetails) (ifIndex, gre.GreTunnel) { return d.Tunnel.SwIfIndex, d.Tunnel }),
+		dump: dumpOf[*gre.GreTunnelDump](func(d *gre.GreTunnelDetails) (ifIndex, gre.GreTunnel) { return d.Tunnel.SwIfIndex, d.Tunnel }),
 	}),
 	device: "GRE tunnel device",
 	facts: traits{

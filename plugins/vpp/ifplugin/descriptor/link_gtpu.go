@@ -23,11 +23,12 @@ type gtpuTunnel = gtpu.GtpuAddDelTunnel
 // they say what becomes of packets that belong to none.
 var gtpuTunnels = linkSpec[gtpuTunnel]{
 	op: declareLinks("interface GTPU_TUNNEL", "gtpu",
-		linkCalls[gtpuTunnel]{setGtpu, dumpGtpuV2}, linkCalls[gtpuTunnel]{setGtpu, dumpGtpuV1}),
+		linkCalls[gtpuTunnel]{asRequest[*gtpu.GtpuAddDelTunnelReply, gtpuTunnel], dumpGtpuV2},
+		linkCalls[gtpuTunnel]{asRequest[*gtpu.GtpuAddDelTunnelReply, gtpuTunnel], dumpSame[*gtpu.GtpuTunnelDump, *gtpu.GtpuTunnelDetails, gtpuTunnel]()}),
 	device: "GTPU",
 	facts: traits{
-		packetMTU: true, startsUp: true, keepsTag: true, link: func() proto.Message { return &interfaces.GtpuLink{} },
-		noMAC: func(*interfaces.Interface) string { return "a GTP-U tunnel" },
+		packetMTU: true, startsUp: true, keepsTag: true, noMAC: withoutMAC("a GTP-U tunnel"),
+		link: func() proto.Message { return &interfaces.GtpuLink{} },
 	},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) gtpuTunnel {
 		l, next, node := i.GetGtpu(), i.GetGtpu().GetDecapNext(), i.GetGtpu().GetDecapNextNode()
@@ -56,18 +57,9 @@ var gtpuTunnels = linkSpec[gtpuTunnel]{
 	key:    []string{"gtpu.dst_addr", "gtpu.teid"},
 }
 
-func setGtpu(add bool, t gtpuTunnel) (req, reply api.Message) {
-	t.IsAdd = add
-	return &t, &gtpu.GtpuAddDelTunnelReply{}
-}
-
-var dumpGtpuV1 = dumpOf(func(which ifIndex) api.Message { return &gtpu.GtpuTunnelDump{SwIfIndex: which} },
-	func(d *gtpu.GtpuTunnelDetails) (ifIndex, gtpuTunnel) { return d.SwIfIndex, sameFields[gtpuTunnel](d) })
-
-var dumpGtpuV2 = dumpOf(func(which ifIndex) api.Message { return &gtpu.GtpuTunnelV2Dump{SwIfIndex: which} },
-	func(d *gtpu.GtpuTunnelV2Details) (ifIndex, gtpuTunnel) {
-		if d.IsForwarding {
-			return noInterface, gtpuTunnel{}
-		}
-		return d.SwIfIndex, sameFields[gtpuTunnel](d)
-	})
+var dumpGtpuV2 = dumpOf[*gtpu.GtpuTunnelV2Dump](func(d *gtpu.GtpuTunnelV2Details) (ifIndex, gtpuTunnel) {
+	if d.IsForwarding {
+		return noInterface, gtpuTunnel{}
+	}
+	return d.SwIfIndex, sameFields[gtpuTunnel](d)
+})

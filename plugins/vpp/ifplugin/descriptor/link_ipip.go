@@ -20,12 +20,11 @@ var ipipTunnels = linkSpec[ipip.IpipTunnel]{
 		set: func(_ bool, t ipip.IpipTunnel) (req, reply api.Message) {
 			return &ipip.IpipAddTunnel{Tunnel: t}, &ipip.IpipAddTunnelReply{}
 		},
-		dump: dumpOf(func(which ifIndex) api.Message { return &ipip.IpipTunnelDump{SwIfIndex: which} }, ipipTunnel),
+		dump: dumpOf[*ipip.IpipTunnelDump](ipipTunnel),
 	}),
 	device: "IPIP tunnel device",
 	facts: traits{
-		packetMTU: true, link: func() proto.Message { return &interfaces.IPIPLink{} },
-		noMAC: func(*interfaces.Interface) string { return "an IPIP tunnel" },
+		packetMTU: true, noMAC: withoutMAC("an IPIP tunnel"), link: func() proto.Message { return &interfaces.IPIPLink{} },
 	},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) ipip.IpipTunnel {
 		l, mode := i.GetIpip(), i.GetIpip().GetTunnelMode()
@@ -50,9 +49,7 @@ var ipipTunnels = linkSpec[ipip.IpipTunnel]{
 		}
 		i.Type, i.Vrf, i.Link = interfaces.Interface_IPIP_TUNNEL, t.TableID, &interfaces.Interface_Ipip{Ipip: l}
 	},
-	delete: func(idx ifIndex) (req, reply api.Message) {
-		return &ipip.IpipDelTunnel{SwIfIndex: idx}, &ipip.IpipDelTunnelReply{}
-	},
+	delete: deletion[*ipip.IpipDelTunnel, *ipip.IpipDelTunnelReply],
 	gone:   []api.VPPApiError{api.NO_SUCH_ENTRY},
 	exists: api.IF_ALREADY_EXISTS,
 	key:    []string{"ipip.src_addr", "ipip.dst_addr", "vrf"},

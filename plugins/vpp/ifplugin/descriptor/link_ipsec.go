@@ -27,23 +27,18 @@ import (
 // VPP gives, follows from the name of the configuration: by it an interface that has no
 // tag yet is recognised. The fields of the link for keys and the like are those of old
 // releases of VPP, which had all of it in one message.
-type ipsecInterfaces struct {
-	linkTable[ipsec.IpsecItf]
-	seed string // of instances
-}
+type ipsecInterfaces struct{ linkTable[ipsec.IpsecItf] }
 
 var ipsecTable = linkSpec[ipsec.IpsecItf]{
 	op: declareLinks("interface IPSEC_TUNNEL", "", linkCalls[ipsec.IpsecItf]{
 		set: func(_ bool, p ipsec.IpsecItf) (req, reply api.Message) {
 			return &ipsec.IpsecItfCreate{Itf: p}, &ipsec.IpsecItfCreateReply{}
 		},
-		dump: dumpOf(func(which ifIndex) api.Message { return &ipsec.IpsecItfDump{SwIfIndex: which} },
-			func(d *ipsec.IpsecItfDetails) (ifIndex, ipsec.IpsecItf) { return d.Itf.SwIfIndex, d.Itf }),
+		dump: dumpOf[*ipsec.IpsecItfDump](func(d *ipsec.IpsecItfDetails) (ifIndex, ipsec.IpsecItf) { return d.Itf.SwIfIndex, d.Itf }),
 	}),
 	device: "IPSEC Tunnel",
 	facts: traits{
-		packetMTU: true, link: func() proto.Message { return &interfaces.IPSecLink{} },
-		noMAC: func(*interfaces.Interface) string { return "an IPsec interface" },
+		packetMTU: true, noMAC: withoutMAC("an IPsec interface"), link: func() proto.Message { return &interfaces.IPSecLink{} },
 	},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) ipsec.IpsecItf {
 		mode := i.GetIpsec().GetTunnelMode()
@@ -60,14 +55,18 @@ var ipsecTable = linkSpec[ipsec.IpsecItf]{
 		l := &interfaces.IPSecLink{TunnelMode: interfaces.IPSecLink_Mode(p.Mode)}
 		i.Type, i.Link = interfaces.Interface_IPSEC_TUNNEL, &interfaces.Interface_Ipsec{Ipsec: l}
 	},
-	delete: func(idx ifIndex) (req, reply api.Message) {
-		return &ipsec.IpsecItfDelete{SwIfIndex: idx}, &ipsec.IpsecItfDeleteReply{}
+	delete: deletion[*ipsec.IpsecItfDelete, *ipsec.IpsecItfDeleteReply],
+	names: func(seed string, want *interfaces.Interface) (names []string) {
+		for _, n := range ipsecInstances(seed, want) {
+			names = append(names, fmt.Sprintf("ipsec%d", n))
+		}
+		return names
 	},
 }
 
 func (k ipsecInterfaces) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	p, err := k.resolution.Live(i)
-	for _, p.UserInstance = range k.instances(i) {
+	for _, p.UserInstance = range ipsecInstances(k.on.seed, i) {
 		var idx ifIndex
 		if idx, err = k.set(ctx, true, p); !errors.Is(err, api.INVALID_REGISTRATION) {
 			return &ifaceidx.IfMeta{SwIfIndex: uint32(idx)}, err
@@ -76,21 +75,12 @@ func (k ipsecInterfaces) create(ctx context.Context, i *interfaces.Interface, _ 
 	return nil, fmt.Errorf("all instances that the name may have are in use: %w", err)
 }
 
-// instances are what an interface of the name may be, the preferred one first. VPP has 16384 of
-// them, and gives the lower half to clients that ask for any.
-func (k ipsecInterfaces) instances(i *interfaces.Interface) (all [8]uint32) {
-	sum := sha256.Sum256([]byte(k.seed + "\x00ipsec\x00" + i.GetName()))
+// ipsecInstances are what an interface of the name may be, the preferred one first. VPP has
+// 16384 of them, and gives the lower half to clients that ask for any.
+func ipsecInstances(seed string, i *interfaces.Interface) (all [8]uint32) {
+	sum := sha256.Sum256([]byte(seed + "\x00ipsec\x00" + i.GetName()))
 	for n := range all {
 		all[n] = 8192 + binary.BigEndian.Uint32(sum[4*n:])%8192
 	}
 	return all
-}
-
-func (k ipsecInterfaces) created(found vppcalls.Details, i, want *interfaces.Interface) bool {
-	for _, n := range k.instances(want) {
-		if found.Name == fmt.Sprintf("ipsec%d", n) {
-			return k.sameLink(i, want)
-		}
-	}
-	return false
 }

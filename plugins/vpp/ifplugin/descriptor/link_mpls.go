@@ -48,15 +48,13 @@ type mplsPath struct {
 var mplsTunnels = linkSpec[mplsTunnel]{
 	op: declareLinks("interface MPLS_TUNNEL", "", linkCalls[mplsTunnel]{
 		set: setMPLSTunnel,
-		dump: dumpOf(func(which ifIndex) api.Message { return &mpls.MplsTunnelDump{SwIfIndex: which} },
-			func(d *mpls.MplsTunnelDetails) (ifIndex, mplsTunnel) {
-				return d.MtTunnel.MtSwIfIndex, mplsTunnelOf(d.MtTunnel)
-			}),
+		dump: dumpOf[*mpls.MplsTunnelDump](func(d *mpls.MplsTunnelDetails) (ifIndex, mplsTunnel) {
+			return d.MtTunnel.MtSwIfIndex, mplsTunnelOf(d.MtTunnel)
+		}),
 	}),
 	device: "MPLS tunnel device",
 	facts: traits{
-		packetMTU: true, link: func() proto.Message { return &interfaces.MplsTunnelLink{} },
-		noMAC: func(*interfaces.Interface) string { return "an MPLS tunnel" },
+		packetMTU: true, noMAC: withoutMAC("an MPLS tunnel"), link: func() proto.Message { return &interfaces.MplsTunnelLink{} },
 	},
 	resolve:  resolveMPLSTunnel,
 	describe: describeMPLSTunnel,

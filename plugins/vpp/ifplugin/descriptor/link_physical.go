@@ -75,7 +75,7 @@ func (physical) read(context.Context, func(uint32) string) (recogniser, error) {
 // IsPhysical reports whether an interface of VPP is a device that it found: others
 // have types of their own, whatever their names.
 func IsPhysical(d vppcalls.Details) bool {
-	return !d.SubInterface && !isVirtual(d.Name) && d.DevType != rdmaCards.device && d.DevType != vmxnet3Table.device
+	return !d.SubInterface && !isVirtual(d.Name) && d.DevType != rdmaCards.device && d.DevType != vmxnet3Cards.device
 }
 
 // isVirtual reports whether VPP gives such names to interfaces that are made

@@ -22,7 +22,7 @@ var rdmaQueue = queue{"a power of 2 from 256 to 32768", func(n uint32) bool { re
 // wanted. Version 3 of the message has the mode in the byte order of the host.
 var rdmaCards = linkSpec[rdma.RdmaCreateV4]{
 	op: declareLinks("interface RDMA", "rdma", linkCalls[rdma.RdmaCreateV4]{
-		set: func(_ bool, p rdma.RdmaCreateV4) (req, reply api.Message) { return &p, &rdma.RdmaCreateV4Reply{} },
+		set: asRequest[*rdma.RdmaCreateV4Reply, rdma.RdmaCreateV4],
 	}, linkCalls[rdma.RdmaCreateV4]{
 		set: func(_ bool, p rdma.RdmaCreateV4) (req, reply api.Message) {
 			p.Mode = rdma.RdmaMode(bits.ReverseBytes32(uint32(p.Mode)))
@@ -51,10 +51,8 @@ var rdmaCards = linkSpec[rdma.RdmaCreateV4]{
 		l.RxqSize, l.TxqSize = orDefault(l.RxqSize, defaultQueue), orDefault(l.TxqSize, defaultQueue)
 		i.Type, i.Link = interfaces.Interface_RDMA, &interfaces.Interface_Rdma{Rdma: l}
 	},
-	delete: func(idx ifIndex) (req, reply api.Message) {
-		return &rdma.RdmaDelete{SwIfIndex: idx}, &rdma.RdmaDeleteReply{}
-	},
-	gone: []api.VPPApiError{api.INVALID_INTERFACE},
+	delete: deletion[*rdma.RdmaDelete, *rdma.RdmaDeleteReply],
+	gone:   []api.VPPApiError{api.INVALID_INTERFACE},
 	explain: func(i *interfaces.Interface, created ifIndex, err error) error {
 		switch {
 		case err == nil && created == 0: // VPP without RDMA devices: local0 was created

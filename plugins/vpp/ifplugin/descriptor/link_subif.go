@@ -32,7 +32,7 @@ type subif struct {
 func (subif) traits() traits {
 	return traits{
 		packetMTU: true, link: func() proto.Message { return &interfaces.SubInterface{} },
-		noMAC: func(*interfaces.Interface) string { return "a sub-interface" },
+		noMAC: withoutMAC("a sub-interface"),
 	}
 }
 

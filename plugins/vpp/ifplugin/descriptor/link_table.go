@@ -34,6 +34,7 @@ type southbound struct {
 	*session.VPP
 	calls *vppcalls.Calls
 	ifs   index
+	seed  string // of identities that follow from names
 }
 
 // linkSpec is what distinguishes one table of links from the others. The functions are
@@ -56,6 +57,9 @@ type linkSpec[P comparable] struct {
 	exists api.VPPApiError
 	key    []string
 	taken  func(found, wanted P) bool
+	// names are those that VPP may give to the interface of a value, if they tell it from all
+	// others; nil: its parameters do.
+	names func(seed string, want *interfaces.Interface) []string
 	// explain says what VPP means by its answer to the creation of i; nil: what the error says.
 	explain func(i *interfaces.Interface, created ifIndex, err error) error
 }
@@ -103,9 +107,19 @@ const (
 	anyNext     = ^uint32(0)
 )
 
-// dumpOf makes a dump of its request, and of what a record tells: the index and the
-// parameters, or noInterface if it is no interface.
-func dumpOf[D api.Message, P any](request func(which ifIndex) api.Message, of func(D) (ifIndex, P)) linkDump[P] {
+// dumpOf makes a dump whose request R has the index of an interface, and no other field. of
+// tells the index and the parameters in a record, or noInterface if it is no interface.
+func dumpOf[R, D api.Message, P any](of func(D) (ifIndex, P)) linkDump[P] {
+	return dumpWith(func(which ifIndex) api.Message { return aboutInterface[R](which) }, of)
+}
+
+// dumpSame is dumpOf for records that have the fields of the parameters.
+func dumpSame[R, D api.Message, P any]() linkDump[P] {
+	return dumpOf[R](func(d D) (ifIndex, P) { return indexIn(d), sameFields[P](d) })
+}
+
+// dumpWith is dumpOf for requests with other fields.
+func dumpWith[D api.Message, P any](request func(which ifIndex) api.Message, of func(D) (ifIndex, P)) linkDump[P] {
 	var details D
 	return linkDump[P]{
 		needs: []api.Message{request(noInterface), details},
@@ -120,6 +134,36 @@ func dumpOf[D api.Message, P any](request func(which ifIndex) api.Message, of fu
 			return out, err
 		},
 	}
+}
+
+// asRequest is a linkCalls.set whose parameters are the request, and A is the reply. If the
+// request has a field IsAdd, it also deletes.
+func asRequest[A api.Message, P any](add bool, p P) (req, reply api.Message) {
+	if f := reflect.ValueOf(&p).Elem().FieldByName("IsAdd"); f.IsValid() {
+		f.SetBool(add)
+	}
+	return any(&p).(api.Message), empty[A]()
+}
+
+// deletion is a linkSpec.delete with the request R, which has the index of an interface and no
+// other field, and the reply A.
+func deletion[R, A api.Message](which ifIndex) (req, reply api.Message) {
+	return aboutInterface[R](which), empty[A]()
+}
+
+// empty makes a message M, which is a pointer.
+func empty[M api.Message]() M { return reflect.New(reflect.TypeFor[M]().Elem()).Interface().(M) }
+
+// aboutInterface makes a message M with the index of an interface.
+func aboutInterface[M api.Message](which ifIndex) api.Message {
+	m := empty[M]()
+	reflect.ValueOf(m).Elem().FieldByName("SwIfIndex").Set(reflect.ValueOf(which))
+	return m
+}
+
+// indexIn returns the index of an interface in a message.
+func indexIn(message api.Message) ifIndex {
+	return reflect.ValueOf(message).Elem().FieldByName("SwIfIndex").Interface().(ifIndex)
 }
 
 // sameFields makes a T of a message that is a record of it or another version of it: fields
@@ -157,6 +201,11 @@ func (k linkTable[P]) sameLink(a, b *interfaces.Interface) bool {
 	return x == y
 }
 
+// created implements creationMark.
+func (k linkTable[P]) created(found vppcalls.Details, i, want *interfaces.Interface) bool {
+	return (k.names == nil || slices.Contains(k.names(k.on.seed, want), found.Name)) && k.sameLink(i, want)
+}
+
 func (k linkTable[P]) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	wanted, err := k.resolution.Live(i)
 	if err != nil {
@@ -180,7 +229,7 @@ func (k linkTable[P]) set(ctx context.Context, add bool, p P) (ifIndex, error) {
 	}
 	req, reply := calls.set(add, p)
 	err = k.on.Call(ctx, req, reply)
-	return reflect.ValueOf(reply).Elem().FieldByName("SwIfIndex").Interface().(ifIndex), err
+	return indexIn(reply), err
 }
 
 func (k linkTable[P]) dump(ctx context.Context, which ifIndex) (map[uint32]P, error) {

@@ -17,14 +17,8 @@ type vxlanTunnel = vxlan.VxlanAddDelTunnelV3
 // interface. VPP creates it up.
 var vxlanTunnels = linkSpec[vxlanTunnel]{
 	op: declareLinks("interface VXLAN_TUNNEL", "vxlan", linkCalls[vxlanTunnel]{
-		set: func(add bool, t vxlanTunnel) (req, reply api.Message) {
-			t.IsAdd = add
-			return &t, &vxlan.VxlanAddDelTunnelV3Reply{}
-		},
-		dump: dumpOf(func(which ifIndex) api.Message { return &vxlan.VxlanTunnelV2Dump{SwIfIndex: which} },
-			func(d *vxlan.VxlanTunnelV2Details) (ifIndex, vxlanTunnel) {
-				return d.SwIfIndex, sameFields[vxlanTunnel](d)
-			}),
+		set:  asRequest[*vxlan.VxlanAddDelTunnelV3Reply, vxlanTunnel],
+		dump: dumpSame[*vxlan.VxlanTunnelV2Dump, *vxlan.VxlanTunnelV2Details, vxlanTunnel](),
 	}),
 	device: "VXLAN",
 	facts: traits{

@@ -18,14 +18,8 @@ type gpeTunnel = vxlan_gpe.VxlanGpeAddDelTunnelV2
 // one.
 var gpeTunnels = linkSpec[gpeTunnel]{
 	op: declareLinks("interface VXLAN_TUNNEL: GPE", "vxlan-gpe", linkCalls[gpeTunnel]{
-		set: func(add bool, t gpeTunnel) (req, reply api.Message) {
-			t.IsAdd = add
-			return &t, &vxlan_gpe.VxlanGpeAddDelTunnelV2Reply{}
-		},
-		dump: dumpOf(func(which ifIndex) api.Message { return &vxlan_gpe.VxlanGpeTunnelV2Dump{SwIfIndex: which} },
-			func(d *vxlan_gpe.VxlanGpeTunnelV2Details) (ifIndex, gpeTunnel) {
-				return d.SwIfIndex, sameFields[gpeTunnel](d)
-			}),
+		set:  asRequest[*vxlan_gpe.VxlanGpeAddDelTunnelV2Reply, gpeTunnel],
+		dump: dumpSame[*vxlan_gpe.VxlanGpeTunnelV2Dump, *vxlan_gpe.VxlanGpeTunnelV2Details, gpeTunnel](),
 	}),
 	device: "VXLAN_GPE",
 	facts:  vxlanTunnels.facts,

@@ -37,6 +37,10 @@ func (k vxlanKinds) sameLink(a, b *interfaces.Interface) bool {
 	return isGpe(a) == isGpe(b) && k.of(a).sameLink(a, b)
 }
 
+func (k vxlanKinds) created(_ vppcalls.Details, i, want *interfaces.Interface) bool {
+	return k.sameLink(i, want)
+}
+
 func (k vxlanKinds) create(ctx context.Context, i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	return k.of(i).create(ctx, i, mac)
 }

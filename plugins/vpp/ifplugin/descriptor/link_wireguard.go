@@ -29,7 +29,7 @@ var wireguards = linkSpec[wireguardParams]{
 				UserInstance: anyInstance, PrivateKey: p.key[:], PublicKey: make([]byte, len(p.key)), Port: p.port, SrcIP: p.src,
 			}}, &wireguard.WireguardInterfaceCreateReply{}
 		},
-		dump: dumpOf(func(which ifIndex) api.Message {
+		dump: dumpWith(func(which ifIndex) api.Message {
 			return &wireguard.WireguardInterfaceDump{ShowPrivateKey: true, SwIfIndex: which}
 		}, func(d *wireguard.WireguardInterfaceDetails) (ifIndex, wireguardParams) {
 			p := wireguardParams{port: d.Interface.Port, src: d.Interface.SrcIP}
@@ -39,8 +39,7 @@ var wireguards = linkSpec[wireguardParams]{
 	}),
 	device: "Wireguard Tunnel",
 	facts: traits{
-		packetMTU: true, link: func() proto.Message { return &interfaces.WireguardLink{} },
-		noMAC: func(*interfaces.Interface) string { return "a WireGuard interface" },
+		packetMTU: true, noMAC: withoutMAC("a WireGuard interface"), link: func() proto.Message { return &interfaces.WireguardLink{} },
 	},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) (p wireguardParams) {
 		l := i.GetWireguard()
@@ -57,8 +56,6 @@ var wireguards = linkSpec[wireguardParams]{
 			PrivateKey: base64.StdEncoding.EncodeToString(p.key[:]), Port: uint32(p.port), SrcAddr: item.Addr(p.src),
 		}}
 	},
-	delete: func(idx ifIndex) (req, reply api.Message) {
-		return &wireguard.WireguardInterfaceDelete{SwIfIndex: idx}, &wireguard.WireguardInterfaceDeleteReply{}
-	},
-	gone: []api.VPPApiError{api.INVALID_SW_IF_INDEX_2},
+	delete: deletion[*wireguard.WireguardInterfaceDelete, *wireguard.WireguardInterfaceDeleteReply],
+	gone:   []api.VPPApiError{api.INVALID_SW_IF_INDEX_2},
 }

@@ -39,10 +39,10 @@ func vmxnet3() Item {
 		Spellings:  []Change{link(func(l *interfaces.VmxNet3Link) { l.RxqSize = 1024 })},
 		Recreates:  []Change{link(func(l *interfaces.VmxNet3Link) { l.RxqSize = 2048 })},
 		Refusals: map[string]Change{
-			"vmx_net3.rxq_size: 100, expected a multiple of 64":                      link(func(l *interfaces.VmxNet3Link) { l.RxqSize = 100 }),
-			"vmx_net3.txq_size: 8192":                                                link(func(l *interfaces.VmxNet3Link) { l.TxqSize = 8192 }),
-			`name: "eth0": expected vmxnet3-<domain>`:                                iface(func(i *interfaces.Interface) { i.Name = "eth0" }),
-			`name: "vmxnet3-0/b/20/0": "20": expected a hexadecimal number up to 1f`: iface(func(i *interfaces.Interface) { i.Name = "vmxnet3-0/b/20/0" }),
+			"vmx_net3.rxq_size: 100, expected a multiple of 64":   link(func(l *interfaces.VmxNet3Link) { l.RxqSize = 100 }),
+			"vmx_net3.txq_size: 8192":                             link(func(l *interfaces.VmxNet3Link) { l.TxqSize = 8192 }),
+			`name: "eth0": expected vmxnet3-<domain>`:             iface(func(i *interfaces.Interface) { i.Name = "eth0" }),
+			`name: "vmxnet3-0/b/20/0": expected vmxnet3-<domain>`: iface(func(i *interfaces.Interface) { i.Name = "vmxnet3-0/b/20/0" }),
 		},
 		Conflicts: []Conflict{{
 			First: Vmxnet3("vmxnet3-0/b/0/0"), Second: Vmxnet3("vmxnet3-0/B/0/0"),
