@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/stats"
@@ -21,8 +20,6 @@ import (
 type calls struct {
 	known func(service string) bool
 	log   logging.Logger // nil disables the log of calls
-
-	sockets atomic.Uint64 // connections to unix sockets so far
 
 	started, handled, received, sent *prometheus.CounterVec
 	seconds                          *prometheus.HistogramVec
@@ -124,6 +121,9 @@ func caller(ctx context.Context) string {
 	_, addr := Caller(ctx)
 	return addr
 }
+
+// TagConn implements stats.Handler.
+func (c *calls) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 
 // HandleConn implements stats.Handler.
 func (c *calls) HandleConn(_ context.Context, s stats.ConnStats) {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -57,7 +58,7 @@ type Socket struct {
 	Hint string
 }
 
-// Listen listens on the socket. It removes a stale socket, but no other file.
+// Listen listens on the socket, whose connections have numbers. It removes a stale socket, but no other file.
 func (s Socket) Listen(ctx context.Context) (net.Listener, error) {
 	if err := s.makeRoom(ctx); err != nil {
 		return nil, fmt.Errorf("socket: %w", err)
@@ -79,16 +80,41 @@ func (s Socket) Listen(ctx context.Context) (net.Listener, error) {
 	if u, ok := ln.(*net.UnixListener); ok {
 		u.SetUnlinkOnClose(false)
 	}
-	return &socketListener{ln, s.Path, info}, nil
+	return &socketListener{Listener: ln, path: s.Path, own: info}, nil
 }
 
 // socketListener removes its socket when it is closed, unless another process
 // has replaced it.
 type socketListener struct {
 	net.Listener
-	path string
-	own  os.FileInfo
+	path     string
+	own      os.FileInfo
+	accepted atomic.Uint64
 }
+
+// Accept waits for a connection. Its remote address is the number of the connection,
+// such as unix-socket:7: the peers of a unix socket have no addresses.
+func (l *socketListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return peer{conn, l.accepted.Add(1)}, nil
+}
+
+// peer is a numbered connection, and its own remote address.
+type peer struct {
+	net.Conn
+	number uint64
+}
+
+func (p peer) RemoteAddr() net.Addr { return p }
+
+// Network implements net.Addr.
+func (peer) Network() string { return "unix" }
+
+// String implements net.Addr.
+func (p peer) String() string { return fmt.Sprintf("unix-socket:%d", p.number) }
 
 func (l *socketListener) Close() error {
 	if info, err := os.Lstat(l.path); err == nil && os.SameFile(info, l.own) {

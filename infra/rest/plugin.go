@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -39,8 +38,6 @@ type Plugin struct {
 	once   sync.Once
 	router *router
 	guard  *guard // nil: clients need no credentials
-
-	sockets atomic.Uint64 // connections to the unix socket so far
 
 	mu    sync.Mutex
 	addr  net.Addr
@@ -116,7 +113,6 @@ func (p *Plugin) AfterInit() error {
 		ErrorLog:          logging.StdLog(p.Log),
 		ConnState:         p.routes().metrics.connected,
 		BaseContext:       func(net.Listener) context.Context { return p.Context() },
-		ConnContext:       p.connected,
 	}
 	if pair != nil {
 		server.TLSConfig = pair.Config()
