@@ -128,10 +128,7 @@ func (a *Agent) Start(ctx context.Context) error {
 // same stop. It must not be called from a callback of a plugin or from a
 // goroutine the agent waits for; use QuitOnClose there.
 func (a *Agent) Stop() error {
-	a.mu.Lock()
-	started := a.state != fresh
-	a.mu.Unlock()
-	if !started {
+	if !a.isStarted() {
 		return ErrNotStarted
 	}
 	a.requestStop(errors.New("Stop was called"))
@@ -141,14 +138,17 @@ func (a *Agent) Stop() error {
 // Wait waits until the agent has stopped and returns the error of the stop, or
 // of the start if that failed.
 func (a *Agent) Wait() error {
-	a.mu.Lock()
-	started := a.state != fresh
-	a.mu.Unlock()
-	if !started {
+	if !a.isStarted() {
 		return ErrNotStarted
 	}
 	<-a.stopped
 	return a.Error()
+}
+
+func (a *Agent) isStarted() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.state != fresh
 }
 
 // After returns a channel that is closed when the agent has stopped.

@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/infra"
@@ -134,12 +136,7 @@ func (r *resolver) visit(p infra.Plugin, found string) *member {
 }
 
 func (r *resolver) onStack(m *member) bool {
-	for _, s := range r.stack {
-		if s.m == m {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.stack, func(s step) bool { return s.m == m })
 }
 
 // cycle prints the path from a plugin back to itself: "a.Deps.B -> b.Deps.A".
@@ -164,21 +161,12 @@ func (r *resolver) connect(m *member) {
 		case need == m:
 			r.fail("dependency cycle: %s", d.path)
 			continue
-		case r.position(need) > r.position(m):
+		case slices.Index(r.members, need) > slices.Index(r.members, m):
 			r.fail("dependency %s is listed after the plugin that needs it: list %q before %q, or use AllPlugins",
 				d.path, need.name, m.name)
 		}
 		m.needs = append(m.needs, need)
 	}
-}
-
-func (r *resolver) position(m *member) int {
-	for i, x := range r.members {
-		if x == m {
-			return i
-		}
-	}
-	return -1
 }
 
 func (r *resolver) checkNames() {
@@ -200,10 +188,7 @@ func (r *resolver) checkNames() {
 // dependencies lists the plugins in the exported fields of a plugin, in the
 // order of the fields, and reports nil fields.
 func (r *resolver) dependencies(m *member) []dep {
-	label := m.name
-	if label == "" {
-		label = reflect.TypeOf(m.Plugin).Elem().Name()
-	}
+	label := cmp.Or(m.name, reflect.TypeOf(m.Plugin).Elem().Name())
 	var deps []dep
 	r.structure(reflect.ValueOf(m.Plugin).Elem(), label, false, &deps)
 	return deps

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"runtime/pprof"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -82,7 +82,7 @@ func (r *runner) result(m *member, phase Phase, err error) error {
 
 // leave abandons a callback.
 func (r *runner) leave(m *member, phase Phase, j *job, after time.Duration, cause error) error {
-	if !j.abandon() { // it returned just now
+	if !j.settled.CompareAndSwap(false, true) { // it returned just now
 		return r.result(m, phase, <-j.done)
 	}
 	stacks := append([]string{stackOf(r.worker.id)}, goroutines(agentLabel, r.label, pluginLabel, m.name)...)
@@ -99,32 +99,19 @@ type job struct {
 	run    func() error
 	late   func()
 	done   chan error // buffered
-
-	mu                  sync.Mutex
-	abandoned, finished bool
+	// settled is set by what comes first: the callback returns, or it is abandoned.
+	settled atomic.Bool
 }
 
 func (j *job) execute() {
 	pprof.SetGoroutineLabels(j.labels)
 	defer pprof.SetGoroutineLabels(context.Background())
 	err := guard(j.run)
-	j.mu.Lock()
-	j.finished = true
-	abandoned := j.abandoned
-	j.mu.Unlock()
+	abandoned := !j.settled.CompareAndSwap(false, true)
 	if abandoned && err == nil && j.late != nil {
 		_ = guard(func() error { j.late(); return nil })
 	}
 	j.done <- err
-}
-
-// abandon marks the job as abandoned. It returns false if the job has
-// finished.
-func (j *job) abandon() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.abandoned = !j.finished
-	return j.abandoned
 }
 
 // worker is the goroutine on which callbacks run.
