@@ -4,6 +4,7 @@
 package grpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,12 +101,8 @@ func (p *Plugin) Init() error {
 	if cfg, err = p.withFlags(cfg); err != nil {
 		return err
 	}
-	if cfg.MaxMsgSize == 0 {
-		cfg.MaxMsgSize = defaultMaxMsgSize
-	}
-	if cfg.MaxConcurrentStreams == 0 {
-		cfg.MaxConcurrentStreams = defaultMaxStreams
-	}
+	cfg.MaxMsgSize = cmp.Or(cfg.MaxMsgSize, defaultMaxMsgSize)
+	cfg.MaxConcurrentStreams = cmp.Or(cfg.MaxConcurrentStreams, defaultMaxStreams)
 	p.cfg = cfg
 	if p.Disabled() {
 		return nil

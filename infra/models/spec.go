@@ -5,6 +5,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -30,12 +31,7 @@ var (
 )
 
 func (s Spec) withDefaults() Spec {
-	if s.Class == "" {
-		s.Class = DefaultClass
-	}
-	if s.Version == "" {
-		s.Version = "v0"
-	}
+	s.Class, s.Version = cmp.Or(s.Class, DefaultClass), cmp.Or(s.Version, "v0")
 	return s
 }
 

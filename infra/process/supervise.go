@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"syscall"
 	"time"
@@ -77,10 +78,7 @@ func (p *Process) once(ctx context.Context, l *life, started chan<- error) (Exit
 // end sends StopSignal to the process, and kills it after StopTimeout.
 func (p *Process) end(r *run) Exit {
 	p.change(func(s *Status) { s.Stopping = true })
-	signal, patience := p.spec.StopSignal, p.spec.StopTimeout
-	if signal == 0 {
-		signal = syscall.SIGTERM
-	}
+	signal, patience := cmp.Or(p.spec.StopSignal, syscall.SIGTERM), p.spec.StopTimeout
 	if patience <= 0 {
 		patience = defaultStopTimeout
 	}

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"html/template"
 	"net/http"
 	"runtime"
@@ -82,11 +83,14 @@ type Version struct {
 	OSType     string
 }
 
+// unknown stands for what the build does not tell.
+const unknown = "unknown"
+
 // VersionOf describes a build for clients of /info/version.
 func VersionOf(b infra.Build) Version {
 	return Version{
-		App: b.App, Version: b.Version, GitCommit: orUnknown(b.Commit), GitBranch: "unknown",
-		BuildUser: "unknown", BuildHost: "unknown", BuildTime: buildTime(b.Date),
+		App: b.App, Version: b.Version, GitCommit: cmp.Or(b.Commit, unknown), GitBranch: unknown,
+		BuildUser: unknown, BuildHost: unknown, BuildTime: buildTime(b.Date),
 		GoVersion: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
 	}
 }
@@ -97,13 +101,6 @@ func (p *Plugin) version(w http.ResponseWriter, _ *http.Request) {
 		b = p.host.Build()
 	}
 	WriteJSON(w, http.StatusOK, VersionOf(b))
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
 }
 
 // buildTime parses the formats of build dates.

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"net/http"
 	"regexp"
 	"strings"
@@ -75,7 +76,7 @@ func (p *Plugin) openAPI(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (p *Plugin) describe(b infra.Build) openAPI {
-	api := openAPI{OpenAPI: "3.1.0", Info: apiInfo{b.App, orUnknown(b.Version)}, Paths: map[string]map[string]operation{}}
+	api := openAPI{OpenAPI: "3.1.0", Info: apiInfo{b.App, cmp.Or(b.Version, unknown)}, Paths: map[string]map[string]operation{}}
 	api.Components.Schemas = schemas{"Error": schema{
 		"type": "object", "properties": schema{"error": schema{"type": "string"}, "Error": schema{"type": "string", "description": "the same text"}},
 	}}

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -40,9 +41,7 @@ func (a *responseWriter) WriteHeader(status int) {
 // Write implements http.ResponseWriter. It disconnects a client that takes
 // longer than stall-timeout for a piece, but not one that is merely slow.
 func (a *responseWriter) Write(b []byte) (int, error) {
-	if a.status == 0 {
-		a.status = http.StatusOK
-	}
+	a.status = a.code()
 	if a.stall == 0 {
 		return a.ResponseWriter.Write(b)
 	}
@@ -92,12 +91,7 @@ func (a *responseWriter) clearDeadline() {
 	}
 }
 
-func (a *responseWriter) code() int {
-	if a.status == 0 {
-		return http.StatusOK
-	}
-	return a.status
-}
+func (a *responseWriter) code() int { return cmp.Or(a.status, http.StatusOK) }
 
 // pathOf returns the path of a pattern of http.ServeMux.
 func pathOf(pattern string) string {

@@ -4,6 +4,7 @@
 package servicelabel
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -65,14 +66,7 @@ func (p *Plugin) Init() error {
 }
 
 // GetAgentLabel returns the label of this agent.
-func (p *Plugin) GetAgentLabel() string {
-	for _, label := range []string{p.given, p.label} {
-		if label != "" {
-			return label
-		}
-	}
-	return DefaultLabel
-}
+func (p *Plugin) GetAgentLabel() string { return cmp.Or(p.given, p.label, DefaultLabel) }
 
 // GetAgentPrefix returns the key prefix of this agent.
 func (p *Plugin) GetAgentPrefix() string { return p.GetDifferentAgentPrefix(p.GetAgentLabel()) }

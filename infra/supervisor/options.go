@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"io"
 	"os"
 
@@ -39,5 +40,5 @@ func (p *Plugin) SetDefaults() {
 	if p.Processes == nil {
 		p.Processes = process.NewPlugin()
 	}
-	p.stdout, p.stderr = writer(p.stdout, os.Stdout), writer(p.stderr, os.Stderr)
+	p.stdout, p.stderr = cmp.Or[io.Writer](p.stdout, os.Stdout), cmp.Or[io.Writer](p.stderr, os.Stderr)
 }

@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 
 	"github.com/tenuto-dev/tenuto/infra"
@@ -228,12 +227,4 @@ func (p *Plugin) shutdown() error {
 	}
 	p.programs, p.hooks, p.signals = nil, nil, nil
 	return errors.Join(errs...)
-}
-
-// writer returns w, or f if w is nil.
-func writer(w io.Writer, f *os.File) io.Writer {
-	if w == nil {
-		return f
-	}
-	return w
 }

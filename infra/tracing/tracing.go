@@ -106,11 +106,7 @@ func (p *Plugin) Init() error {
 func (p *Plugin) exporter(cfg Config) (sdktrace.SpanExporter, error) {
 	switch cfg.Exporter {
 	case ExporterStdout:
-		out := p.output
-		if out == nil {
-			out = os.Stdout
-		}
-		return stdouttrace.New(stdouttrace.WithWriter(out))
+		return stdouttrace.New(stdouttrace.WithWriter(cmp.Or[io.Writer](p.output, os.Stdout)))
 	case ExporterOTLP:
 		p.connections = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
 		return otlptracehttp.New(context.Background(), otlptracehttp.WithEndpointURL(tracesURL(cfg.Endpoint)),

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"strings"
@@ -88,12 +89,7 @@ func (c Config) where() string {
 	return c.endpoint()
 }
 
-func (c Config) endpoint() string {
-	if c.Endpoint == "" {
-		return "127.0.0.1:6379"
-	}
-	return c.Endpoint
-}
+func (c Config) endpoint() string { return cmp.Or(c.Endpoint, "127.0.0.1:6379") }
 
 // operationTimeout is the timeout of one operation of a Writer.
 func (c Config) operationTimeout() time.Duration { return c.DialTimeout + 2*c.ReadTimeout }

@@ -1,6 +1,7 @@
 package logmanager
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -35,10 +36,7 @@ const syslogPort = 514
 func (h Hook) target(defaultPort int, defaultSocket string) (network, address string, err error) {
 	switch {
 	case h.Protocol == "unix" || h.Protocol == "" && h.Address == "":
-		if h.Address == "" {
-			h.Address = defaultSocket
-		}
-		if h.Address == "" {
+		if h.Address = cmp.Or(h.Address, defaultSocket); h.Address == "" {
 			return "", "", errors.New("address: expected the address of the server")
 		}
 		if h.Port != 0 {
@@ -52,10 +50,7 @@ func (h Hook) target(defaultPort int, defaultSocket string) (network, address st
 	case h.Port < 0 || h.Port > 65535:
 		return "", "", fmt.Errorf("port: %d: expected 1 to 65535", h.Port)
 	}
-	network = h.Protocol
-	if network == "" {
-		network = "udp"
-	}
+	network = cmp.Or(h.Protocol, "udp")
 	host, port, err := net.SplitHostPort(h.Address)
 	switch {
 	case err == nil && h.Port != 0 && port != strconv.Itoa(h.Port):
