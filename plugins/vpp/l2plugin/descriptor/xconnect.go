@@ -2,7 +2,6 @@ package descriptor
 
 import (
 	"context"
-	"errors"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -35,12 +34,15 @@ type xconnectKV = kvs.KV[*l2.XConnectPair, kvs.Metadata]
 func NewXConnect(vpp xconnectCalls, ifs item.Interfaces) *kvs.KVDescriptor {
 	d := &xconnectDescriptor{vpp, ifs}
 	return kvs.Adapt(kvs.Describe(model.XConnectModel, kvs.Descriptor[*l2.XConnectPair, kvs.Metadata]{
-		Name:                 XConnectName,
-		Southbound:           item.Southbound,
-		Validate:             validateXConnect,
-		Dependencies:         xconnectDependencies,
-		CreateContext:        d.create,
-		UpdateContext:        d.update,
+		Name:          XConnectName,
+		Southbound:    item.Southbound,
+		Validate:      validateXConnect,
+		Dependencies:  xconnectDependencies,
+		CreateContext: d.create,
+		// An update leaves no moment without a cross-connect.
+		UpdateContext: func(ctx context.Context, key string, _, x *l2.XConnectPair, _ kvs.Metadata) (kvs.Metadata, error) {
+			return d.create(ctx, key, x)
+		},
 		DeleteContext:        d.remove,
 		RetrieveContext:      d.retrieve,
 		RetrieveDependencies: []string{item.InterfaceName},
@@ -48,17 +50,12 @@ func NewXConnect(vpp xconnectCalls, ifs item.Interfaces) *kvs.KVDescriptor {
 }
 
 func validateXConnect(_ string, x *l2.XConnectPair) error {
-	var errs []error
-	if x.GetReceiveInterface() == "" {
-		errs = append(errs, item.Invalid("receive_interface", "empty, expected the name of an interface"))
+	var r item.Resolver
+	r.NotEmpty("receive_interface", x.GetReceiveInterface(), "the name of an interface")
+	if tx := x.GetTransmitInterface(); r.NotEmpty("transmit_interface", tx, "the name of an interface") && tx == x.GetReceiveInterface() {
+		r.Fail("transmit_interface", "%q is the receiving interface too", tx)
 	}
-	switch x.GetTransmitInterface() {
-	case "":
-		errs = append(errs, item.Invalid("transmit_interface", "empty, expected the name of an interface"))
-	case x.GetReceiveInterface():
-		errs = append(errs, item.Invalid("transmit_interface", "%q is the receiving interface too", x.GetTransmitInterface()))
-	}
-	return errors.Join(errs...)
+	return r.Err()
 }
 
 func xconnectDependencies(_ string, x *l2.XConnectPair) []kvs.Dependency {
@@ -77,11 +74,6 @@ func (d *xconnectDescriptor) create(ctx context.Context, _ string, x *l2.XConnec
 		return nil, attachmentError(ctx, d.ifs, "receive_interface", x.GetReceiveInterface(), err)
 	}
 	return nil, nil
-}
-
-// update leaves no moment without a cross-connect.
-func (d *xconnectDescriptor) update(ctx context.Context, key string, _, x *l2.XConnectPair, _ kvs.Metadata) (kvs.Metadata, error) {
-	return d.create(ctx, key, x)
 }
 
 func (d *xconnectDescriptor) remove(ctx context.Context, _ string, x *l2.XConnectPair, _ kvs.Metadata) error {

@@ -33,19 +33,15 @@ func newAttached() *attached {
 	return &attached{bd: make(map[uint32]uint32), connected: make(map[uint32]uint32)}
 }
 
+// noBridgeDomain is the number of no bridge domain.
+const noBridgeDomain = ^uint32(0)
+
 // elsewhere reports whether an interface is in another bridge domain than id.
 func (a *attached) elsewhere(swIfIndex, id uint32) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now, ok := a.bd[swIfIndex]
 	return ok && now != id
-}
-
-func (a *attached) bridged(swIfIndex uint32) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	_, ok := a.bd[swIfIndex]
-	return ok
 }
 
 func (a *attached) crossConnected(swIfIndex uint32) bool {
@@ -55,52 +51,33 @@ func (a *attached) crossConnected(swIfIndex uint32) bool {
 	return ok
 }
 
-func (a *attached) join(swIfIndex, id uint32) {
+// change calls f, which changes what is remembered.
+func (a *attached) change(f func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.bd[swIfIndex] = id
-	delete(a.connected, swIfIndex)
-}
-
-func (a *attached) leave(swIfIndex uint32) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.bd, swIfIndex)
-}
-
-func (a *attached) connect(rx, tx uint32) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.connected[rx] = tx
-	delete(a.bd, rx)
-}
-
-func (a *attached) disconnect(rx uint32) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.connected, rx)
+	f()
 }
 
 // learn replaces what is known about bridge domains by what VPP has.
 func (a *attached) learn(all []BridgeDomainDetails) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	clear(a.bd)
-	for _, bd := range all {
-		for _, m := range bd.Members {
-			a.bd[m.SwIfIndex] = bd.ID
+	a.change(func() {
+		clear(a.bd)
+		for _, bd := range all {
+			for _, m := range bd.Members {
+				a.bd[m.SwIfIndex] = bd.ID
+			}
 		}
-	}
+	})
 }
 
 // learnConnections is learn for cross-connects.
 func (a *attached) learnConnections(all []Connection) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	clear(a.connected)
-	for _, c := range all {
-		a.connected[c.Rx] = c.Tx
-	}
+	a.change(func() {
+		clear(a.connected)
+		for _, c := range all {
+			a.connected[c.Rx] = c.Tx
+		}
+	})
 }
 
 var attachments = session.NewState(newAttached)
@@ -163,7 +140,10 @@ func (c *Calls) AddMember(ctx context.Context, id uint32, m Member) error {
 	if err := c.vpp.Call(ctx, req, &l2.SwInterfaceSetL2BridgeReply{}); err != nil {
 		return err
 	}
-	known.join(m.SwIfIndex, id)
+	known.change(func() {
+		known.bd[m.SwIfIndex] = id
+		delete(known.connected, m.SwIfIndex)
+	})
 	return nil
 }
 
@@ -211,15 +191,10 @@ func (c *Calls) RemoveMember(ctx context.Context, id uint32, m Member) error {
 	if m.BVI {
 		req.PortType = l2.L2_API_PORT_TYPE_BVI
 	}
-	leave := func() error { return c.vpp.Call(ctx, req, &l2.SwInterfaceSetL2BridgeReply{}) }
-	if m.Tagged {
-		err = c.keepTags(ctx, m.SwIfIndex, leave)
-	} else {
-		err = leave()
-	}
+	err = c.leave(ctx, m.SwIfIndex, m.Tagged, req, &l2.SwInterfaceSetL2BridgeReply{})
 	if err != nil && !session.Gone(err) {
 		return err
 	}
-	known.leave(m.SwIfIndex)
+	known.change(func() { delete(known.bd, m.SwIfIndex) })
 	return nil
 }

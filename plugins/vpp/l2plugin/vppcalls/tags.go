@@ -3,6 +3,7 @@ package vppcalls
 import (
 	"context"
 
+	"go.fd.io/govpp/api"
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/l2"
@@ -10,16 +11,19 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-// keepTags runs leave, which takes an interface out of layer 2. VPP then forgets the
-// rewriting of its VLAN tags (set_int_l2_mode in src/vnet/l2/l2_input.c). The next bridge
-// domain needs it, so keepTags sets it again.
-func (c *Calls) keepTags(ctx context.Context, swIfIndex uint32, leave func() error) error {
+// leave takes an interface out of layer 2 with a request. VPP then forgets the rewriting of
+// its VLAN tags (set_int_l2_mode in src/vnet/l2/l2_input.c). The next bridge domain needs it,
+// so if the interface is tagged, leave sets it again.
+func (c *Calls) leave(ctx context.Context, swIfIndex uint32, tagged bool, req, reply api.Message) (err error) {
 	index := interface_types.InterfaceIndex(swIfIndex)
-	found, err := session.Dump[*interfaces.SwInterfaceDetails](ctx, c.vpp, &interfaces.SwInterfaceDump{SwIfIndex: index})
-	if err != nil {
-		return err
+	var found []*interfaces.SwInterfaceDetails
+	if tagged {
+		found, err = session.Dump[*interfaces.SwInterfaceDetails](ctx, c.vpp, &interfaces.SwInterfaceDump{SwIfIndex: index})
 	}
-	if err := leave(); err != nil {
+	if err == nil {
+		err = c.vpp.Call(ctx, req, reply)
+	}
+	if err != nil {
 		return err
 	}
 	for _, d := range found {

@@ -23,8 +23,8 @@ func (c *Calls) Connect(ctx context.Context, rx, tx uint32) error {
 	if err != nil {
 		return err
 	}
-	if known.bridged(rx) {
-		if err := c.checkNotBridged(ctx, rx); err != nil {
+	if known.elsewhere(rx, noBridgeDomain) {
+		if err := c.checkFree(ctx, noBridgeDomain, rx); err != nil {
 			return err
 		}
 	}
@@ -34,23 +34,10 @@ func (c *Calls) Connect(ctx context.Context, rx, tx uint32) error {
 	if err != nil {
 		return err
 	}
-	known.connect(rx, tx)
-	return nil
-}
-
-// checkNotBridged asks VPP.
-func (c *Calls) checkNotBridged(ctx context.Context, rx uint32) error {
-	all, err := c.DumpBridgeDomains(ctx)
-	if err != nil {
-		return err
-	}
-	for _, bd := range all {
-		for _, m := range bd.Members {
-			if m.SwIfIndex == rx {
-				return &BridgedError{Name: bd.Tag, ID: bd.ID}
-			}
-		}
-	}
+	known.change(func() {
+		known.connected[rx] = tx
+		delete(known.bd, rx)
+	})
 	return nil
 }
 
@@ -61,23 +48,16 @@ func (c *Calls) Disconnect(ctx context.Context, rx, tx uint32, tagged bool) erro
 	if err != nil {
 		return err
 	}
-	if known.bridged(rx) {
+	if known.elsewhere(rx, noBridgeDomain) {
 		return nil
 	}
-	leave := func() error {
-		return c.vpp.Call(ctx, &l2.SwInterfaceSetL2Xconnect{
-			RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx),
-		}, &l2.SwInterfaceSetL2XconnectReply{})
-	}
-	if tagged {
-		err = c.keepTags(ctx, rx, leave)
-	} else {
-		err = leave()
-	}
+	err = c.leave(ctx, rx, tagged, &l2.SwInterfaceSetL2Xconnect{
+		RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx),
+	}, &l2.SwInterfaceSetL2XconnectReply{})
 	if err != nil && !session.Gone(err) {
 		return err
 	}
-	known.disconnect(rx)
+	known.change(func() { delete(known.connected, rx) })
 	return nil
 }
 
