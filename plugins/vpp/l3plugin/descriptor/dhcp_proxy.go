@@ -114,30 +114,19 @@ func dhcpProxyDependencies(_ string, p *l3.DHCPProxy) []kvs.Dependency {
 // sameDHCPProxy compares servers whatever their order.
 func sameDHCPProxy(_ string, a, b *l3.DHCPProxy) bool {
 	return a.GetRxVrfId() == b.GetRxVrfId() && ipconv.SameAddr(a.GetSourceIpAddress(), b.GetSourceIpAddress()) &&
-		len(missing(dhcpServers(a), dhcpServers(b))) == 0 && len(missing(dhcpServers(b), dhcpServers(a))) == 0
+		sameParts(dhcpServers(a), dhcpServers(b))
 }
 
 // change turns old servers into new ones. New ones come first, for the proxy
-// would go with its last server; they go again when VPP refuses.
+// would go with its last server.
 func (d *dhcpProxyDescriptor) change(ctx context.Context, p *l3.DHCPProxy, old, wanted []vppcalls.DHCPServer) error {
 	source, err := ipconv.ParseAddr(p.GetSourceIpAddress())
 	if err != nil {
 		return err
 	}
-	for n, s := range missing(wanted, old) {
-		if err := d.vpp.AddDHCPServer(ctx, p.GetRxVrfId(), source, s); err != nil {
-			for _, added := range missing(wanted, old)[:n] {
-				err = errors.Join(err, d.vpp.DeleteDHCPServer(ctx, p.GetRxVrfId(), source, added))
-			}
-			return err
-		}
-	}
-	for _, s := range missing(old, wanted) {
-		if err := d.vpp.DeleteDHCPServer(ctx, p.GetRxVrfId(), source, s); err != nil {
-			return err
-		}
-	}
-	return nil
+	return changeParts(old, wanted,
+		func(s vppcalls.DHCPServer) error { return d.vpp.AddDHCPServer(ctx, p.GetRxVrfId(), source, s) },
+		func(s vppcalls.DHCPServer) error { return d.vpp.DeleteDHCPServer(ctx, p.GetRxVrfId(), source, s) })
 }
 
 func (d *dhcpProxyDescriptor) retrieve(ctx context.Context, correlate []dhcpProxyKV) ([]dhcpProxyKV, error) {

@@ -141,7 +141,7 @@ func proxyARPInterfaces(_ string, p *l3.ProxyARP) []kvs.KeyValuePair {
 // sameProxyARP looks at the ranges, whatever their order; interfaces are values of
 // their own.
 func sameProxyARP(_ string, a, b *l3.ProxyARP) bool {
-	return len(missing(ranges(a), ranges(b))) == 0 && len(missing(ranges(b), ranges(a))) == 0
+	return sameParts(ranges(a), ranges(b))
 }
 
 // missing are those of a that b does not have.
@@ -151,20 +151,34 @@ func missing[T comparable](a, b []T) []T {
 
 // change turns old ranges into new ones, or leaves the old ones when VPP refuses.
 func (d *proxyARPDescriptor) change(ctx context.Context, old, wanted []vppcalls.ARPRange) error {
-	for n, r := range missing(wanted, old) {
-		if err := d.vpp.AddARPRange(ctx, r); err != nil {
-			for _, added := range missing(wanted, old)[:n] {
-				err = errors.Join(err, d.vpp.DeleteARPRange(ctx, added))
+	return changeParts(old, wanted,
+		func(r vppcalls.ARPRange) error { return d.vpp.AddARPRange(ctx, r) },
+		func(r vppcalls.ARPRange) error { return d.vpp.DeleteARPRange(ctx, r) })
+}
+
+// changeParts turns old parts into new ones. New ones come first; they go again when one
+// cannot be added, and the old ones stay.
+func changeParts[T comparable](old, wanted []T, add, remove func(T) error) error {
+	more := missing(wanted, old)
+	for n, part := range more {
+		if err := add(part); err != nil {
+			for _, added := range more[:n] {
+				err = errors.Join(err, remove(added))
 			}
 			return err
 		}
 	}
-	for _, r := range missing(old, wanted) {
-		if err := d.vpp.DeleteARPRange(ctx, r); err != nil {
+	for _, part := range missing(old, wanted) {
+		if err := remove(part); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sameParts reports that two lists have the same parts, whatever their order.
+func sameParts[T comparable](a, b []T) bool {
+	return len(missing(a, b)) == 0 && len(missing(b, a)) == 0
 }
 
 func (d *proxyARPDescriptor) retrieve(ctx context.Context, correlate []proxyARPKV) ([]proxyARPKV, error) {
