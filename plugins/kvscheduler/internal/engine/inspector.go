@@ -157,52 +157,18 @@ func (in *inspector) dump(d *registry.Descriptor, view api.View) (kvs []api.KVWi
 	return nil, fmt.Errorf("view %q: expected SB, NB or cached", view)
 }
 
-func (in *inspector) dumpGraph(d *registry.Descriptor, view api.View) []api.KVWithMetadata {
-	var all parts[api.KVWithMetadata]
-	in.state.graph.Batches(d.NBKeyPrefix, func(nodes []*graph.Node) {
-		for _, n := range nodes {
-			if n.Desc != d || n.IsDerived() {
-				continue
-			}
-			v := n.Have
-			if view == api.NBView {
-				v = n.Desired()
-			}
-			if v != nil {
-				all.add(api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: status.Origin(n)})
-			}
+func (in *inspector) dumpGraph(d *registry.Descriptor, view api.View) (all []api.KVWithMetadata) {
+	in.state.graph.Ascend(d.NBKeyPrefix, func(n *graph.Node) bool {
+		v := n.Have
+		if view == api.NBView {
+			v = n.Desired()
 		}
+		if n.Desc == d && !n.IsDerived() && v != nil {
+			all = append(all, api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: status.Origin(n)})
+		}
+		return true
 	})
-	return all.joined()
-}
-
-// parts is a list of unknown length. Unlike append to a slice, which copies all
-// elements each time it grows, parts copies each element once.
-type parts[T any] struct {
-	full [][]T
-	last []T
-}
-
-const (
-	firstPart = 64
-	lastPart  = 8192
-)
-
-func (p *parts[T]) add(v T) {
-	if len(p.last) == cap(p.last) {
-		if len(p.last) > 0 {
-			p.full = append(p.full, p.last)
-		}
-		p.last = make([]T, 0, min(max(firstPart, 2*len(p.last)), lastPart))
-	}
-	p.last = append(p.last, v)
-}
-
-func (p *parts[T]) joined() []T {
-	if len(p.full) == 0 {
-		return p.last
-	}
-	return slices.Concat(append(p.full, p.last)...)
+	return all
 }
 
 // ValidateSemantically implements api.Inspector.

@@ -2,7 +2,6 @@ package graph_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -44,24 +43,6 @@ func TestCursor(t *testing.T) {
 			default:
 				i += rapid.IntRange(1, 5).Draw(t, "distance")
 			}
-		}
-	})
-}
-
-// Batches have the nodes that Ascend has, in the same order.
-func TestBatches(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		g := graph.New()
-		for i := range rapid.IntRange(0, 600).Draw(t, "nodes") {
-			g.SetWant(g.Ensure(fmt.Sprintf("%c/%03d", 'a'+i%3, i), nil, nil), value())
-		}
-		prefix := rapid.SampledFrom([]string{"", "a", "b/", "b/0", "c/59", "d"}).Draw(t, "prefix")
-		var got, want []*graph.Node
-		g.Batches(prefix, func(nodes []*graph.Node) { got = append(got, nodes...) })
-		g.Ascend(prefix, func(n *graph.Node) bool { want = append(want, n); return true })
-		if !slices.Equal(got, want) {
-			t.Fatalf("%q: %d nodes, expected %d", prefix, len(got), len(want))
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -20,31 +19,4 @@ func (g *Graph) Nodes(yield func(*Node) bool) { g.sorted.Ascend(yield) }
 // yield returns false.
 func (g *Graph) From(key string, yield func(*Node) bool) {
 	g.sorted.AscendGreaterOrEqual(&Node{Key: key}, yield)
-}
-
-// Batches iterates over the nodes whose key has the prefix, in the order of keys,
-// many at a time: their keys need not be read, and who looks at one after the
-// other lets the processor wait for several at once. The list is good until yield
-// returns.
-func (g *Graph) Batches(prefix string, yield func([]*Node)) {
-	batch := make([]*Node, 0, stride)
-	within := func(n *Node) bool { return strings.HasPrefix(n.Key, prefix) }
-	hand := func() (more bool) {
-		if more = within(batch[len(batch)-1]); !more {
-			batch = batch[:slices.IndexFunc(batch, func(n *Node) bool { return !within(n) })]
-		}
-		yield(batch)
-		batch = batch[:0]
-		return more
-	}
-	done := false
-	g.From(prefix, func(n *Node) bool {
-		if batch = append(batch, n); len(batch) == stride {
-			done = !hand()
-		}
-		return !done
-	})
-	if len(batch) > 0 {
-		hand()
-	}
 }

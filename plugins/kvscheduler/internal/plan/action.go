@@ -123,43 +123,25 @@ func (p *planner) spread(falling []*node) {
 // standingOn returns the existing values with a dependency that the key of n
 // meets, some more than once.
 func (p *planner) standingOn(n *node) []*node {
-	found := p.scratch.take(n)
+	var found []*graph.Node
 	p.dependentsOf(n, p.patterns.steady, func(gn *graph.Node) {
 		if gn.Have != nil && !gn.Have.FromSB {
 			found = append(found, gn)
 		}
 	})
-	defer p.scratch.put(found)
 	return p.touchAll(found)
 }
-
-// scratch is a list that is used again and again, as most lists of nodes are short and
-// not needed for long.
-type scratch []*graph.Node
-
-// take returns an empty list with capacity for the dependents of a node, until put.
-func (s *scratch) take(n *node) []*graph.Node {
-	list := *s
-	*s = nil
-	if n.node != nil {
-		list = slices.Grow(list, n.node.Dependents())
-	}
-	return list
-}
-
-func (s *scratch) put(list []*graph.Node) { *s = list[:0] }
 
 func (p *planner) derivedFrom(n *node) []*node {
 	if n.node == nil || n.leaf {
 		return nil
 	}
-	found := p.scratch.take(n)
+	var found []*graph.Node
 	for gn := range n.node.Derived {
 		if gn.Have != nil {
 			found = append(found, gn)
 		}
 	}
-	defer p.scratch.put(found)
 	return p.touchAll(found)
 }
 

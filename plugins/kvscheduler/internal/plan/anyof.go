@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -147,27 +148,33 @@ func (s *sorter) meet(need, first int32) {
 
 func (s *sorter) removals() []int32 {
 	if s.downs == nil {
-		s.downs = s.byKey(Down)
+		s.downs = s.sorted(Down)
 	}
 	return s.downs
 }
 
 func (s *sorter) creations() []int32 {
 	if s.ups == nil {
-		s.ups = s.byKey(Up)
+		s.ups = s.sorted(Up)
 	}
 	return s.ups
 }
 
-// byKey returns the steps of a kind, sorted by key.
-func (s *sorter) byKey(kind Kind) []int32 {
+// sorted returns the steps of a kind, sorted by key.
+func (s *sorter) sorted(kind Kind) []int32 {
 	list := []int32{}
 	for id := 1; id < len(s.steps); id++ {
 		if s.steps[id].kind == kind && !s.isGate(int32(id)) {
 			list = append(list, int32(id))
 		}
 	}
-	return mergeRuns(list, func(a, b int32) bool { return s.steps[a].n.key < s.steps[b].n.key })
+	slices.SortFunc(list, s.byKey)
+	return list
+}
+
+// byKey compares steps by key; of the same key the removal is the first.
+func (s *sorter) byKey(a, b int32) int {
+	return cmp.Or(strings.Compare(s.steps[a].n.key, s.steps[b].n.key), cmp.Compare(a, b))
 }
 
 // meeting returns those of a list, sorted by key, whose values meet dep.

@@ -42,8 +42,6 @@ type sorter struct {
 	ranked []int32
 	out    []int32
 	passed []int32 // gates, as out
-
-	handles slab[Handle]
 }
 
 // order sorts the operations so that everything comes up after what it needs
@@ -256,7 +254,7 @@ func (s *sorter) rank() {
 	for i := range s.ranked {
 		s.ranked[i] = int32(i) + 1
 	}
-	s.ranked = mergeRuns(s.ranked, func(a, b int32) bool { return s.steps[a].n.key < s.steps[b].n.key })
+	slices.SortFunc(s.ranked, s.byKey)
 	for i, id := range s.ranked {
 		s.steps[id].index = int32(i)
 	}
@@ -330,8 +328,7 @@ func (s *sorter) preds(pl *Plan, id int32) Preds {
 // that a plan does not keep all of that.
 func (s *sorter) handle(n *node) *Handle {
 	if n.self == nil {
-		n.self = s.handles.next()
-		n.self.Node = n.node
+		n.self = &Handle{n.node}
 	}
 	return n.self
 }

@@ -238,7 +238,6 @@ type node struct {
 type planner struct {
 	g    *graph.Graph
 	req  Request
-	slab slab[node]
 	list []*node // in the order of touching
 
 	added    newDependents
@@ -248,7 +247,6 @@ type planner struct {
 	pieces   *graph.Cursor        // for derived values
 	sorted   *btree.BTreeG[*node] // see byKey; nil until a prefix is looked for
 
-	scratch scratch
 	work    []*node
 	seeds   []*node
 	settled bool             // all assumptions were made
@@ -294,8 +292,7 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 	if n := p.of(gn); n != nil {
 		return n
 	}
-	n := p.slab.next()
-	n.key, n.node, n.desc = gn.Key, gn, gn.Desc
+	n := &node{key: gn.Key, node: gn, desc: gn.Desc}
 	n.oldWant, n.want, n.have = gn.Want, gn.Want, gn.Have
 	n.before, n.bad, n.leaf = State(gn), gn.Err != nil, gn.IsLeaf()
 	p.add(n)
@@ -331,9 +328,7 @@ func newKeys(changes []Change) (count int) {
 
 // create adds a value that is not in the graph.
 func (p *planner) create(key string, d *registry.Descriptor, base *node) *node {
-	n := p.slab.next()
-	n.key, n.desc, n.base = key, d, base
-	n.pinned = p.req.Pinned[key] // not known any more, but not to be touched
+	n := &node{key: key, desc: d, base: base, pinned: p.req.Pinned[key]} // not known any more, but not to be touched
 	p.newNodes[key] = n
 	p.add(n)
 	if p.sorted != nil {

@@ -296,7 +296,7 @@ func (p *planner) push(n *node) {
 
 // out looks at those that stood on a value which does not exist in the target.
 func (p *planner) out(n *node) {
-	found := p.scratch.take(n)
+	var found []*graph.Node
 	p.dependents(n, func(gn *graph.Node, q *node) {
 		switch {
 		case q != nil:
@@ -321,7 +321,6 @@ func (p *planner) out(n *node) {
 	for _, gn := range found {
 		p.push(p.touchNode(gn))
 	}
-	p.scratch.put(found)
 	p.outDerived(n)
 }
 
