@@ -7,25 +7,14 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/drift"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 )
 
 // driftDetector compares the southbound with the actual state. All methods except
 // prepareRepair, which belongs to the worker, may be called concurrently.
 type driftDetector struct {
-	log        logging.Logger
-	clock      exec.Clock
-	state      *state
-	admission  *admission
-	southbound *southbound
-	drifts     *drifts
-}
-
-// drifts holds the state and the last result of drift detection.
-type drifts struct {
+	*shared
 	turn chan struct{} // holds one token while a detection runs
 
 	mu      sync.Mutex
@@ -35,16 +24,16 @@ type drifts struct {
 
 // LastDrift implements api.DriftDetector.
 func (dd *driftDetector) LastDrift() *api.DriftReport {
-	dd.drifts.mu.Lock()
-	defer dd.drifts.mu.Unlock()
-	return dd.drifts.last
+	dd.mu.Lock()
+	defer dd.mu.Unlock()
+	return dd.last
 }
 
 // DetectDrift implements api.DriftDetector.
 func (dd *driftDetector) DetectDrift(ctx context.Context) (*api.DriftReport, error) {
 	select {
-	case dd.drifts.turn <- struct{}{}:
-		defer func() { <-dd.drifts.turn }()
+	case dd.turn <- struct{}{}:
+		defer func() { <-dd.turn }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-dd.admission.stopped:
@@ -72,9 +61,9 @@ func (dd *driftDetector) DetectDrift(ctx context.Context) (*api.DriftReport, err
 	drift.Sort(report.Drifts)
 	slices.SortFunc(report.Unread, func(a, b api.DriftUnread) int { return strings.Compare(a.Descriptor, b.Descriptor) })
 	report.Stop = dd.clock.Now()
-	dd.drifts.mu.Lock()
-	defer dd.drifts.mu.Unlock()
-	dd.drifts.last = report
+	dd.mu.Lock()
+	defer dd.mu.Unlock()
+	dd.last = report
 	return report, nil
 }
 
@@ -103,14 +92,14 @@ func counted(n int, what string) string {
 }
 
 func (dd *driftDetector) repaired(seq uint64) {
-	dd.drifts.mu.Lock()
-	defer dd.drifts.mu.Unlock()
-	if dd.drifts.last == nil || seq == api.NoSeqNum {
+	dd.mu.Lock()
+	defer dd.mu.Unlock()
+	if dd.last == nil || seq == api.NoSeqNum {
 		return
 	}
-	next := *dd.drifts.last
+	next := *dd.last
 	next.Repairs = append(slices.Clone(next.Repairs), seq)
-	dd.drifts.last = &next
+	dd.last = &next
 }
 
 // prepareRepair reads the drifted values again and requests a plan for them.

@@ -81,8 +81,8 @@ func (dd *driftDetector) readNow(d *registry.Descriptor) (r reading) {
 // readBeside runs Retrieve concurrently with transactions. The result omits the values
 // that they change before Retrieve returns.
 func (dd *driftDetector) readBeside(ctx context.Context, d *registry.Descriptor) (r reading, err error) {
-	dd.drifts.track()
-	defer dd.drifts.untrack()
+	dd.track()
+	defer dd.untrack()
 	believed, correlate := dd.believed(d)
 	var read func() ([]api.KVWithMetadata, error)
 	err = dd.admission.onWorker(ctx, func() { read, r.err = dd.southbound.refresher(dd.southbound.closed()).Prepare(d, correlate) })
@@ -97,7 +97,7 @@ func (dd *driftDetector) readBeside(ctx context.Context, d *registry.Descriptor)
 	believed = dd.elsewhere(d, believed, found)
 	var changed map[string]bool
 	err = dd.admission.onWorker(ctx, func() { // between transactions, so that all changes are recorded
-		changed = dd.drifts.untrack()
+		changed = dd.untrack()
 		if dd.southbound.closed()[d.Session()] {
 			r.err = refresh.Disconnected(d)
 		}
@@ -180,29 +180,29 @@ func (dd *driftDetector) elsewhere(d *registry.Descriptor, believed []drift.Beli
 }
 
 // track starts collecting the base values that transactions change.
-func (d *drifts) track() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.changed = map[string]bool{}
+func (dd *driftDetector) track() {
+	dd.mu.Lock()
+	defer dd.mu.Unlock()
+	dd.changed = map[string]bool{}
 }
 
 // untrack stops the collection and returns the keys of the values.
-func (d *drifts) untrack() map[string]bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	changed := d.changed
-	d.changed = nil
+func (dd *driftDetector) untrack() map[string]bool {
+	dd.mu.Lock()
+	defer dd.mu.Unlock()
+	changed := dd.changed
+	dd.changed = nil
 	return changed
 }
 
 // note adds the keys of base values that a transaction changed.
-func (d *drifts) note(keys []string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.changed == nil {
+func (dd *driftDetector) note(keys []string) {
+	dd.mu.Lock()
+	defer dd.mu.Unlock()
+	if dd.changed == nil {
 		return
 	}
 	for _, key := range keys {
-		d.changed[key] = true
+		dd.changed[key] = true
 	}
 }

@@ -9,12 +9,9 @@ import (
 	"sync/atomic"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 )
 
 // Engine implements api.KVScheduler without the plugin around it. Run must be called
@@ -28,40 +25,15 @@ type Engine struct {
 	api.OrphanFinder
 	api.Quarantine
 
-	opts Options
+	*shared
 
-	// The state, and what else several parts use.
-	state     *state
-	sessions  *sessions
-	reads     *refresh.Reads // the unreadable descriptors
-	overdue   *exec.Overdue  // callbacks that did not return in time
-	contracts *contract.Tracker
-	history   *record.Ring
-	admission *admission
-	timers    *timers
-	journal   *journal
-
-	// The stages of a transaction; see process.
-	exec       *exec.Executor
-	southbound *southbound
-	owners     *ownerPolicies
-	recorder   *recorder
-	verifier   *verifier
-	plans      *plans
-
-	// The parts that bring about transactions of their own.
-	trials     *trials
-	retries    *retries
-	unreadable *unreadable
-	observer   *observer
-	losses     *lossRepair
-	orphans    *orphanFinder
-	drift      *driftDetector
-	registrar  *registrar
-
-	// The parts that tell others about the state.
+	recorder  *recorder
+	verifier  *verifier
+	plans     *plans
+	observer  *observer
+	orphans   *orphanFinder
+	registrar *registrar
 	inspector *inspector
-	watches   *watches
 	problems  *problemCounter
 
 	before atomic.Pointer[func() api.ChangesStatus] // changes that wait before the queue; nil: none
@@ -150,12 +122,12 @@ func (e *Engine) process(entry *queue.Entry) outcome {
 // first. So a client can report an interface and then commit its dependents.
 func (e *Engine) plan(entry *queue.Entry) (p *transaction, ok bool, err error) {
 	for {
-		from := e.opts.Clock.Now()
+		from := e.clock.Now()
 		p = &transaction{entry: entry}
 		if ok, err = e.prepare(p); !ok || err != nil {
 			return p, false, err
 		}
-		p.from, p.at = from, e.opts.Clock.Now()
+		p.from, p.at = from, e.clock.Now()
 		p.plan = plan.Make(e.state.graph, p.request)
 		overtaken, keys := e.admission.queue.Overtaken(entry)
 		if overtaken == 0 || !needs(p.plan, keys) { // calls selectors, so the queue is not locked
@@ -230,7 +202,7 @@ func (e *Engine) publish(changed []string) {
 		return
 	}
 	e.problems.note(changed)
-	e.drift.drifts.note(changed)
+	e.drift.note(changed)
 	e.watches.publish(changed)
 }
 

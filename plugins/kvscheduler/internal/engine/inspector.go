@@ -13,7 +13,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -21,12 +20,7 @@ import (
 
 // inspector implements api.Inspector. All methods may be called concurrently.
 type inspector struct {
-	state      *state
-	statuses   *statuses
-	watches    *watches
-	history    *record.Ring
-	admission  *admission
-	southbound *southbound
+	*shared
 
 	refusals atomic.Pointer[api.Refusals] // nil: no source of refusals
 }

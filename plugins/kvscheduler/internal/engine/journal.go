@@ -7,13 +7,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -45,13 +42,9 @@ const journalRetry = 10 * time.Second
 // journal keeps the persistent records consistent with the graph. It belongs to the
 // worker.
 type journal struct {
-	log     logging.Logger
-	clock   exec.Clock
-	state   *state
-	history *record.Ring
-	timers  *timers
-	store   Journal // nil: nothing is stored
-	retried func()  // called when a failed write is retried
+	*shared
+
+	store Journal // nil: nothing is stored
 
 	kinds       map[string]*ownership.Kind // of records, by descriptor
 	unconfirmed *refresh.Unconfirmed
@@ -65,17 +58,16 @@ type journal struct {
 	retrying  bool
 }
 
-// newJournal loads the records of the previous process.
-func newJournal(log logging.Logger, clock exec.Clock, st *state, history *record.Ring, tm *timers, store Journal) *journal {
-	j := &journal{log: log, clock: clock, state: st, history: history, timers: tm, store: store, kinds: map[string]*ownership.Kind{}, unconfirmed: &refresh.Unconfirmed{}}
-	if store == nil {
-		return j
+// open loads the records of the previous process.
+func (j *journal) open() {
+	if j.store == nil {
+		return
 	}
 	j.state.graph.Track()
-	records, interrupted, err := store.Load()
+	records, interrupted, err := j.store.Load()
 	if err != nil {
 		j.log.Error("what an earlier run made is not known", "error", err)
-		return j
+		return
 	}
 	j.remember(records, interrupted)
 	if len(records) > 0 || interrupted != nil {
@@ -85,7 +77,6 @@ func newJournal(log logging.Logger, clock exec.Clock, st *state, history *record
 		j.log.Warn("the earlier run ended during a transaction; what it left behind is completed or removed",
 			"seq-num", interrupted.Txn, "begun", interrupted.Time)
 	}
-	return j
 }
 
 // load returns the state stored under a name; see Journal.LoadState.
@@ -358,7 +349,7 @@ func (j *journal) writeLater() {
 
 func (j *journal) writeAgain() {
 	j.retrying = false
-	j.retried()
+	j.trials.save()
 	if j.stale {
 		j.write(j.everything(&ownership.Batch{Txn: j.seq, Former: j.unconfirmed.Formers()}))
 	}

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
@@ -29,16 +27,9 @@ const (
 // lossRepair removes and creates again values that were reported as lost. The worker
 // calls its methods; reportLost may be called concurrently.
 type lossRepair struct {
-	log        logging.Logger
-	clock      exec.Clock
-	state      *state
-	timers     *timers
-	admission  *admission
-	southbound *southbound
-	trials     *trials
-	process    func(*queue.Entry) outcome        // see Engine.process
-	wanted     func(descriptor, key string) bool // nil: every value is repaired
+	*shared
 
+	process func(*queue.Entry) outcome // see Engine.process
 	reports losses
 	paces   map[string]lostPace
 }
@@ -164,7 +155,7 @@ func (lr *lossRepair) repairLost(lost []string) {
 	due := map[time.Duration][]string{}
 	for _, key := range lost {
 		n := lr.state.graph.Node(key)
-		if n == nil || lr.wanted != nil && !lr.wanted(n.Desc.Name, key) {
+		if n == nil || lr.opts.RepairLost != nil && !lr.opts.RepairLost(n.Desc.Name, key) {
 			continue
 		}
 		delay := lr.next(key, now)

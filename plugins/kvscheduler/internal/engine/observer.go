@@ -14,10 +14,7 @@ const observePeriod = 10 * time.Second
 
 // observer tracks the values with the ownership policy observe. It belongs to the worker.
 type observer struct {
-	state      *state
-	policies   registry.Policies
-	timers     *timers
-	southbound *southbound
+	*shared
 
 	observed map[string]*registry.Descriptor
 	looking  bool // an observation is scheduled
@@ -26,7 +23,7 @@ type observer struct {
 // observe adds the value of a change to the observed values, or removes it.
 func (o *observer) observe(change *plan.Change) {
 	switch {
-	case o.policies == nil || change.Want == nil || !change.Want.Observed:
+	case o.opts.Policies == nil || change.Want == nil || !change.Want.Observed:
 	case o.observed == nil:
 		o.observed = map[string]*registry.Descriptor{change.Key: change.Desc}
 	default:

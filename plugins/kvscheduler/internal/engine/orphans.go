@@ -7,12 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 )
 
 // orphaned reports whether the scheduler created the value and it is not desired.
@@ -26,15 +22,7 @@ func foreign(n *graph.Node) bool {
 // orphanFinder lists and removes values that exist and are not desired. All methods
 // except claim and tellMarked, which belong to the worker, may be called concurrently.
 type orphanFinder struct {
-	log        logging.Logger
-	clock      exec.Clock
-	state      *state
-	sessions   *sessions
-	reads      *refresh.Reads
-	history    *record.Ring
-	admission  *admission
-	journal    *journal
-	southbound *southbound
+	*shared
 
 	marked int // used by the worker; see tellMarked
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
@@ -19,17 +18,7 @@ import (
 // after their timeout. The worker calls its methods; those that only read may be called
 // concurrently.
 type retries struct {
-	log        logging.Logger
-	state      *state
-	overdue    *exec.Overdue
-	timers     *timers
-	admission  *admission
-	southbound *southbound
-	journal    *journal
-	trials     *trials
-	owners     *ownerPolicies
-	exec       *exec.Executor
-	report     func([]exec.Call) // called with the callbacks that hang
+	*shared
 
 	returns   atomic.Bool // a lateReturns task is queued
 	decisions decisions
@@ -44,7 +33,7 @@ func (l *retries) overdueCall(call exec.Call) {
 			"took", call.Returned.Sub(call.Since), "error", call.Err)
 		l.returnedLate()
 	}
-	l.report(l.overdue.Hanging())
+	l.conditions.Hanging(l.overdue.Hanging())
 }
 
 // returnedLate queues a task for the callbacks that returned after they were given

@@ -17,12 +17,7 @@ import (
 )
 
 // plans describes plans to clients. It belongs to the worker.
-type plans struct {
-	clock      exec.Clock
-	state      *state
-	sessions   *sessions
-	unreadable *unreadable
-}
+type plans struct{ *shared }
 
 // planned describes a plan together with the state that it was made for.
 func (p *plans) planned(values []api.RecordedKVPair, o *api.TxnOptions, pl *plan.Plan) *api.Plan {

@@ -14,17 +14,13 @@ var errIgnored = errors.New(`the ownership policy for it is "ignore": this agent
 
 // ownerPolicies applies the ownership policies to values that the scheduler did not
 // create. It belongs to the worker.
-type ownerPolicies struct {
-	state    *state
-	policies registry.Policies
-	journal  *journal
-}
+type ownerPolicies struct{ *shared }
 
 // byPolicy applies the ownership policy to a change. It returns true if it replaced the
 // desired value.
 func (o *ownerPolicies) byPolicy(change *plan.Change) bool {
 	v := change.Want
-	switch o.policies.Of(change.Desc, change.Key) {
+	switch o.opts.Policies.Of(change.Desc, change.Key) {
 	case registry.Ignore:
 		change.Want = &registry.Value{Msg: v.Msg, Invalid: errIgnored}
 		return true
@@ -41,7 +37,7 @@ func (o *ownerPolicies) byPolicy(change *plan.Change) bool {
 // noBusiness reports whether the ownership policy forbids the scheduler to change the
 // value.
 func (o *ownerPolicies) noBusiness(n *graph.Node) bool {
-	p := o.policies.Of(n.Desc, n.Key)
+	p := o.opts.Policies.Of(n.Desc, n.Key)
 	return p == registry.Observe || p == registry.Ignore
 }
 
@@ -138,7 +134,7 @@ func (o *ownerPolicies) giveBack(changes []plan.Change) {
 
 // own applies an event to the owners of the changed values that it happens to.
 func (o *ownerPolicies) own(changes []plan.Change, event graph.Event, happens func(*graph.Node, *plan.Change) bool) {
-	if o.policies == nil {
+	if o.opts.Policies == nil {
 		return
 	}
 	o.state.mu.Lock()

@@ -166,14 +166,14 @@ func (e *Engine) prepareNotification(news *queue.News, p *transaction) bool {
 		n := e.state.graph.Node(kv.Key)
 		d, err := reg.Lookup(kv.Key)
 		if err != nil || d == nil {
-			e.opts.Log.Debug("notification ignored: no descriptor", "key", kv.Key)
+			e.log.Debug("notification ignored: no descriptor", "key", kv.Key)
 			continue
 		}
 		if e.opts.Policies.Of(d, kv.Key) == registry.Ignore {
 			continue
 		}
 		if n != nil && (n.IsDerived() || n.Desired() != nil) {
-			e.opts.Log.Debug("notification ignored: the value is managed by the northbound", "key", kv.Key)
+			e.log.Debug("notification ignored: the value is managed by the northbound", "key", kv.Key)
 			continue
 		}
 		if !changedBy(kv, n, d) {

@@ -101,10 +101,9 @@ func (p *problems) set(key string, state api.ValueState, found bool) {
 
 // problemCounter reports the problems whenever they change. It belongs to the worker.
 type problemCounter struct {
-	state      *state
-	statuses   *statuses
-	conditions Conditions
-	problems   problems
+	*shared
+
+	problems problems
 }
 
 // note updates the problems of base values whose status may have changed, and reports

@@ -23,10 +23,10 @@ func (b *southbound) endReading() { b.progress.reading.Store(nil) }
 
 // records returns how many records southbounds have sent so far.
 func (b *southbound) records() uint64 {
-	if b.sent == nil {
+	if b.opts.Records == nil {
 		return 0
 	}
-	return b.sent()
+	return b.opts.Records()
 }
 
 // progressNow returns the progress of the current task; nil if it neither reads nor

@@ -8,17 +8,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 )
 
 // recorder writes the history and prints transactions. It belongs to the worker.
-type recorder struct {
-	clock      exec.Clock
-	history    *record.Ring
-	on         bool // the history is enabled; see Options.Record
-	print      Printer
-	printPlans int // see Options.PrintPlans
-}
+type recorder struct{ *shared }
 
 // preRecord records the transaction with its plan, before it is executed.
 func (r *recorder) preRecord(txn *exec.Txn, p *transaction) *api.RecordedTxn {
@@ -34,18 +27,18 @@ func (r *recorder) preRecord(txn *exec.Txn, p *transaction) *api.RecordedTxn {
 	if p.opts.Resync != api.NotResync && p.opts.KeepFound {
 		rec.Description = strings.TrimPrefix(rec.Description+"; without removal", "; ")
 	}
-	if r.on {
+	if r.opts.Record {
 		pl := txn.Plan
 		r.history.PreRecordPlan(rec, func() []api.RecordedTxnOp { return recordPlan(pl) })
 	}
-	if r.print != nil {
+	if r.opts.Print != nil {
 		printed, more := *rec, 0
-		if r.printPlans > 0 {
-			printed.Planned, more = recordPlanUpTo(txn.Plan, r.printPlans)
+		if r.opts.PrintPlans > 0 {
+			printed.Planned, more = recordPlanUpTo(txn.Plan, r.opts.PrintPlans)
 		} else if rec.WithSimulation {
 			printed.Planned = recordPlan(txn.Plan)
 		}
-		r.print(&printed, more)
+		r.opts.Print(&printed, more)
 	}
 	return rec
 }
@@ -78,7 +71,7 @@ func (r *recorder) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Resul
 	rec.Begun, rec.Executed = res.Begun, res.Executed
 	rec.Reverted, rec.ToRevert, rec.NotReverted = res.Reverted, res.ToRevert, res.NotReverted
 	switch {
-	case !r.on:
+	case !r.opts.Record:
 	case wentAsPlanned(pl, res.Executed):
 		kept := rec
 		kept.Values = fitted(rec.Values)
@@ -89,8 +82,8 @@ func (r *recorder) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Resul
 		kept.Planned = recordPlan(pl)
 		r.history.Complete(&kept)
 	}
-	if r.print != nil {
-		r.print(&rec, 0)
+	if r.opts.Print != nil {
+		r.opts.Print(&rec, 0)
 	}
 }
 

@@ -6,17 +6,13 @@ import (
 	"sync"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
-	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
 // registrar registers descriptors. All methods may be called concurrently.
 type registrar struct {
-	log       logging.Logger
-	state     *state
-	admission *admission
-	report    func([]registry.Refusal)
+	*shared
 
 	register sync.Mutex // one registration at a time
 	watchMu  sync.Mutex
@@ -51,7 +47,7 @@ func (r *registrar) reportRefused(all []registry.Refusal, known int) {
 		r.log.Error("descriptor refused: its values will be INVALID", "descriptor", refusal.Name, "error", refusal.Err)
 	}
 	if len(all) > known {
-		r.report(all)
+		r.conditions.Refused(all)
 	}
 }
 

@@ -80,14 +80,14 @@ func (e *Engine) SouthboundUp(name string, epoch uint64) {
 
 // SouthboundDown implements api.Sessions.
 func (e *Engine) SouthboundDown(name string, reason error) {
-	e.exec.Crashes.Lose(name, e.opts.Clock.Now())
+	e.exec.Crashes.Lose(name, e.clock.Now())
 	e.overdue.SessionDown(name, reason)
 	e.pushSession(&sessionChange{name: name, reason: reason})
 }
 
 func (e *Engine) pushSession(s *sessionChange) {
 	if err := e.admission.push(s); err != nil {
-		e.opts.Log.Debug("session change ignored", "southbound", s.name, "error", err)
+		e.log.Debug("session change ignored", "southbound", s.name, "error", err)
 	}
 }
 
@@ -97,7 +97,7 @@ func (e *Engine) prepareSession(s *sessionChange, p *transaction) bool {
 	if before.up && s.up && before.epoch == s.epoch {
 		return false
 	}
-	now := e.opts.Clock.Now()
+	now := e.clock.Now()
 	var calls []exec.InFlight
 	if s.up || !errors.Is(s.reason, api.ErrUnresponsive) {
 		calls = e.exec.Crashes.Take(s.name, now)

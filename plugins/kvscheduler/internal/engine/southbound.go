@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -12,15 +9,7 @@ import (
 
 // southbound reads the actual state from the southbounds. It belongs to the worker.
 type southbound struct {
-	log         logging.Logger
-	state       *state
-	sessions    *sessions
-	reads       *refresh.Reads
-	overdue     *exec.Overdue
-	policies    registry.Policies
-	unconfirmed *refresh.Unconfirmed
-	contracts   *contract.Tracker
-	sent        func() uint64 // see Options.Records; nil: unknown
+	*shared
 
 	progress progress
 }
@@ -32,8 +21,8 @@ func (b *southbound) closed() map[string]bool { return b.sessions.closed(b.state
 func (b *southbound) refresher(closed map[string]bool) *refresh.Refresher {
 	return &refresh.Refresher{
 		Graph: b.state.graph, Registry: b.state.registry.Load(), Lock: &b.state.mu, Closed: closed,
-		Unconfirmed: b.unconfirmed,
-		Complete:    b.state.fullResyncDone, Policies: b.policies,
+		Unconfirmed: b.journal.unconfirmed,
+		Complete:    b.state.fullResyncDone, Policies: b.opts.Policies,
 		Reads: b.reads, Calls: b.overdue, Observer: readObserver{b, false},
 	}
 }

@@ -5,26 +5,17 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/quarantine"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
 )
 
 // statuses reads the status of values. All methods may be called concurrently.
-type statuses struct {
-	state *state
-	reads *refresh.Reads
-	facts status.Facts
-}
+type statuses struct{ *shared }
 
 // reader returns a Reader for the status of values. Its creation is cheap, since
 // callers may create one per value.
 func (s *statuses) reader() *status.Reader {
-	r := &status.Reader{Graph: s.state.graph, Facts: s.facts}
+	r := &status.Reader{Graph: s.state.graph, Facts: facts{s.shared}}
 	if unread := s.reads.Unread(s.state.registry.Load()); unread != nil {
 		r.Unsure = unread.Meets
 	}
@@ -55,34 +46,24 @@ func (s *statuses) list(keyPrefix string, selector api.KeySelector) []*api.BaseV
 }
 
 // facts implements status.Facts.
-type facts struct {
-	state      *state
-	sessions   *sessions
-	unreadable *unreadable
-	overdue    *exec.Overdue
-	suspects   *quarantine.Tracker
-	contracts  *contract.Tracker
-	history    *record.Ring
-}
+type facts struct{ *shared }
 
-var _ status.Facts = (*facts)(nil)
+func (f facts) SessionProblem(name string) string { return f.sessions.problem(name) }
+func (f facts) Unread(n *graph.Node) string       { return f.unreadable.unread(n) }
+func (f facts) Violations(key string) []string    { return f.contracts.Of(key) }
+func (f facts) TxnStart(seqNum uint64) time.Time  { return f.history.Start(seqNum) }
 
-func (f *facts) SessionProblem(name string) string { return f.sessions.problem(name) }
-func (f *facts) Unread(n *graph.Node) string       { return f.unreadable.unread(n) }
-func (f *facts) Violations(key string) []string    { return f.contracts.Of(key) }
-func (f *facts) TxnStart(seqNum uint64) time.Time  { return f.history.Start(seqNum) }
-
-func (f *facts) Blocked(key string) (why string, leaving bool) {
+func (f facts) Blocked(key string) (why string, leaving bool) {
 	if why, leaving = f.overdue.Of(key); why != "" {
 		return why, leaving
 	}
-	if s := f.suspects.Get(key); s != nil {
+	if s := f.trials.suspects.Get(key); s != nil {
 		return fmt.Sprintf("a trial without other operations, since southbound %q went down during its operation", s.Southbound), false
 	}
 	return "", false
 }
 
-func (f *facts) SouthboundOnly(key string) string {
+func (f facts) SouthboundOnly(key string) string {
 	d, err := f.state.registry.Load().Lookup(key)
 	if err != nil || d == nil || !d.IsProperty() || d.Retrieve == nil {
 		return ""
@@ -90,7 +71,7 @@ func (f *facts) SouthboundOnly(key string) string {
 	return d.WhyAbsent(key)
 }
 
-func (f *facts) Undescribed(key string) bool {
+func (f facts) Undescribed(key string) bool {
 	d, err := f.state.registry.Load().Lookup(key)
 	return err == nil && d == nil
 }

@@ -8,13 +8,11 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/quarantine"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -26,15 +24,9 @@ const verdict = time.Second
 // suspect alone. The journal has the suspects, so that the next process knows about a
 // trial that crashed the agent as well.
 type trials struct {
-	log       logging.Logger
-	state     *state
-	reads     *refresh.Reads
-	overdue   *exec.Overdue
-	timers    *timers
-	admission *admission
-	journal   *journal
-	suspects  *quarantine.Tracker
-	report    func([]api.Suspect)
+	*shared
+
+	suspects *quarantine.Tracker
 
 	queued  map[string]int // number of queued trials, by southbound
 	unsaved bool           // a write failed: the next one has to include all suspects
@@ -82,7 +74,7 @@ func (tr *trials) afterCrash(southbound string, now time.Time, calls []exec.InFl
 	tr.save() // immediately: the agent may crash with its southbound
 }
 
-func (tr *trials) reportSuspects() { tr.report(tr.Suspects()) }
+func (tr *trials) reportSuspects() { tr.conditions.Suspects(tr.Suspects()) }
 
 // beginTrials queues the trial of the next suspect of a southbound, unless one is
 // queued already.

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -23,13 +22,7 @@ type rereads struct {
 // unreadable reads unreadable descriptors again. The worker calls its methods; those that
 // only read may be called concurrently.
 type unreadable struct {
-	clock      exec.Clock
-	state      *state
-	reads      *refresh.Reads
-	timers     *timers
-	southbound *southbound
-	trials     *trials
-	report     func([]Unread)
+	*shared
 
 	rereads    rereads
 	nextReread atomic.Pointer[time.Time] // nil: none is scheduled
@@ -94,7 +87,7 @@ func (u *unreadable) planReread() {
 			r.attempt = 0
 		}
 		r.told = names
-		u.report(failed)
+		u.conditions.Unread(failed)
 	}
 	if len(failed) == 0 {
 		u.nextReread.Store(nil)

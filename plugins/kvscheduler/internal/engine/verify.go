@@ -18,11 +18,7 @@ import (
 )
 
 // verifier reads back the effects of transactions. It belongs to the worker.
-type verifier struct {
-	state      *state
-	southbound *southbound
-	owners     *ownerPolicies
-}
+type verifier struct{ *shared }
 
 // wantedBefore returns the reversal for a transaction that is to be reverted if its
 // verification fails; otherwise nil. The reversal restores the previous desired state.

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 )
 
 // changesKept is how many of the latest changes are kept for resumed watches.
@@ -95,11 +94,9 @@ func (h *changes) close() {
 // watches implements api.Watcher. All methods except publish, which belongs to the worker,
 // may be called concurrently.
 type watches struct {
-	state     *state
-	statuses  *statuses
-	history   *record.Ring
-	admission *admission
-	changes   *changes
+	*shared
+
+	changes *changes
 }
 
 // Revision implements api.Watcher.
