@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -62,96 +63,51 @@ var (
 	ErrNotVerified = errors.New("not verified")
 )
 
-type permanentError struct{ error }
+// markedError is an error that errors.Is finds by other errors as well.
+type markedError struct {
+	error
+	marks []error
+}
 
-func (e permanentError) Unwrap() error        { return e.error }
-func (e permanentError) Is(target error) bool { return target == ErrPermanent }
+func (e *markedError) Unwrap() error        { return e.error }
+func (e *markedError) Is(target error) bool { return slices.Contains(e.marks, target) }
 
-// Permanent marks err as a failure that a retry cannot fix.
-func Permanent(err error) error {
+// marked adds marks to an error; nil stays nil.
+func marked(err error, marks ...error) error {
 	if err == nil {
 		return nil
 	}
-	return permanentError{err}
+	return &markedError{err, marks}
 }
 
-type unimplementedError struct{ error }
-
-func (e unimplementedError) Unwrap() error { return e.error }
-func (e unimplementedError) Is(target error) bool {
-	return target == ErrUnimplemented || target == ErrPermanent
-}
+// Permanent marks err as a failure that a retry cannot fix.
+func Permanent(err error) error { return marked(err, ErrPermanent) }
 
 // Unimplemented marks err as the failure of a value that the southbound at hand
 // cannot have: another release or configuration of it may. The state of the value is
 // UNIMPLEMENTED, with the error, until it is asked for again or the southbound is
 // another one; if it cannot be removed, that is a permanent failure.
-func Unimplemented(err error) error {
-	if err == nil {
-		return nil
-	}
-	return unimplementedError{err}
-}
-
-type invalidError struct{ error }
-
-func (e invalidError) Unwrap() error        { return e.error }
-func (e invalidError) Is(target error) bool { return target == ErrInvalid || target == ErrPermanent }
+func Unimplemented(err error) error { return marked(err, ErrUnimplemented, ErrPermanent) }
 
 // Invalid marks err as the failure of a value that contradicts what it depends on, which
 // Validate cannot see. The state of the value is INVALID, with the error, until the value
 // changes or what it depends on is created again. Name the fields with NewInvalidValueError.
-func Invalid(err error) error {
-	if err == nil {
-		return nil
-	}
-	return invalidError{err}
-}
-
-type unreachedError struct{ error }
-
-func (e unreachedError) Unwrap() error        { return e.error }
-func (e unreachedError) Is(target error) bool { return target == ErrUnreached }
+func Invalid(err error) error { return marked(err, ErrInvalid, ErrPermanent) }
 
 // Unreached marks err as the failure of a request that did not reach the southbound,
 // because that was already down. An operation that starts later did not crash it.
-func Unreached(err error) error {
-	if err == nil {
-		return nil
-	}
-	return unreachedError{err}
-}
-
-type undecidedError struct{ error }
-
-func (e undecidedError) Unwrap() error        { return e.error }
-func (e undecidedError) Is(target error) bool { return target == ErrUndecided }
+func Unreached(err error) error { return marked(err, ErrUnreached) }
 
 // Undecided marks err as the failure of an operation that the southbound has executed, in
 // whole or in part, or refused, and it is not known which. The values of the descriptor
 // are read with Retrieve, which gets this one as Unconfirmed.
-func Undecided(err error) error {
-	if err == nil {
-		return nil
-	}
-	return undecidedError{err}
-}
-
-type unresponsiveError struct{ error }
-
-func (e unresponsiveError) Unwrap() error        { return e.error }
-func (e unresponsiveError) Is(target error) bool { return target == ErrUnresponsive }
+func Undecided(err error) error { return marked(err, ErrUndecided) }
 
 // Unresponsive marks err as the reason of SouthboundDown for a southbound that exists
 // but does not answer. The operations in flight are suspects only if SouthboundDown
 // follows with another reason: the southbound has ended. If SouthboundUp follows
 // they are not, and whatever they did takes effect before SouthboundUp.
-func Unresponsive(err error) error {
-	if err == nil {
-		return nil
-	}
-	return unresponsiveError{err}
-}
+func Unresponsive(err error) error { return marked(err, ErrUnresponsive) }
 
 // ErrInvalidValueType is the error for a value of a type that the descriptor
 // does not handle.
