@@ -32,12 +32,8 @@ func validate(key string, d *Descriptor, msg proto.Message) (err error) {
 	if d.Validate == nil {
 		return nil
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("descriptor %q: %s", d.Name, Panicked("Validate", p))
-		}
-	}()
-	return d.Validate(key, msg)
+	panicked := try(d.Name, "Validate", func() { err = d.Validate(key, msg) })
+	return cmp.Or(panicked, err)
 }
 
 // Found describes a base value that was found in the southbound; fromSB tells
@@ -99,7 +95,7 @@ func (r *Registry) derived(key string, of *Descriptor, pairs []api.KeyValuePair)
 		v := &Value{Msg: kv.Value, Invalid: err}
 		if d != nil {
 			if v.Invalid = validate(kv.Key, d, kv.Value); d.Dependencies != nil && v.Invalid == nil {
-				v.Deps, v.Invalid = dependencies(kv, d)
+				v.Invalid = try(d.Name, "Dependencies", func() { v.Deps = d.Dependencies(kv.Key, kv.Value) })
 			}
 		}
 		out = append(out, Derived{kv.Key, d, v})
@@ -123,16 +119,6 @@ func notDerivable(base string, kv api.KeyValuePair) string {
 		return fmt.Sprintf("DerivedValues has %q without a value", kv.Key)
 	}
 	return ""
-}
-
-// dependencies are those of a derived value; a panic is an error.
-func dependencies(kv api.KeyValuePair, d *Descriptor) (deps []api.Dependency, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			deps, err = nil, fmt.Errorf("descriptor %q: %s", d.Name, Panicked("Dependencies", p))
-		}
-	}()
-	return d.Dependencies(kv.Key, kv.Value), nil
 }
 
 func (r *Registry) complain(descriptor, key, problem string) {

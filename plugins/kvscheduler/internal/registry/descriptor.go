@@ -5,7 +5,7 @@ package registry
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 
 	"google.golang.org/protobuf/proto"
 
@@ -77,16 +77,10 @@ func (d *Descriptor) Label(key string) string {
 
 // WhyAbsent says why the southbound does not have a value.
 func (d *Descriptor) WhyAbsent(key string) (why string) {
-	const unknown = "the southbound does not have it"
-	if d.Absent == nil {
-		return unknown
+	if d.Absent != nil {
+		panicOf("Absent", func() { why = d.Absent(key) }) // after a panic, the explanation is without it
 	}
-	defer func() {
-		if recover() != nil { // the explanation is without it
-			why = unknown
-		}
-	}()
-	return cmp.Or(d.Absent(key), unknown)
+	return cmp.Or(why, "the southbound does not have it")
 }
 
 // IsProperty reports whether the values exist without any operation: their
@@ -108,12 +102,17 @@ func (d *Descriptor) Compare(key string, a, b proto.Message) (equal bool, err er
 	if d == nil || d.ValueComparator == nil {
 		return proto.Equal(a, b), nil
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			equal, err = false, fmt.Errorf("descriptor %q: %s", d.Name, Panicked("ValueComparator", p))
-		}
-	}()
-	return d.raw.ValueComparator(key, a, b), nil
+	err = try(d.Name, "ValueComparator", func() { equal = d.raw.ValueComparator(key, a, b) })
+	return equal, err
+}
+
+// Lacking reports whether what was found is a value of the descriptor while some of its
+// derived values, named by their keys, wait for something.
+func (d *Descriptor) Lacking(key string, found, value proto.Message, waiting []string) bool {
+	if d == nil || d.Without == nil || len(waiting) == 0 {
+		return false
+	}
+	return d.Equivalent(key, found, d.Without(key, value, waiting))
 }
 
 // NeedsRecreate reports whether a change cannot be made in place.
@@ -129,7 +128,7 @@ func (d *Descriptor) NeedsRecreate(key string, from, to proto.Message, meta api.
 
 // Retriable reports whether repeating the operation may help.
 func (d *Descriptor) Retriable(err error) bool {
-	if isPermanent(err) {
+	if errors.Is(err, api.ErrPermanent) {
 		return false
 	}
 	return d == nil || d.IsRetriableFailure == nil || d.IsRetriableFailure(err)

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -16,7 +17,6 @@ import (
 // have no substitute, so their panic makes the value fail.
 func (r *Registry) guard(kd *api.KVDescriptor) *api.KVDescriptor {
 	g := *kd
-	told := func(callback, key string, p any) { r.complain(kd.Name, key, Panicked(callback, p)) }
 	g.KeySelector = func(key string) bool {
 		selects, err := selects(kd, key)
 		if err != nil {
@@ -24,59 +24,78 @@ func (r *Registry) guard(kd *api.KVDescriptor) *api.KVDescriptor {
 		}
 		return selects
 	}
-	if kd.KeyLabel != nil {
+	if f := kd.KeyLabel; f != nil {
 		g.KeyLabel = func(key string) (label string) {
-			defer func() {
-				if p := recover(); p != nil {
-					told("KeyLabel", key, p)
-					label = key
-				}
-			}()
-			return kd.KeyLabel(key)
+			label = key
+			r.guarded(kd, "KeyLabel", key, func() { label = f(key) })
+			return label
 		}
 	}
-	if kd.ValueComparator != nil {
+	if f := kd.ValueComparator; f != nil {
 		g.ValueComparator = func(key string, a, b proto.Message) (equal bool) {
-			defer func() {
-				if p := recover(); p != nil {
-					told("ValueComparator", key, p)
-					equal = proto.Equal(a, b)
-				}
-			}()
-			return kd.ValueComparator(key, a, b)
+			if !r.guarded(kd, "ValueComparator", key, func() { equal = f(key, a, b) }) {
+				return proto.Equal(a, b)
+			}
+			return equal
 		}
 	}
-	if kd.UpdateWithRecreate != nil {
+	if f := kd.UpdateWithRecreate; f != nil {
 		g.UpdateWithRecreate = func(key string, from, to proto.Message, meta api.Metadata) (recreate bool) {
-			defer func() {
-				if p := recover(); p != nil {
-					told("UpdateWithRecreate", key, p)
-					recreate = true
-				}
-			}()
-			return kd.UpdateWithRecreate(key, from, to, meta)
+			recreate = true
+			r.guarded(kd, "UpdateWithRecreate", key, func() { recreate = f(key, from, to, meta) })
+			return recreate
 		}
 	}
-	if kd.IsRetriableFailure != nil {
+	if f := kd.IsRetriableFailure; f != nil {
 		g.IsRetriableFailure = func(err error) (retriable bool) {
-			defer func() {
-				if p := recover(); p != nil {
-					told("IsRetriableFailure", "", p)
-					retriable = true
-				}
-			}()
-			return kd.IsRetriableFailure(err)
+			retriable = true
+			r.guarded(kd, "IsRetriableFailure", "", func() { retriable = f(err) })
+			return retriable
 		}
 	}
-	r.guardWithout(&g)
+	if f := kd.Without; f != nil {
+		g.Without = func(key string, v proto.Message, derived []string) (left proto.Message) {
+			left = v
+			r.guarded(kd, "Without", key, func() { left = f(key, v, derived) })
+			return left
+		}
+	}
 	return &g
+}
+
+// guarded runs a callback. It returns false after a panic, which it reports.
+func (r *Registry) guarded(kd *api.KVDescriptor, callback, key string, f func()) bool {
+	problem := panicOf(callback, f)
+	if problem != "" {
+		r.complain(kd.Name, key, problem)
+	}
+	return problem == ""
+}
+
+// panicOf runs a callback and describes its panic; empty if there is none.
+func panicOf(callback string, f func()) (problem string) {
+	defer func() {
+		if p := recover(); p != nil {
+			problem = Panicked(callback, p)
+		}
+	}()
+	f()
+	return ""
+}
+
+// try runs a callback; a panic is an error that names the descriptor.
+func try(descriptor, callback string, f func()) error {
+	if problem := panicOf(callback, f); problem != "" {
+		return fmt.Errorf("descriptor %q: %s", descriptor, problem)
+	}
+	return nil
 }
 
 // selects asks the selector of a descriptor; a panic is an error.
 func selects(kd *api.KVDescriptor, key string) (yes bool, err error) {
-	defer func() {
+	defer func() { // not by panicOf, since it is called for many keys
 		if p := recover(); p != nil {
-			yes, err = false, fmt.Errorf("%s", Panicked("KeySelector", p))
+			yes, err = false, errors.New(Panicked("KeySelector", p))
 		}
 	}()
 	return kd.KeySelector(key), nil

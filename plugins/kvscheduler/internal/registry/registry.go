@@ -85,23 +85,13 @@ func (r *Registry) add(kd *api.KVDescriptor) error {
 	}
 	d := r.newDescriptor(kd)
 	if kd.WithMetadata {
-		var err error
-		if d.Metadata, err = metadataMap(kd); err != nil {
+		if err := try(kd.Name, "MetadataMapFactory", func() { d.Metadata = api.NewMetadataMap(kd) }); err != nil {
 			return err
 		}
 	}
 	r.sorted = append(r.sorted, d)
 	r.index(d)
 	return nil
-}
-
-func metadataMap(kd *api.KVDescriptor) (m *idxmap.Store, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("descriptor %q: %s", kd.Name, Panicked("MetadataMapFactory", p))
-		}
-	}()
-	return api.NewMetadataMap(kd), nil
 }
 
 // check finds what is wrong with a descriptor on its own.
@@ -274,8 +264,6 @@ func (r *Registry) retrieveOrder() (order []*Descriptor, cycle []string) {
 	}
 	return order, nil
 }
-
-func isPermanent(err error) bool { return errors.Is(err, api.ErrPermanent) }
 
 // MetadataReader returns the metadata map of a descriptor as plugins see it.
 func (r *Registry) MetadataReader(name string) idxmap.Reader {
