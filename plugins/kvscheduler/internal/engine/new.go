@@ -71,7 +71,7 @@ func New(opts Options) *Engine {
 		queue: queue.New(s.clock.Now, opts.QueueCapacity, opts.QueueAgeing), time: s.clock.Now, stopped: make(chan struct{}),
 	}
 	s.timers = newTimers(s.clock, opts.Rand, s.admission)
-	s.journal = &journal{shared: s, store: opts.Journal, kinds: map[string]*ownership.Kind{}, unconfirmed: &refresh.Unconfirmed{}}
+	s.journal = &journal{shared: s, store: opts.Journal, kinds: map[string]*ownership.Kind{}, unconfirmed: refresh.NewUnconfirmed()}
 	s.southbound, s.owners = &southbound{shared: s}, &ownerPolicies{s}
 	s.exec = &exec.Executor{
 		Graph: s.state.graph, Lock: &s.state.mu, Now: s.clock.Now, Refresh: s.southbound.refreshKeys, Doubt: s.journal.doubt, Overdue: s.overdue,

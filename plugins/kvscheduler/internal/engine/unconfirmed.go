@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"maps"
-
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
@@ -124,7 +122,7 @@ func (j *journal) keepUndecided() {
 		}
 	}
 	if len(put) > 0 && j.store.SaveState(undecidedName, put, false) == nil { // otherwise the next transaction retries
-		j.undecided = maps.Clone(now)
+		j.undecided = now
 	}
 }
 

@@ -1,6 +1,10 @@
 package refresh
 
-import "github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+import (
+	"hash/maphash"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+)
 
 // appearance is what the status of a value with its derived ones depends on,
 // as far as a refresh changes it.
@@ -12,7 +16,7 @@ type appearance struct {
 func look(n *graph.Node) appearance {
 	a := appearance{itself: facts(n)}
 	for child := range n.Derived {
-		a.derived += hash(child.Key) * (facts(child) + 1)
+		a.derived += maphash.String(seed, child.Key) * (facts(child) + 1)
 	}
 	return a
 }
@@ -27,14 +31,8 @@ func facts(n *graph.Node) (bits uint64) {
 	return bits
 }
 
-// hash is FNV-1a.
-func hash(key string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(key) {
-		h = (h ^ uint64(key[i])) * 1099511628211
-	}
-	return h
-}
+// seed is the seed of sums over derived values.
+var seed = maphash.MakeSeed()
 
 // compare reports a value that does not look as before.
 func (r *Refresher) compare(n *graph.Node, before appearance) {

@@ -38,7 +38,7 @@ func (r *Refresher) Keys(keys []string) (unread []string) {
 		case d == nil:
 		case r.Closed[d.Session()]:
 			unread = append(unread, key)
-		case d.RetrieveValue != nil && d == n.Desc && !together[d] && !(r.Unconfirmed.doubts(key) && d.Retrieve != nil):
+		case d.RetrieveValue != nil && d == n.Desc && !together[d] && !(r.Unconfirmed.Doubted(key) && d.Retrieve != nil):
 			if !bad.note(d, n.Key, 1, func() error { return r.one(n) }) {
 				unread = append(unread, key)
 			}
@@ -186,8 +186,8 @@ func (r *Refresher) one(n *graph.Node) error {
 // last is what a value may be in the southbound: what an operation of unknown outcome was
 // to make of it, what it is known to be, or what it is to become; nil: it does not exist.
 func (r *Refresher) last(n *graph.Node) proto.Message {
-	if r.Unconfirmed != nil && r.Unconfirmed.Doubted(n.Key) && !n.IsDerived() {
-		if msg := r.Unconfirmed.of(n.Desc.Name)[n.Key].Message(); msg != nil {
+	if r.Unconfirmed.Doubted(n.Key) && !n.IsDerived() {
+		if msg := r.Unconfirmed.made[n.Desc.Name][n.Key].Message(); msg != nil {
 			return msg
 		}
 	}
@@ -219,18 +219,14 @@ func (r *Refresher) retrieveValue(n *graph.Node, last proto.Message) (proto.Mess
 
 // run runs a callback; a panic is its error.
 func (r *Refresher) run(d *registry.Descriptor, key string, f func(context.Context) error) error {
-	guarded := func(ctx context.Context) (err error) {
+	return r.Calls.Read(d, key, func(ctx context.Context) (err error) {
 		defer func() {
 			if p := recover(); p != nil {
 				err = fmt.Errorf("descriptor %q panicked: %v", d.Name, p)
 			}
 		}()
 		return f(ctx)
-	}
-	if r.Calls == nil {
-		return guarded(context.Background())
-	}
-	return r.Calls.Read(d, key, guarded)
+	})
 }
 
 // some reads values of one descriptor with Retrieve.
@@ -323,7 +319,7 @@ func taken(n *graph.Node, kv api.KVWithMetadata, made *ownership.Record) bool {
 
 // gone: the value does not exist; what was derived from it does not either.
 func (r *Refresher) gone(n *graph.Node) {
-	if r.Unconfirmed != nil && !r.late(n.Key) {
+	if !r.late(n.Key) {
 		r.Unconfirmed.Decide(n.Desc.Name, n.Key, false)
 	}
 	for child := range n.Derived {

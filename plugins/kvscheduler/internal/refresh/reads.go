@@ -103,9 +103,6 @@ func (r *Reads) Forget(southbound string) {
 // blocked returns an error if a descriptor cannot be read because one of those that are
 // read before it could not be: it would take for absent what it finds by them.
 func (r *Reads) blocked(d *registry.Descriptor, reg *registry.Registry) error {
-	if r == nil {
-		return nil
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, name := range d.RetrieveDependencies {
@@ -118,15 +115,12 @@ func (r *Reads) blocked(d *registry.Descriptor, reg *registry.Registry) error {
 
 // unknown reports whether it was unknown until now that a value exists.
 func (r *Reads) unknown(n *graph.Node) bool {
-	return r != nil && n.Have == nil && r.Of(n.Key, n.Desc) != nil
+	return n.Have == nil && r.Of(n.Key, n.Desc) != nil
 }
 
 // fail notes that nothing of a descriptor could be read; false if something is
 // known of it from before.
 func (r *Reads) fail(d *registry.Descriptor, err error) bool {
-	if r == nil {
-		return false
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.read[d] {
@@ -138,9 +132,6 @@ func (r *Reads) fail(d *registry.Descriptor, err error) bool {
 
 // done notes that a descriptor was read, but for the content of some values.
 func (r *Reads) done(d *registry.Descriptor, without []string) {
-	if r == nil {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.read[d] = true

@@ -26,15 +26,14 @@ type Refresher struct {
 	// Only restricts All to some descriptors; nil: all of them.
 	Only func(d *registry.Descriptor) bool
 	// Unconfirmed is the scheduler's own work that may still exist, and that the graph
-	// does not have; it may be nil. What is read leaves it.
+	// does not have. What is read leaves it.
 	Unconfirmed *Unconfirmed
 	// Complete reports that the desired state is known, be it from the
 	// graph or from what All was given.
 	Complete bool
-	// Reads records which descriptors were read by All, and which could not be; it
-	// may be nil.
+	// Reads records which descriptors were read by All, and which could not be.
 	Reads *Reads
-	// Calls runs the callbacks; nil: without a time limit.
+	// Calls runs the callbacks.
 	Calls Calls
 	asked map[string]bool // requested keys that the graph does not have
 

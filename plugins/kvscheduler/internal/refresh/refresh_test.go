@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -72,7 +73,7 @@ func (f *fixture) believe(key string, item *model.Item) {
 func (f *fixture) refresher() *refresh.Refresher {
 	return &refresh.Refresher{
 		Graph: f.g, Registry: f.r, Lock: &sync.Mutex{}, Closed: map[string]bool{"remote": true},
-		Observer: f,
+		Unconfirmed: refresh.NewUnconfirmed(), Reads: refresh.NewReads(time.Now), Calls: lateCalls{}, Observer: f,
 	}
 }
 

@@ -16,23 +16,40 @@ import (
 // Unconfirmed is what the scheduler made, in this life or in an earlier one, and has
 // lost sight of: its southbound could not be read since then. What of it is
 // found belongs to the scheduler, whatever the origin that its descriptor
-// tells; descriptors also get it to recognise what is theirs. A nil Unconfirmed is
-// empty. It has no lock.
+// tells; descriptors also get it to recognise what is theirs. It has no lock.
 type Unconfirmed struct {
 	// Interrupted: the process before this one ended during a transaction.
 	Interrupted bool
 
-	made map[string]map[string]*ownership.Record // by descriptor and key
-	lost map[string]bool                         // keys: made in this life
+	made byDescriptor[*ownership.Record]
+	lost map[string]bool // keys: made in this life
 	gone []string
 
 	doubted map[string]bool              // keys; see Doubt
 	former  map[string]*ownership.Record // by key; see Former
 	fresh   []*ownership.Record
-	derived map[string]map[string]bool // by descriptor and key; see DoubtDerived
+	derived byDescriptor[bool] // see DoubtDerived
 
-	removed map[string]map[string]*ownership.Record // by descriptor and key
-	count   int                                     // of removed
+	removed byDescriptor[*ownership.Record]
+	count   int // of removed
+}
+
+// NewUnconfirmed returns an empty Unconfirmed.
+func NewUnconfirmed() *Unconfirmed {
+	return &Unconfirmed{
+		made: byDescriptor[*ownership.Record]{}, lost: map[string]bool{}, doubted: map[string]bool{},
+		former: map[string]*ownership.Record{}, derived: byDescriptor[bool]{}, removed: byDescriptor[*ownership.Record]{},
+	}
+}
+
+// byDescriptor has something for values, by the name of their descriptor and by key.
+type byDescriptor[T any] map[string]map[string]T
+
+func (all byDescriptor[T]) put(descriptor, key string, v T) {
+	if all[descriptor] == nil {
+		all[descriptor] = map[string]T{}
+	}
+	all[descriptor][key] = v
 }
 
 // maxRemoved bounds what is remembered of removals that no reading has confirmed.
@@ -45,16 +62,10 @@ func (u *Unconfirmed) Remove(rec *ownership.Record) {
 	if u.count >= maxRemoved {
 		return
 	}
-	if u.removed == nil {
-		u.removed = map[string]map[string]*ownership.Record{}
-	}
-	if u.removed[rec.Descriptor] == nil {
-		u.removed[rec.Descriptor] = map[string]*ownership.Record{}
-	}
 	if u.removed[rec.Descriptor][rec.Key] == nil {
 		u.count++
 	}
-	u.removed[rec.Descriptor][rec.Key] = rec
+	u.removed.put(rec.Descriptor, rec.Key, rec)
 }
 
 // confirm forgets the removals of a descriptor, or of one of its keys.
@@ -74,32 +85,18 @@ var errStill = errors.New("was removed, as its descriptor said, and is still the
 
 // still reports whether a found value is one that should have been removed.
 func (r *Refresher) still(d *registry.Descriptor, kv api.KVWithMetadata) bool {
-	if r.Unconfirmed == nil || r.Unconfirmed.count == 0 {
-		return false
-	}
 	rec := r.Unconfirmed.removed[d.Name][kv.Key]
 	r.Unconfirmed.confirm(d.Name, kv.Key)
 	return rec != nil && d.Equivalent(kv.Key, kv.Value, rec.Value)
 }
 
 // Add remembers one value.
-func (u *Unconfirmed) Add(rec *ownership.Record) {
-	if u.made == nil {
-		u.made = map[string]map[string]*ownership.Record{}
-	}
-	if u.made[rec.Descriptor] == nil {
-		u.made[rec.Descriptor] = map[string]*ownership.Record{}
-	}
-	u.made[rec.Descriptor][rec.Key] = rec
-}
+func (u *Unconfirmed) Add(rec *ownership.Record) { u.made.put(rec.Descriptor, rec.Key, rec) }
 
 // Lose remembers one value that was made in this life. If it is no longer desired
 // when it is found, it is to be removed: what the northbound wanted of it is known.
 func (u *Unconfirmed) Lose(rec *ownership.Record) {
 	u.Add(rec)
-	if u.lost == nil {
-		u.lost = map[string]bool{}
-	}
 	u.lost[rec.Key] = true
 }
 
@@ -109,35 +106,22 @@ func (u *Unconfirmed) Lose(rec *ownership.Record) {
 func (u *Unconfirmed) Doubt(rec *ownership.Record) {
 	u.Lose(rec)
 	u.fresh = append(u.fresh, rec)
-	u.doubt(rec.Key)
+	u.doubted[rec.Key] = true
 }
 
 // DoubtDerived remembers that the outcome of an operation on a derived value is unknown,
 // until the descriptor of its base is read.
-func (u *Unconfirmed) DoubtDerived(descriptor, base string) {
-	if u.derived == nil {
-		u.derived = map[string]map[string]bool{}
-	}
-	if u.derived[descriptor] == nil {
-		u.derived[descriptor] = map[string]bool{}
-	}
-	u.derived[descriptor][base] = true
-}
+func (u *Unconfirmed) DoubtDerived(descriptor, base string) { u.derived.put(descriptor, base, true) }
 
 // DoubtEarlier is the same for an operation of an earlier life.
 func (u *Unconfirmed) DoubtEarlier(rec *ownership.Record) {
 	u.Add(rec)
-	u.doubt(rec.Key)
+	u.doubted[rec.Key] = true
 }
 
 // Former remembers what a value was before an operation of unknown outcome that replaced
 // it, by removing and creating it. Add has what it was to be.
-func (u *Unconfirmed) Former(rec *ownership.Record) {
-	if u.former == nil {
-		u.former = map[string]*ownership.Record{}
-	}
-	u.former[rec.Key] = rec
-}
+func (u *Unconfirmed) Former(rec *ownership.Record) { u.former[rec.Key] = rec }
 
 // Formers returns what Former was called with, as far as it is not decided, in no order.
 func (u *Unconfirmed) Formers() (all []ownership.Record) {
@@ -147,18 +131,8 @@ func (u *Unconfirmed) Formers() (all []ownership.Record) {
 	return all
 }
 
-func (u *Unconfirmed) doubt(key string) {
-	if u.doubted == nil {
-		u.doubted = map[string]bool{}
-	}
-	u.doubted[key] = true
-}
-
 // Doubted reports whether an operation of unknown outcome was about the key.
 func (u *Unconfirmed) Doubted(key string) bool { return u.doubted[key] }
-
-// doubts is Doubted of an Unconfirmed that may be nil.
-func (u *Unconfirmed) doubts(key string) bool { return u != nil && u.doubted[key] }
 
 // TakeDoubts returns what Doubt was called with since TakeDoubts was last called, as far
 // as it is not decided.
@@ -175,11 +149,7 @@ func (u *Unconfirmed) TakeDoubts() (recs []ownership.Record) {
 // Doubts returns the keys that operations of unknown outcome were about, in no order,
 // and the bases of those that were about derived values.
 func (u *Unconfirmed) Doubts() map[string]bool {
-	if len(u.derived) == 0 {
-		return u.doubted
-	}
-	all := make(map[string]bool, len(u.doubted))
-	maps.Copy(all, u.doubted)
+	all := maps.Clone(u.doubted)
 	for _, bases := range u.derived {
 		maps.Copy(all, bases)
 	}
@@ -188,7 +158,7 @@ func (u *Unconfirmed) Doubts() map[string]bool {
 
 // Decide forgets the doubt about a value, whose operation said what it did.
 func (u *Unconfirmed) Decide(descriptor, key string, exists bool) {
-	if u.of(descriptor)[key] == nil {
+	if u.made[descriptor][key] == nil {
 		return
 	}
 	u.Drop(descriptor, key)
@@ -202,12 +172,7 @@ func (u *Unconfirmed) Drop(descriptor, key string) {
 	delete(u.lost, key)
 	delete(u.doubted, key)
 	delete(u.former, key)
-	if of := u.made[descriptor]; of != nil {
-		delete(of, key)
-		if len(of) == 0 {
-			delete(u.made, descriptor)
-		}
-	}
+	delete(u.made[descriptor], key)
 }
 
 // All returns what is remembered, in no order.
@@ -228,17 +193,10 @@ func (u *Unconfirmed) TakeGone() []string {
 	return gone
 }
 
-func (u *Unconfirmed) of(descriptor string) map[string]*ownership.Record {
-	if u == nil {
-		return nil
-	}
-	return u.made[descriptor]
-}
-
 // take removes a value that was found; nil if it is not unconfirmed. here tells
 // that it was made in this life.
 func (u *Unconfirmed) take(descriptor, key string) (rec *ownership.Record, here bool) {
-	rec = u.of(descriptor)[key]
+	rec = u.made[descriptor][key]
 	if rec != nil {
 		here = u.lost[key]
 		u.Drop(descriptor, key)
@@ -253,9 +211,6 @@ var errLeft = errors.New("was given up while it was out of reach")
 // correlateAll is correlate for a reading that also decides which derived values exist.
 func (u *Unconfirmed) correlateAll(d *registry.Descriptor, expected []api.KVWithMetadata) []api.KVWithMetadata {
 	expected = u.correlate(d, expected)
-	if u == nil {
-		return expected
-	}
 	for i := range expected {
 		kv := &expected[i]
 		kv.DerivedUnconfirmed = kv.Unconfirmed || u.derived[d.Name][kv.Key]
@@ -265,7 +220,7 @@ func (u *Unconfirmed) correlateAll(d *registry.Descriptor, expected []api.KVWith
 
 // correlate adds to what is expected in the southbound.
 func (u *Unconfirmed) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) []api.KVWithMetadata {
-	of := u.of(d.Name)
+	of := u.made[d.Name]
 	if len(of) == 0 {
 		return expected
 	}
@@ -294,7 +249,7 @@ func (u *Unconfirmed) correlate(d *registry.Descriptor, expected []api.KVWithMet
 // returns those that such operations were to create where something else is desired by
 // now, and the keys of all expected values.
 func (u *Unconfirmed) tried(d *registry.Descriptor, expected []api.KVWithMetadata) (tried []api.KVWithMetadata, listed map[string]bool) {
-	of := u.of(d.Name)
+	of := u.made[d.Name]
 	listed = make(map[string]bool, len(expected))
 	for i := range expected {
 		key := expected[i].Key
@@ -321,13 +276,13 @@ func (u *Unconfirmed) uncertain(d *registry.Descriptor, key string) bool {
 }
 
 // late reports that an operation on the key may still take effect.
-func (r *Refresher) late(key string) bool { return r.Calls != nil && r.Calls.Holds(key) }
+func (r *Refresher) late(key string) bool { return r.Calls.Holds(key) }
 
 // claim returns what is remembered of a value that was found, as take does. It stays
 // remembered while an operation may still take effect.
 func (r *Refresher) claim(d *registry.Descriptor, key string) (made *ownership.Record, here bool) {
 	if r.late(key) {
-		return r.Unconfirmed.of(d.Name)[key], false
+		return r.Unconfirmed.made[d.Name][key], false
 	}
 	return r.Unconfirmed.take(d.Name, key)
 }
@@ -353,11 +308,11 @@ func (r *Refresher) link(n *graph.Node, made *ownership.Record, have *registry.V
 // forgetAbsent forgets what a complete reading of a descriptor did not find, except
 // what was found without a value.
 func (r *Refresher) forgetAbsent(d *registry.Descriptor, without []string) {
-	if r.Unconfirmed != nil && len(without) == 0 {
+	if len(without) == 0 {
 		delete(r.Unconfirmed.derived, d.Name)
 		r.Unconfirmed.confirm(d.Name, "")
 	}
-	of := r.Unconfirmed.of(d.Name)
+	of := r.Unconfirmed.made[d.Name]
 	if len(of) == 0 {
 		return
 	}
@@ -378,7 +333,7 @@ func (r *Refresher) forgetAbsent(d *registry.Descriptor, without []string) {
 // metadata is needed, which is lost, they are made again as well. Until
 // the desired state is known nothing is decided.
 func (r *Refresher) assume(d *registry.Descriptor) {
-	of := r.Unconfirmed.of(d.Name)
+	of := r.Unconfirmed.made[d.Name]
 	if len(of) == 0 || !r.Complete {
 		return
 	}
