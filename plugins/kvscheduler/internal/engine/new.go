@@ -87,7 +87,7 @@ func New(opts Options) *Engine {
 	s.statuses = &statuses{s}
 	s.watches = &watches{s, newChanges(rand.Uint64())}
 
-	e.recorder, e.verifier, e.plans, e.observer = &recorder{s}, &verifier{s}, &plans{s}, &observer{shared: s}
+	e.recorder, e.verifier, e.plans, e.observer = &recorder{s}, &verifier{s}, &plans{s}, &observer{shared: s, observed: map[string]bool{}}
 	e.inspector, e.problems, e.orphans = &inspector{shared: s}, &problemCounter{s, newProblems()}, &orphanFinder{shared: s}
 	e.registrar = &registrar{shared: s, waiting: map[string][]chan struct{}{}}
 	e.Registrar, e.Inspector, e.Watcher = e.registrar, e.inspector, s.watches

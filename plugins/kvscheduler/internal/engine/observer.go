@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
 // observePeriod is the interval at which observed values are read, since the
@@ -16,18 +15,14 @@ const observePeriod = 10 * time.Second
 type observer struct {
 	*shared
 
-	observed map[string]*registry.Descriptor
+	observed map[string]bool
 	looking  bool // an observation is scheduled
 }
 
-// observe adds the value of a change to the observed values, or removes it.
+// observe adds the value of a change to the observed values.
 func (o *observer) observe(change *plan.Change) {
-	switch {
-	case o.opts.Policies == nil || change.Want == nil || !change.Want.Observed:
-	case o.observed == nil:
-		o.observed = map[string]*registry.Descriptor{change.Key: change.Desc}
-	default:
-		o.observed[change.Key] = change.Desc
+	if change.Want != nil && change.Want.Observed {
+		o.observed[change.Key] = true
 	}
 }
 
@@ -38,30 +33,22 @@ func (o *observer) lookAtNew(p *transaction, read bool) {
 	if read {
 		return
 	}
-	keys := map[*registry.Descriptor]map[string]bool{}
+	var keys []string
 	for i := range p.request.Changes {
 		ch := &p.request.Changes[i]
-		if ch.Want == nil || !ch.Want.Observed || ch.Node != nil && ch.Node.Have != nil {
-			continue
+		exists := ch.Node != nil && ch.Node.Have != nil
+		if ch.Want != nil && ch.Want.Observed && !exists && !p.request.Closed[ch.Desc.Session()] {
+			keys = append(keys, ch.Key)
 		}
-		if keys[ch.Desc] == nil {
-			keys[ch.Desc] = map[string]bool{}
-		}
-		keys[ch.Desc][ch.Key] = true
 	}
-	o.readAmong(p, keys)
+	o.read(p, keys)
 }
 
-// readAmong reads observed values. It requests a plan for base and derived values that
+// read reads observed values. It requests a plan for base and derived values that
 // appeared or disappeared.
-func (o *observer) readAmong(p *transaction, keys map[*registry.Descriptor]map[string]bool) {
+func (o *observer) read(p *transaction, keys []string) {
 	before := o.present(keys)
-	r := o.southbound.refresher(p.request.Closed)
-	for _, d := range o.state.registry.Load().RetrieveOrder() {
-		if of := keys[d]; of != nil && d.Retrieve != nil && !p.request.Closed[d.Session()] {
-			r.Among(d, of)
-		}
-	}
+	o.southbound.readAgain(keys, p.request.Closed)
 	after := o.present(keys)
 	for key := range before {
 		if !after[key] {
@@ -77,20 +64,11 @@ func (o *observer) readAmong(p *transaction, keys map[*registry.Descriptor]map[s
 }
 
 // present returns the values, and values derived from them, that exist.
-func (o *observer) present(keys map[*registry.Descriptor]map[string]bool) map[string]bool {
+func (o *observer) present(keys []string) map[string]bool {
 	found := map[string]bool{}
-	for _, of := range keys {
-		for key := range of {
-			n := o.state.graph.Node(key)
-			if n == nil || n.Have == nil {
-				continue
-			}
+	for _, key := range o.state.withDerived(keys) {
+		if n := o.state.graph.Node(key); n != nil && n.Have != nil {
 			found[key] = true
-			for child := range n.Derived {
-				if child.Have != nil {
-					found[child.Key] = true
-				}
-			}
 		}
 	}
 	return found
@@ -110,19 +88,16 @@ func (o *observer) planLook() {
 func (o *observer) prepareObserved(p *transaction) bool {
 	p.opts.Description = "a look at what is only observed"
 	o.looking = false
-	keys := map[*registry.Descriptor]map[string]bool{}
-	for key, d := range o.observed {
-		n := o.state.graph.Node(key)
-		if n == nil || n.Want == nil || !n.Want.Observed {
+	var keys []string
+	for key := range o.observed {
+		switch n := o.state.graph.Node(key); {
+		case n == nil || n.Want == nil || !n.Want.Observed:
 			delete(o.observed, key) // no longer desired
-			continue
+		case !p.request.Closed[n.Desc.Session()]:
+			keys = append(keys, key)
 		}
-		if keys[d] == nil {
-			keys[d] = map[string]bool{}
-		}
-		keys[d][key] = true
 	}
-	o.readAmong(p, keys)
+	o.read(p, keys)
 	o.planLook()
 	return len(p.request.Touch) > 0
 }
