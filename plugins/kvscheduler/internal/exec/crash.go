@@ -3,8 +3,8 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -18,9 +18,7 @@ type Crashes struct {
 	// failed holds, by southbound, the failed callbacks after which no successful
 	// one started.
 	failed map[string][]InFlight
-	count  int
 
-	lost   atomic.Int32 // len(losses)
 	mu     sync.Mutex
 	losses map[string]time.Time // when southbounds went down, until Take
 }
@@ -48,7 +46,6 @@ func (c *Crashes) Lose(southbound string, at time.Time) {
 	defer c.mu.Unlock()
 	if _, known := c.losses[southbound]; !known {
 		c.losses[southbound] = at
-		c.lost.Add(1)
 	}
 }
 
@@ -60,12 +57,10 @@ func (c *Crashes) Lose(southbound string, at time.Time) {
 func (c *Crashes) Take(southbound string, now time.Time) (calls []InFlight) {
 	c.mu.Lock()
 	at, known := c.losses[southbound]
-	if known {
-		delete(c.losses, southbound)
-		c.lost.Add(-1)
-	} else {
+	if !known {
 		at = now
 	}
+	delete(c.losses, southbound)
 	c.mu.Unlock()
 	gone := at
 	for _, f := range c.failed[southbound] {
@@ -78,7 +73,6 @@ func (c *Crashes) Take(southbound string, now time.Time) (calls []InFlight) {
 			calls = append(calls, f)
 		}
 	}
-	c.count -= len(c.failed[southbound])
 	delete(c.failed, southbound)
 	return calls
 }
@@ -93,7 +87,7 @@ func (e *lostError) Error() string {
 
 // refuse returns an error if the southbound is down.
 func (c *Crashes) refuse(southbound string) error {
-	if c == nil || c.lost.Load() == 0 {
+	if c == nil {
 		return nil
 	}
 	c.mu.Lock()
@@ -115,16 +109,9 @@ func (c *Crashes) ended(op *plan.Op, j *job, err error) {
 		c.failed[southbound] = append(c.failed[southbound], InFlight{
 			op.Key, op.Base, callback(op), j.start, j.end, errors.Is(err, api.ErrUnreached),
 		})
-		c.count++
 		return
 	}
-	calls := c.failed[southbound]
-	kept := calls[:0]
-	for _, f := range calls {
-		if !j.start.After(f.ended) {
-			kept = append(kept, f)
-		}
+	if calls := c.failed[southbound]; len(calls) > 0 {
+		c.failed[southbound] = slices.DeleteFunc(calls, func(f InFlight) bool { return j.start.After(f.ended) })
 	}
-	c.count -= len(calls) - len(kept)
-	c.failed[southbound] = kept
 }
