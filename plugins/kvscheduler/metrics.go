@@ -22,7 +22,7 @@ func (s *Scheduler) registerMetrics() error {
 	if s.store == nil {
 		return nil
 	}
-	if err := meter.RegisterJournal(s.Metrics.Registry(), s.store); err != nil {
+	if err := meter.RegisterJournal(s.Metrics.Registry(), s.store.Stats); err != nil {
 		return fmt.Errorf("register metrics of the state directory: %w", err)
 	}
 	return nil

@@ -3,8 +3,8 @@ package kvscheduler
 import (
 	"io"
 	"math/rand/v2"
-	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -54,11 +54,7 @@ func UseTracer(p trace.TracerProvider) Option { return func(s *Scheduler) { s.tr
 func ResyncFirst() Option { return func(s *Scheduler) { s.resyncFirst = true } }
 
 // Clock is the time as the scheduler sees it.
-type Clock interface {
-	Now() time.Time
-	// AfterFunc runs f in a goroutine of its own after d, unless stopped.
-	AfterFunc(d time.Duration, f func()) (stop func() bool)
-}
+type Clock = exec.Clock
 
 // SetDefaults gives the scheduler its name if it has none.
 func (s *Scheduler) SetDefaults() {

@@ -81,12 +81,6 @@ func (s *Store) Stats() Stats {
 	return st
 }
 
-// Written are the Stats for those who do not know their type.
-func (s *Store) Written() (writes, failed, bytes uint64, size int64) {
-	st := s.Stats()
-	return st.Writes, st.Errors, st.Bytes, st.Size
-}
-
 // LoadState returns the state stored under a name, by key; the caller owns it.
 func (s *Store) LoadState(name string) (map[string][]byte, error) {
 	var state map[string][]byte
