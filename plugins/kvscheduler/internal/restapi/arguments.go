@@ -113,6 +113,15 @@ func (a arguments) flag(name string) (bool, error) {
 	return on, nil
 }
 
+// confirmed returns an error unless a flag is set that confirms a change.
+func (a arguments) confirmed(name string) error {
+	on, err := a.flag(name)
+	if err == nil && !on {
+		err = badRequest(fmt.Errorf("argument %q is missing: expected %s=1; to look only, use GET", name, name))
+	}
+	return err
+}
+
 // time accepts nanoseconds since 1970 and RFC 3339; zero if not given.
 func (a arguments) time(name string) (time.Time, error) {
 	if !a.has(name) {

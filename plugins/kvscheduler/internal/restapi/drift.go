@@ -2,7 +2,6 @@ package restapi
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/tenuto-dev/tenuto/infra/rest"
@@ -39,13 +38,9 @@ func (s *server) drift(r *http.Request, args arguments) (answer, error) {
 
 // repairDrift detects and repairs what it found.
 func (s *server) repairDrift(r *http.Request, args arguments) (answer, error) {
-	repair, err1 := args.flag("repair")
-	retry, err2 := args.flag("retry")
-	if err := errors.Join(err1, err2); err != nil {
+	retry, err := args.flag("retry")
+	if err := errors.Join(args.confirmed("repair"), err); err != nil {
 		return nil, err
-	}
-	if !repair {
-		return nil, badRequest(fmt.Errorf("argument %q is missing: expected repair=1; to look only, use GET", "repair"))
 	}
 	report, err := s.Scheduler.DetectDrift(r.Context())
 	if err != nil {
@@ -57,19 +52,25 @@ func (s *server) repairDrift(r *http.Request, args arguments) (answer, error) {
 	}
 	reply := driftReply(r, report)
 	seq, err := s.Scheduler.RepairDrift(r.Context(), report.Drifts, opts...)
-	var txnErr *api.TransactionError
-	switch {
-	case errors.As(err, &txnErr) && txnErr.GetTxnInitError() == nil:
-		for _, kv := range txnErr.GetKVErrors() {
-			reply.Errors = append(reply.Errors, kv.Key+": "+kv.Error.Error())
-		}
-	case err != nil:
+	if reply.Errors, err = valueErrors(err); err != nil {
 		return nil, unavailable(err)
 	}
 	if seq != api.NoSeqNum {
 		reply.Repairs = []uint64{seq}
 	}
 	return asJSON(reply), nil
+}
+
+// valueErrors returns the errors of values; other errors of a transaction stay errors.
+func valueErrors(err error) (errs []string, other error) {
+	var txnErr *api.TransactionError
+	if !errors.As(err, &txnErr) || txnErr.GetTxnInitError() != nil {
+		return nil, err
+	}
+	for _, kv := range txnErr.GetKVErrors() {
+		errs = append(errs, kv.Key+": "+kv.Error.Error())
+	}
+	return errs, nil
 }
 
 // unavailable is 503 for a scheduler that was closed.

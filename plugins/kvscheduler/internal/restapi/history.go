@@ -3,6 +3,7 @@ package restapi
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 
@@ -87,18 +88,11 @@ func (s *server) recorded(r *http.Request, txn *api.RecordedTxn, format string, 
 	if format == "json" {
 		return asJSON(path), nil
 	}
-	return func(w http.ResponseWriter) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_ = record.FormatCritical(w, path) // fails if the client disconnected
-	}, nil
+	return stream(plainText, func(w io.Writer) error { return record.FormatCritical(w, path) }), nil
 }
 
 func asText(txns []*api.RecordedTxn) answer {
-	return func(w http.ResponseWriter) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		// Fails if the client disconnected.
-		_ = record.FormatAll(w, txns, record.FormatOptions{Planned: true})
-	}
+	return stream(plainText, func(w io.Writer) error { return record.FormatAll(w, txns, record.FormatOptions{Planned: true}) })
 }
 
 // transaction looks one up; arg is the argument that named it.
@@ -123,16 +117,9 @@ func (s *server) resync(r *http.Request, args arguments) (answer, error) {
 		opts = append(opts, api.WithRetryDefault())
 	}
 	seq, err := s.Scheduler.StartNBTransaction().Commit(r.Context(), opts...)
-	var txnErr *api.TransactionError
-	switch {
-	case errors.As(err, &txnErr) && errors.Is(txnErr.GetTxnInitError(), api.ErrClosedScheduler):
-		return nil, &statusError{http.StatusServiceUnavailable, err}
-	case errors.As(err, &txnErr) && txnErr.GetTxnInitError() != nil:
-		return nil, err
-	case err != nil && txnErr == nil:
-		return nil, err
+	if _, err := valueErrors(err); err != nil { // those of single values are in the record
+		return nil, unavailable(err)
 	}
-	// Failures of single values are in the record.
 	txn := s.Scheduler.GetRecordedTransaction(seq)
 	if txn == nil { // the history is switched off
 		txn = &api.RecordedTxn{SeqNum: seq, TxnType: api.NBTransaction, ResyncType: api.DownstreamResync}

@@ -27,25 +27,16 @@ func (s *server) listOrphans(r *http.Request) response.Orphans {
 
 // removeOrphans removes orphans and returns the remaining ones.
 func (s *server) removeOrphans(r *http.Request, args arguments) (answer, error) {
-	remove, err := args.flag("remove")
-	if err != nil {
+	if err := args.confirmed("remove"); err != nil {
 		return nil, err
 	}
 	keys := args.list("key")
-	switch {
-	case !remove:
-		return nil, badRequest(fmt.Errorf("argument %q is missing: expected remove=1; to look only, use GET", "remove"))
-	case len(keys) == 0:
+	if len(keys) == 0 {
 		return nil, badRequest(fmt.Errorf("argument %q is missing: expected the keys of the objects to remove", "key"))
 	}
 	seq, err := s.Scheduler.RemoveOrphans(r.Context(), keys)
-	var errs []string
-	var txnErr *api.TransactionError
+	errs, err := valueErrors(err)
 	switch {
-	case errors.As(err, &txnErr) && txnErr.GetTxnInitError() == nil:
-		for _, kv := range txnErr.GetKVErrors() {
-			errs = append(errs, kv.Key+": "+kv.Error.Error())
-		}
 	case errors.Is(err, api.ErrNoOrphan):
 		return nil, &statusError{http.StatusConflict, err}
 	case err != nil:

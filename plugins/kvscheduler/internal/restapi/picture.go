@@ -134,6 +134,8 @@ func timelineLink(at time.Time) func(string) string {
 	return func(key string) string { return "/scheduler/key-timeline?key=" + url.QueryEscape(key) + suffix }
 }
 
+const plainText = "text/plain; charset=utf-8"
+
 // stream answers with a text or picture.
 func stream(mediaType string, write func(io.Writer) error) answer {
 	return func(w http.ResponseWriter) {
@@ -143,5 +145,5 @@ func stream(mediaType string, write func(io.Writer) error) answer {
 }
 
 func (s *server) asTree(e *api.Explanation) answer {
-	return stream("text/plain; charset=utf-8", func(w io.Writer) error { return render.Tree(w, e, s.Now()) })
+	return stream(plainText, func(w io.Writer) error { return render.Tree(w, e, s.Now()) })
 }

@@ -2,7 +2,6 @@ package restapi
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -19,12 +18,8 @@ func (s *server) quarantine(*http.Request, arguments) (answer, error) {
 
 // releaseQuarantined releases values and returns the remaining ones.
 func (s *server) releaseQuarantined(r *http.Request, args arguments) (answer, error) {
-	release, err := args.flag("release")
-	if err != nil {
+	if err := args.confirmed("release"); err != nil {
 		return nil, err
-	}
-	if !release {
-		return nil, badRequest(fmt.Errorf("argument %q is missing: expected release=1; to look only, use GET", "release"))
 	}
 	switch err := s.Scheduler.ReleaseQuarantined(r.Context(), args.list("key")...); {
 	case errors.Is(err, api.ErrNotQuarantined):

@@ -15,6 +15,10 @@ func timing(name string, t record.Timing) response.Timing {
 	return response.Timing{Name: name, Count: t.Count, Total: sec(t.Total), Avg: sec(t.Average()), Min: sec(t.Min), Max: sec(t.Max)}
 }
 
+func (s *server) queue(*http.Request, arguments) (answer, error) {
+	return asJSON(s.Scheduler.Queue()), nil
+}
+
 func (s *server) stats(*http.Request, arguments) (answer, error) {
 	return asJSON(s.statistics()), nil
 }
