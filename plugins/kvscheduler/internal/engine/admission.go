@@ -113,12 +113,18 @@ func (a *admission) wait(ctx context.Context) error {
 	if err := a.queue.Push(ctx, &queue.Entry{Task: barrier{done}}); err != nil {
 		return err
 	}
+	_, err := await(ctx, a, done)
+	return err
+}
+
+// await waits for a result until the context or the worker ends.
+func await[T any](ctx context.Context, a *admission, results <-chan T) (result T, err error) {
 	select {
-	case <-done:
-		return nil
+	case result = <-results:
+		return result, nil
 	case <-a.stopped:
-		return api.ErrClosedScheduler
+		return result, api.ErrClosedScheduler
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return result, context.Cause(ctx)
 	}
 }

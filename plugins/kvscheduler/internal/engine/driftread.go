@@ -58,14 +58,7 @@ func (dd *driftDetector) readBetween(ctx context.Context, d *registry.Descriptor
 	if err != nil {
 		return reading{}, err
 	}
-	select {
-	case r := <-done:
-		return r, nil
-	case <-ctx.Done():
-		return reading{}, context.Cause(ctx)
-	case <-dd.admission.stopped:
-		return reading{}, api.ErrClosedScheduler
-	}
+	return await(ctx, dd.admission, done)
 }
 
 func (dd *driftDetector) readNow(d *registry.Descriptor) (r reading) {
@@ -89,12 +82,15 @@ func (dd *driftDetector) readBeside(ctx context.Context, d *registry.Descriptor)
 	if err != nil || r.err != nil || read == nil {
 		return r, err
 	}
-	found, failed, err := dd.retrieveBeside(ctx, read)
-	if err != nil || failed != nil {
-		r.err = failed
+	done := make(chan reading, 1)
+	go func() {
+		found, err := read()
+		done <- reading{found: found, err: err}
+	}()
+	if r, err = await(ctx, dd.admission, done); err != nil || r.err != nil {
 		return r, err
 	}
-	believed = dd.elsewhere(d, believed, found)
+	believed = dd.elsewhere(d, believed, r.found)
 	var changed map[string]bool
 	err = dd.admission.onWorker(ctx, func() { // between transactions, so that all changes are recorded
 		changed = dd.untrack()
@@ -104,26 +100,8 @@ func (dd *driftDetector) readBeside(ctx context.Context, d *registry.Descriptor)
 	})
 	r.changed = len(changed) > 0
 	r.believed = slices.DeleteFunc(believed, func(b drift.Belief) bool { return changed[b.Key] })
-	r.found = slices.DeleteFunc(found, func(kv api.KVWithMetadata) bool { return changed[kv.Key] })
+	r.found = slices.DeleteFunc(r.found, func(kv api.KVWithMetadata) bool { return changed[kv.Key] })
 	return r, err
-}
-
-// retrieveBeside runs read and returns its result and its error, failed. If the context
-// or the scheduler ends first, it returns err and drops the result.
-func (dd *driftDetector) retrieveBeside(ctx context.Context, read func() ([]api.KVWithMetadata, error)) (found []api.KVWithMetadata, failed, err error) {
-	done := make(chan reading, 1)
-	go func() {
-		found, err := read()
-		done <- reading{found: found, err: err}
-	}()
-	select {
-	case r := <-done:
-		return r.found, r.err, nil
-	case <-ctx.Done():
-		return nil, nil, context.Cause(ctx)
-	case <-dd.admission.stopped:
-		return nil, nil, api.ErrClosedScheduler
-	}
 }
 
 // lockedNodes is how many nodes are visited before the lock is released.

@@ -52,16 +52,12 @@ func (ws *watches) waitFor(ctx context.Context, req api.WaitRequest) error {
 		w.reset()
 		begun <- ws.newWait(req)
 	}))
+	var x *wait
+	if err == nil {
+		x, err = await(ctx, ws.admission, begun)
+	}
 	if err != nil {
 		return &api.WaitError{Unmet: ws.newWait(req).report(), Cause: err}
-	}
-	var x *wait
-	select {
-	case x = <-begun:
-	case <-ctx.Done():
-		return &api.WaitError{Unmet: ws.newWait(req).report(), Cause: context.Cause(ctx)}
-	case <-ws.admission.stopped:
-		return &api.WaitError{Unmet: ws.newWait(req).report(), Cause: api.ErrClosedScheduler}
 	}
 	for {
 		over, err := x.over()
