@@ -17,19 +17,19 @@ type admission struct {
 	stopped chan struct{} // closed when the worker has ended
 }
 
-// push queues a task without regard to the capacity of the queue.
-func (a *admission) push(t queue.Task) error {
-	return a.queue.Push(context.Background(), &queue.Entry{Task: t})
+// push queues a task, a call or a barrier without regard to the capacity of the queue.
+func (a *admission) push(work any) error {
+	return a.queue.Push(context.Background(), entryOf(work))
 }
 
 // onWorker runs f on the worker, in the order of the queue, and waits for it. If ctx ends
 // before f starts, f does not run.
 func (a *admission) onWorker(ctx context.Context, f func()) error {
 	done := make(chan struct{})
-	e := &queue.Entry{Task: call(func() {
+	e := entryOf(call(func() {
 		defer close(done)
 		f()
-	})}
+	}))
 	if err := a.queue.Push(ctx, e); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (a *admission) submit(ctx context.Context, what committed) (seqNum uint64, 
 			t.opts.Deadline = d
 		}
 	}
-	e := &queue.Entry{Task: what, Description: t.opts.Description}
+	e := entryOf(what)
 	if t.opts.NonBlocking {
 		if err := a.queue.Offer(e); err != nil {
 			return fail(err)
@@ -103,14 +103,16 @@ func canceled(ctx context.Context) error {
 
 // now returns an entry for a task that skips the queue.
 func (a *admission) now(t task) *queue.Entry {
-	now := a.time()
-	return &queue.Entry{Task: t, Queued: now, Taken: now}
+	e := entryOf(t)
+	e.Queued = a.time()
+	e.Taken = e.Queued
+	return e
 }
 
 // wait waits until the worker has executed what was queued before.
 func (a *admission) wait(ctx context.Context) error {
 	done := make(chan struct{})
-	if err := a.queue.Push(ctx, &queue.Entry{Task: barrier{done}}); err != nil {
+	if err := a.queue.Push(ctx, entryOf(barrier{done})); err != nil {
 		return err
 	}
 	_, err := await(ctx, a, done)

@@ -85,7 +85,7 @@ func (e *Engine) execute(entry *queue.Entry) {
 	if e.opts.Waited != nil {
 		e.opts.Waited(entry.Task.(task).txnType(), entry.Taken.Sub(entry.Queued))
 	}
-	if news := entry.Task.News(); news != nil {
+	if news := entry.News; news != nil {
 		if gone := news.TakeGone(); gone != nil {
 			e.process(&queue.Entry{Task: &notification{news: gone}, Queued: entry.Queued, Taken: entry.Taken})
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -134,8 +133,8 @@ func (e *Engine) readSessions(p *transaction, names map[string]bool) {
 // dependsOnReads reports whether postponed southbounds are to be read before a task. A
 // full or downstream resync reads them itself; sessions and notifications are reports of
 // what exists; a barrier waits until the southbounds are read.
-func dependsOnReads(t queue.Task) bool {
-	switch t := t.(type) {
+func dependsOnReads(work any) bool {
+	switch t := work.(type) {
 	case *sessionChange, *notification, barrier:
 		return false
 	case committed:

@@ -18,7 +18,8 @@ import (
 
 // task is one kind of work that may become a transaction. The worker calls its methods.
 type task interface {
-	queue.Task
+	// class returns one of api.QueueClasses.
+	class() string
 	// txnType returns the type of its transaction in the history.
 	txnType() api.TxnType
 	// prepare fills in the planning request. It returns false if there is nothing to do,
@@ -32,28 +33,31 @@ type task interface {
 // call is a function to run on the worker, between two transactions.
 type call func()
 
-func (call) Class() string               { return api.QueueCalls }
-func (call) Named() []api.RecordedKVPair { return nil }
-func (call) Wide() bool                  { return false }
-func (call) News() *queue.News           { return nil }
-
 // barrier closes a channel when what was queued before it is done, and the postponed
 // southbounds are read.
 type barrier struct{ done chan struct{} }
 
-func (barrier) Class() string               { return api.QueueCalls }
-func (barrier) Named() []api.RecordedKVPair { return nil }
-func (barrier) Wide() bool                  { return false }
-func (barrier) News() *queue.News           { return nil }
+// entryOf returns the entry of a task, a call or a barrier in the queue.
+func entryOf(work any) *queue.Entry {
+	e := &queue.Entry{Task: work, Class: api.QueueCalls}
+	if t, ok := work.(task); ok {
+		e.Class = t.class()
+	}
+	switch t := work.(type) {
+	case committed:
+		c := t.parts()
+		e.Named, e.Wide, e.Description = c.values, c.opts.Resync != api.NotResync, c.opts.Description
+	case *notification:
+		e.News = t.news
+	}
+	return e
+}
 
 // internal is the common part of tasks that no client waits for. It provides the queue
 // class and the transaction type of a retry.
 type internal struct{}
 
-func (internal) Class() string                              { return api.QueueRetries }
-func (internal) Named() []api.RecordedKVPair                { return nil }
-func (internal) Wide() bool                                 { return false }
-func (internal) News() *queue.News                          { return nil }
+func (internal) class() string                              { return api.QueueRetries }
 func (internal) txnType() api.TxnType                       { return api.RetryFailedOps }
 func (internal) settle(*Engine, *transaction, *exec.Result) {}
 
@@ -64,11 +68,8 @@ type commit struct {
 	done   chan outcome // buffered; nil: the client does not wait
 }
 
-func (*commit) Class() string                 { return api.QueueNorthbound }
-func (t *commit) Named() []api.RecordedKVPair { return t.values }
-func (t *commit) Wide() bool                  { return t.opts.Resync != api.NotResync }
-func (*commit) News() *queue.News             { return nil }
-func (*commit) txnType() api.TxnType          { return api.NBTransaction }
+func (*commit) class() string        { return api.QueueNorthbound }
+func (*commit) txnType() api.TxnType { return api.NBTransaction }
 
 func (*commit) settle(*Engine, *transaction, *exec.Result) {}
 
@@ -194,8 +195,7 @@ type notification struct {
 	news *queue.News
 }
 
-func (*notification) Class() string        { return api.QueueNotifications }
-func (t *notification) News() *queue.News  { return t.news }
+func (*notification) class() string        { return api.QueueNotifications }
 func (*notification) txnType() api.TxnType { return api.SBNotification }
 func (t *notification) prepare(e *Engine, p *transaction) (bool, error) {
 	return e.prepareNotification(t.news, p), nil
@@ -210,7 +210,7 @@ type sessionChange struct {
 	reason error
 }
 
-func (*sessionChange) Class() string        { return api.QueueSessions }
+func (*sessionChange) class() string        { return api.QueueSessions }
 func (*sessionChange) txnType() api.TxnType { return api.SBNotification }
 
 // String describes a change for the history.
@@ -247,7 +247,7 @@ func (postponedRead) prepare(e *Engine, p *transaction) (bool, error) {
 // descriptorRegistered applies values that had no descriptor before its registration.
 type descriptorRegistered struct{ internal }
 
-func (descriptorRegistered) Class() string        { return api.QueueUnimplemented }
+func (descriptorRegistered) class() string        { return api.QueueUnimplemented }
 func (descriptorRegistered) txnType() api.TxnType { return api.RetryUnimplOps }
 func (descriptorRegistered) prepare(e *Engine, p *transaction) (bool, error) {
 	return e.prepareUnimplemented(p), nil

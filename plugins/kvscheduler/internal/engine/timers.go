@@ -7,7 +7,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 )
 
 // timers queues tasks after a delay. All methods except delay, which belongs to the
@@ -55,8 +54,8 @@ func (tm *timers) delay(opts api.RetryOpts, attempt int) time.Duration {
 	return d
 }
 
-// after queues a task after a delay.
-func (tm *timers) after(d time.Duration, t queue.Task) {
+// after queues a task or a call after a delay.
+func (tm *timers) after(d time.Duration, work any) {
 	tm.lock.Lock()
 	defer tm.lock.Unlock()
 	if tm.running == nil {
@@ -68,7 +67,7 @@ func (tm *timers) after(d time.Duration, t queue.Task) {
 		tm.lock.Lock()
 		delete(tm.running, this)
 		tm.lock.Unlock()
-		_ = tm.to.push(t) // fails if the scheduler is closed
+		_ = tm.to.push(work) // fails if the scheduler is closed
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 )
 
 // txn collects the changes of one transaction.
@@ -74,7 +73,7 @@ func (t *txn) Plan(ctx context.Context, opts ...api.TxnOption) (*api.Plan, error
 	var result *api.Plan
 	var rejected []api.KeyWithError
 	err := t.engine.admission.onWorker(ctx, func() {
-		p := &transaction{entry: &queue.Entry{Task: what}, dry: true}
+		p := &transaction{entry: entryOf(what), dry: true}
 		_, _ = t.engine.prepare(p) // a northbound transaction only fails because of its deadline
 		rejected = p.rejected
 		result = t.engine.plans.planned(t.values, &what.opts, plan.Make(t.engine.state.graph, p.request))

@@ -12,7 +12,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/drift"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -68,7 +67,7 @@ func (e *Engine) verified(p *transaction, err error) error {
 	if p.opts.Revert {
 		back.touch = e.state.withDerived(touch)
 		back.opts = api.TxnOptions{Retry: p.opts.Retry, Description: "revert: " + wrong[0].Key + ": " + wrong[0].Error.Error()}
-		if te := (*api.TransactionError)(nil); errors.As(e.process(&queue.Entry{Task: back}).err, &te) {
+		if te := (*api.TransactionError)(nil); errors.As(e.process(entryOf(back)).err, &te) {
 			for _, kv := range te.GetKVErrors() {
 				kv.Reverting = true
 				wrong = append(wrong, kv)

@@ -21,22 +21,19 @@ const (
 	DefaultAgeing = 200 * time.Millisecond
 )
 
-// Task is the work of an entry, as far as the queue needs to know it.
-type Task interface {
-	// Class is one of api.QueueClasses.
-	Class() string
-	// Named returns the values of a transaction of the northbound.
-	Named() []api.RecordedKVPair
-	// Wide reports whether a transaction of the northbound must not overtake any
-	// notification, or be overtaken by one, whatever values it names.
-	Wide() bool
-	// News returns the notifications of the class QueueNotifications.
-	News() *News
-}
-
 // Entry is a task with its position in the queue.
 type Entry struct {
-	Task Task
+	// Task is the work; the queue does not look at it.
+	Task any
+	// Class is one of api.QueueClasses.
+	Class string
+	// Named are the values of a transaction of the northbound.
+	Named []api.RecordedKVPair
+	// Wide reports that a transaction of the northbound must not overtake any
+	// notification, or be overtaken by one, whatever values it names.
+	Wide bool
+	// News are the notifications of the class QueueNotifications.
+	News *News
 	// Description describes the task. Status reports it while the task is executed; see
 	// Describe.
 	Description string
@@ -139,14 +136,13 @@ func (q *Queue) try(e *Entry) (room <-chan struct{}, err error) {
 	if q.closed {
 		return nil, api.ErrClosedScheduler
 	}
-	class := e.Task.Class()
-	if class == api.QueueNorthbound && q.counts[class] >= q.capacity {
+	if e.Class == api.QueueNorthbound && q.counts[e.Class] >= q.capacity {
 		return q.room, nil
 	}
 	q.last++
 	e.id, e.Queued = q.last, q.now()
-	if q.add(e, class) {
-		q.counts[class]++
+	if q.add(e) {
+		q.counts[e.Class]++
 	}
 	select {
 	case q.wake <- struct{}{}:
@@ -156,9 +152,9 @@ func (q *Queue) try(e *Entry) (room <-chan struct{}, err error) {
 }
 
 // add returns false if it merged the entry into a queued one.
-func (q *Queue) add(e *Entry, class string) bool {
+func (q *Queue) add(e *Entry) bool {
 	s := q.segments[len(q.segments)-1]
-	switch class {
+	switch e.Class {
 	case api.QueueNorthbound:
 		s.addNorthbound(e)
 	case api.QueueNotifications:
@@ -195,7 +191,7 @@ func (q *Queue) take() *Entry {
 	for {
 		e := q.next()
 		if e != nil {
-			q.left(e.Task.Class())
+			q.left(e.Class)
 		}
 		if e == nil || !e.canceled {
 			q.running = e
@@ -239,7 +235,7 @@ func (q *Queue) Cancel(e *Entry) bool {
 	case e.elem != nil:
 		e.segment.removeNorthbound(e)
 		q.left(api.QueueNorthbound)
-	case e.Task.Class() == api.QueueCalls:
+	case e.Class == api.QueueCalls:
 		e.canceled = true // it stays in the queue as a fence
 	default:
 		return false
@@ -295,7 +291,7 @@ func (q *Queue) Status() api.QueueStatus {
 		st.OldestAge = api.Seconds(max(0, q.now().Sub(oldest))) // the clock may have been set back
 	}
 	if e := q.running; e != nil {
-		st.Running = &api.RunningTxn{Class: e.Task.Class(), Description: e.Description, For: api.Seconds(max(0, q.now().Sub(e.Taken)))}
+		st.Running = &api.RunningTxn{Class: e.Class, Description: e.Description, For: api.Seconds(max(0, q.now().Sub(e.Taken)))}
 	}
 	return st
 }
@@ -317,7 +313,7 @@ func first(entries []*Entry) *Entry {
 // Overtaken returns how many entries of notifications a transaction of the northbound
 // overtook, and their keys.
 func (q *Queue) Overtaken(e *Entry) (count int, keys map[string]struct{}) {
-	if e.Task.Class() != api.QueueNorthbound {
+	if e.Class != api.QueueNorthbound {
 		return 0, nil
 	}
 	q.mu.Lock()
@@ -330,7 +326,7 @@ func (q *Queue) Overtaken(e *Entry) (count int, keys map[string]struct{}) {
 		if count++; keys == nil {
 			keys = map[string]struct{}{}
 		}
-		for _, kv := range n.Task.News().Values {
+		for _, kv := range n.News.Values {
 			keys[kv.Key] = struct{}{}
 		}
 	}
@@ -347,7 +343,7 @@ func (q *Queue) TakeNotifications(count int) (entries []*Entry) {
 	for range count {
 		n := s.takeOther(s.notifications[0])
 		n.Taken = q.now()
-		q.left(n.Task.Class())
+		q.left(n.Class)
 		entries = append(entries, n)
 	}
 	return entries

@@ -36,33 +36,20 @@ func (b *bounded) put(e *Entry) *Entry {
 	return e
 }
 
-// fake is a task of some class.
-type fake struct {
-	class string
-	named []api.RecordedKVPair
-	wide  bool
-	news  *News
-}
+func of(class string) *Entry { return &Entry{Class: class} }
 
-func (f *fake) Class() string               { return f.class }
-func (f *fake) Named() []api.RecordedKVPair { return f.named }
-func (f *fake) Wide() bool                  { return f.wide }
-func (f *fake) News() *News                 { return f.news }
-
-func of(class string) *Entry { return &Entry{Task: &fake{class: class}} }
-
-func resync() *Entry { return &Entry{Task: &fake{class: api.QueueNorthbound, wide: true}} }
+func resync() *Entry { return &Entry{Class: api.QueueNorthbound, Wide: true} }
 
 func northbound(keys ...string) *Entry {
-	f := &fake{class: api.QueueNorthbound}
+	e := &Entry{Class: api.QueueNorthbound}
 	for _, key := range keys {
-		f.named = append(f.named, api.RecordedKVPair{Key: key})
+		e.Named = append(e.Named, api.RecordedKVPair{Key: key})
 	}
-	return &Entry{Task: f}
+	return e
 }
 
 func notification(list ...api.KVWithMetadata) *Entry {
-	return &Entry{Task: &fake{class: api.QueueNotifications, news: NewNews(list)}}
+	return &Entry{Class: api.QueueNotifications, News: NewNews(list)}
 }
 
 // news are about keys; a "-" before one means that its value does not exist.
@@ -83,11 +70,11 @@ func news(keys ...string) *Entry {
 func (b *bounded) order() string {
 	var parts []string
 	for e := b.take(); e != nil; e = b.take() {
-		switch e.Task.Class() {
+		switch e.Class {
 		case api.QueueNorthbound:
-			parts = append(parts, text(e.Task.Named(), ""))
+			parts = append(parts, text(e.Named, ""))
 		case api.QueueNotifications:
-			news := e.Task.News()
+			news := e.News
 			if gone := news.TakeGone(); gone != nil {
 				parts = append(parts, "("+text(gone.Values, "-")+")")
 			}
@@ -335,14 +322,14 @@ func (l *life) step(what string) {
 }
 
 func (l *life) taken(e *Entry) {
-	switch e.Task.Class() {
+	switch e.Class {
 	case api.QueueNorthbound:
 		if len(l.waiting) == 0 || l.waiting[0] != e {
 			l.Fatalf("a transaction out of order")
 		}
 		l.waiting = l.waiting[1:]
 		for _, key := range lifeKeys {
-			if e.Task.Wide() || e.Task.Named()[0].Key == key {
+			if e.Wide || e.Named[0].Key == key {
 				l.upToDate(key, l.pushed[e])
 			}
 		}
@@ -354,7 +341,7 @@ func (l *life) taken(e *Entry) {
 			l.Fatalf("a barrier does not cover a transaction")
 		}
 	default:
-		news := e.Task.News()
+		news := e.News
 		gone := news.TakeGone()
 		for _, kv := range news.Values {
 			told := kv.Value == nil || gone != nil && slices.ContainsFunc(gone.Values, func(g api.RecordedKVPair) bool { return g.Key == kv.Key })

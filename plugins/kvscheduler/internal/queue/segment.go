@@ -33,7 +33,7 @@ func newSegment() *segment {
 }
 
 // wide reports whether a transaction must keep its order with all notifications.
-func (e *Entry) wide() bool { return e.Task.Wide() || len(e.Task.Named()) > maxNamed }
+func (e *Entry) wide() bool { return e.Wide || len(e.Named) > maxNamed }
 
 func (s *segment) addNorthbound(e *Entry) {
 	e.segment, e.elem = s, s.northbound.PushBack(e)
@@ -44,9 +44,8 @@ func (s *segment) addNorthbound(e *Entry) {
 		}
 		return
 	}
-	named := e.Task.Named()
-	for i := range named {
-		key := named[i].Key
+	for i := range e.Named {
+		key := e.Named[i].Key
 		s.named[key] = e.id
 		e.after = max(e.after, s.notified[key])
 	}
@@ -62,9 +61,8 @@ func (s *segment) removeNorthbound(e *Entry) {
 	case s.northbound.Len() == 0:
 		clear(s.named)
 	case first && !e.wide():
-		named := e.Task.Named()
-		for i := range named {
-			if key := named[i].Key; s.named[key] == e.id {
+		for i := range e.Named {
+			if key := e.Named[i].Key; s.named[key] == e.id {
 				delete(s.named, key)
 			}
 		}
@@ -79,10 +77,9 @@ func (s *segment) executed(id uint64) bool {
 
 // addNotification returns false if it merged the entry into a queued one.
 func (s *segment) addNotification(e *Entry) bool {
-	news := e.Task.News()
 	after := s.wide
-	for i := range news.Values {
-		after = max(after, s.named[news.Values[i].Key])
+	for i := range e.News.Values {
+		after = max(after, s.named[e.News.Values[i].Key])
 	}
 	if s.executed(after) {
 		after = 0
@@ -99,10 +96,10 @@ func (s *segment) addNotification(e *Entry) bool {
 		e.after = after
 		s.notifications = append(s.notifications, e)
 	} else {
-		into.Task.News().merge(news)
+		into.News.merge(e.News)
 	}
-	for i := range news.Values {
-		s.notified[news.Values[i].Key] = into.id
+	for i := range e.News.Values {
+		s.notified[e.News.Values[i].Key] = into.id
 	}
 	return into == e
 }
@@ -140,12 +137,11 @@ func (s *segment) other() *Entry {
 func (s *segment) takeOther(e *Entry) *Entry {
 	switch {
 	case e == nil:
-	case e.Task.Class() == api.QueueNotifications:
+	case e.Class == api.QueueNotifications:
 		s.notifications[0] = nil
 		s.notifications = s.notifications[1:]
-		news := e.Task.News()
-		for i := range news.Values {
-			if key := news.Values[i].Key; s.notified[key] == e.id {
+		for i := range e.News.Values {
+			if key := e.News.Values[i].Key; s.notified[key] == e.id {
 				delete(s.notified, key)
 			}
 		}
