@@ -48,7 +48,7 @@ type app struct {
 	Streams
 	environ config.Environ
 	global  globals
-	file    fileConfig // as read by connect
+	file    connection // of the file, as read by connect
 	format  string     // of the output, see formatFlag; "" is text
 	wide    bool       // text with more columns
 	now     func() time.Time
@@ -109,14 +109,14 @@ func (a *app) root() *cobra.Command {
 	root.SetVersionTemplate("agentctl {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{plainFlagError(cmd, err)} })
 	a.global.define(root.PersistentFlags())
-	addGroup(root, "Look at the configuration and its state:", a.statusCommand(), a.valuesCommand(), a.getCommand(), a.whyCommand(),
+	addGroup(root, "Look at the configuration and its state:", a.statusCommand(), a.topCommand(), a.valuesCommand(), a.getCommand(), a.whyCommand(),
 		a.waitCommand(), a.dumpCommand(), a.sourcesCommand(), a.graphCommand(), a.driftCommand())
-	addGroup(root, "Change the configuration:", a.configCommand(), a.planCommand(), a.applyCommand(), a.confirmCommand(),
+	addGroup(root, "Change the configuration:", a.configCommand(), a.checkCommand(), a.planCommand(), a.applyCommand(), a.editCommand(), a.confirmCommand(),
 		a.rollbackCommand(), a.putCommand(), a.importCommand(), a.generateCommand(), a.kvdbCommand())
 	addGroup(root, "Repair:", a.orphansCommand(), a.quarantineCommand(), a.reportCommand())
 	addGroup(root, "The agent and its VPP:", a.vppCommand(), a.logCommand(), a.metricsCommand(), a.modelCommand(), a.explainCommand(),
-		a.serviceCommand(), a.versionCommand(), a.loginCommand(), a.logoutCommand())
-	addHelp(root)
+		a.serviceCommand(), a.versionCommand(), a.contextCommand(), a.loginCommand(), a.logoutCommand())
+	a.addHelp(root)
 	return root
 }
 

@@ -90,6 +90,13 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 	case "GET /scheduler/status":
 		return http.StatusOK, "scheduler-status.json", ""
 	case "GET /configuration/items":
+		if q.Get("key") == "config/vpp/v2/interfaces/loop7" {
+			return http.StatusOK, "", `[{"key": "config/vpp/v2/interfaces/loop7", "source": "grpc", "value": "name: loop7\nmtu: 1500\n",
+				"shadowed": [{"source": "filedb", "location": "net.yaml:12", "value": "name: loop7\n"}]}]`
+		}
+		if q.Has("key") {
+			return http.StatusOK, "", "[]"
+		}
 		return http.StatusOK, "", `[{"key": "config/vpp/l2/v2/bridge-domain/bd1", "source": "etcd"},
 			{"key": "config/vpp/v2/interfaces/loop7", "source": "grpc", "shadowed": [{"source": "etcd"}]}]`
 	case "GET /scheduler/dump":
@@ -258,10 +265,15 @@ func history(q url.Values) (status int, file, text string) {
 		return http.StatusOK, "critical-path.json", ""
 	case q.Get("format") == "text":
 		return http.StatusOK, "", "Transaction #" + q.Get("seq-num") + "\n"
+	case q.Get("seq-num") == "" && q.Has("brief"):
+		return http.StatusOK, "txn-brief.json", ""
 	case q.Get("seq-num") == "":
 		return http.StatusOK, "txn-history.json", ""
 	case q.Get("seq-num") != "6":
 		return http.StatusNotFound, "", `{"error": "argument \"seq-num\" is ` + q.Get("seq-num") + `: no such transaction in the history"}`
+	}
+	if q.Has("brief") {
+		return http.StatusOK, "txn-brief-6.json", ""
 	}
 	return http.StatusOK, "resync.json", ""
 }

@@ -15,7 +15,7 @@ func Commands() *cobra.Command { return (&app{now: time.Now}).root() }
 
 // ConfigFile returns the defaults of the configuration file of agentctl, for
 // documentation; see config.Keys.
-func ConfigFile() any { return fileConfig{Timeout: defaultTimeout} }
+func ConfigFile() any { return fileConfig{connection: connection{Timeout: defaultTimeout}} }
 
 // Explained is what "agentctl explain" says about a model.
 type Explained struct {

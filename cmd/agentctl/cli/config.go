@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
@@ -57,7 +58,7 @@ func (a *app) configResync() *cobra.Command {
 			"if the southbound, or a part of it, could not be read.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			txn, err := a.client.Resync(cmd.Context(), retry, verbose)
+			txn, err := progressing(cmd.Context(), a, func() (client.Answer[*api.RecordedTxn], error) { return a.client.Resync(cmd.Context(), retry, verbose) })
 			if err != nil {
 				return err
 			}

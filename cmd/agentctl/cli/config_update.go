@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
 func (a *app) configUpdate() *cobra.Command {
@@ -29,7 +30,7 @@ func (a *app) configUpdate() *cobra.Command {
 			if wait {
 				o.Wait = a.patience()
 			}
-			outcome, err := a.client.UpdateConfiguration(cmd.Context(), text, o)
+			outcome, err := progressing(cmd.Context(), a, func() (*response.Outcome, error) { return a.client.UpdateConfiguration(cmd.Context(), text, o) })
 			if outcome == nil {
 				return a.tellProblems(args[0], err)
 			}

@@ -18,11 +18,12 @@ func (a *app) generateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "generate MODEL", Aliases: []string{"gen"}, Args: args(cobra.ExactArgs(1)),
 		Short: "Print an item of a model with all its fields, to be filled in",
-		Long: "Prints an item of a model with all its fields, as it is stored below a key. What one of\n" +
-			"several fields can have (oneof) is left out.",
-		Example:           "  agentctl generate vpp.l2.bridge-domain -o yaml",
+		Long: "Prints a file with an item of a model: the fields that it needs with samples, and all others\n" +
+			"with their defaults behind a '#', and what each is for. With -o json or proto, or a template,\n" +
+			"it is the item alone as it is stored below a key, without alternatives (oneof).",
+		Example:           "  agentctl generate vpp.l2.bridge-domain > bd.yaml && $EDITOR bd.yaml && agentctl apply bd.yaml",
 		ValidArgsFunction: a.completeModels,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			found, err := a.selectModels(args)
 			if err != nil {
 				return err
@@ -30,7 +31,14 @@ func (a *app) generateCommand() *cobra.Command {
 			if len(found) > 1 {
 				return usage("%q: expected the name of one model, not of %d", args[0], len(found))
 			}
-			return a.writeItem(oneLine, found[0].NewInstance())
+			if oneLine || a.format != "" && !strings.EqualFold(a.format, "yaml") {
+				return a.writeItem(oneLine, found[0].NewInstance())
+			}
+			e, err := a.newExplainer(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.printText(e.generate(found[0]), nil)
 		},
 	}
 	a.formatFlag(cmd, "proto")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,6 +33,7 @@ type globals struct {
 	showSecrets       bool
 	debug             bool
 	configDir, config string
+	context           string
 	label             string
 	etcdEndpoints     string
 	grpcPort          int
@@ -43,6 +45,13 @@ type globals struct {
 
 // fileConfig is the configuration file of agentctl.
 type fileConfig struct {
+	connection
+	CurrentContext string                `json:"current-context" desc:"name of the context that is used without --context; empty: none"`
+	Contexts       map[string]connection `json:"contexts" desc:"settings for an agent by name: the keys above, whose values win over those"`
+}
+
+// connection is how an agent is reached.
+type connection struct {
 	Host          string        `json:"host" desc:"address of the agent"`
 	HTTPPort      int           `json:"http-port" desc:"port of the agent's HTTP server"`
 	HTTPBasicAuth string        `json:"http-basic-auth" secret:"true" desc:"user:password for the HTTP server"`
@@ -78,6 +87,7 @@ var envOf = map[string]string{
 	"tls-key-file":    "AGENTCTL_TLS_KEY_FILE",
 	"grpc-token":      "AGENTCTL_GRPC_TOKEN",
 	"config-dir":      "CONFIG_DIR",
+	"context":         "AGENTCTL_CONTEXT",
 	"service-label":   "MICROSERVICE_LABEL",
 	"etcd-endpoints":  "ETCD_ENDPOINTS",
 }
@@ -109,34 +119,46 @@ func (g *globals) define(fs *pflag.FlagSet) {
 	fs.StringP("log-level", "l", "", "accepted for compatibility and ignored")
 	_ = fs.MarkHidden("log-level") // fails only for unknown flags
 	fs.StringVar(&g.config, "config", "", "configuration `file`, instead of the one in the directory")
+	fs.StringVar(&g.context, "context", "", "`name` of a context of the configuration file, see context")
 	for name, variable := range envOf {
 		fs.Lookup(name).Usage += " [" + variable + "]"
 	}
 }
 
-// connect evaluates the global flags and creates the client. A flag takes
-// precedence over its variable, which takes precedence over the file.
-func (a *app) connect(cmd *cobra.Command, _ []string) error {
+// fromEnvironment sets the flags that only variables give.
+func (a *app) fromEnvironment(cmd *cobra.Command, _ []string) error {
 	flags := cmd.Flags()
 	if a.wide = strings.EqualFold(a.format, "wide"); a.wide {
 		a.format = ""
 	}
-	given := func(name string) bool { return flags.Changed(name) }
 	for _, name := range slices.Sorted(maps.Keys(envOf)) {
-		variable := envOf[name]
-		value, set := a.environ(variable)
-		if given(name) || given(rivals[name]) || !set || value == "" {
+		value, set := a.environ(envOf[name])
+		if flags.Changed(name) || flags.Changed(rivals[name]) || !set || value == "" {
 			continue
 		}
 		if err := flags.Set(name, value); err != nil {
-			return usage("environment variable %s: %w", variable, err)
+			return usage("environment variable %s: %w", envOf[name], err)
 		}
 	}
-	file, err := a.readConfig()
+	return nil
+}
+
+// connect evaluates the global flags and creates the client. A flag takes
+// precedence over its variable, which takes precedence over the file.
+func (a *app) connect(cmd *cobra.Command, args []string) error {
+	flags := cmd.Flags()
+	if err := a.fromEnvironment(cmd, args); err != nil {
+		return err
+	}
+	cfg, _, err := a.readConfig()
 	if err != nil {
 		return err
 	}
 	g := &a.global
+	file, err := cfg.inContext(cmp.Or(g.context, cfg.CurrentContext))
+	if err != nil {
+		return err
+	}
 	if err := file.setFlags(flags); err != nil {
 		return err
 	}
@@ -159,7 +181,7 @@ func (a *app) connect(cmd *cobra.Command, _ []string) error {
 
 // setFlags sets the flags that have the names of keys of the file, unless they or their rivals
 // are given. Rivals that are both in the file are left to validate.
-func (c fileConfig) setFlags(flags *pflag.FlagSet) error {
+func (c connection) setFlags(flags *pflag.FlagSet) error {
 	texts := map[string]string{}
 	keys := reflect.ValueOf(c)
 	for n := range keys.NumField() {
@@ -205,14 +227,15 @@ func (g *globals) validate() error {
 	return nil
 }
 
-func (a *app) readConfig() (cfg fileConfig, err error) {
-	path := a.global.config
+// readConfig reads the configuration file, and returns its path.
+func (a *app) readConfig() (cfg fileConfig, path string, err error) {
+	path = a.global.config
 	if path == "" {
 		dir := a.global.configDir
 		if dir == "" {
 			home, set := a.environ("HOME")
 			if !set {
-				return cfg, nil
+				return cfg, "", nil
 			}
 			dir = filepath.Join(home, ".agentctl")
 		}
@@ -220,22 +243,26 @@ func (a *app) readConfig() (cfg fileConfig, err error) {
 	}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && a.global.config == "" {
-		return cfg, nil
+		return cfg, path, nil
 	}
 	if err != nil {
-		return cfg, fmt.Errorf("configuration of agentctl: %w", err)
+		return cfg, path, fmt.Errorf("configuration of agentctl: %w", err)
 	}
 	if err := config.Decode(data, path, &cfg); err != nil {
-		return cfg, err
+		return cfg, path, err
 	}
-	if open := reload.WorldReadable(path); len(open) > 0 && cfg.secrets() {
+	secret := cfg.secrets()
+	for _, c := range cfg.Contexts {
+		secret = secret || c.secrets()
+	}
+	if open := reload.WorldReadable(path); len(open) > 0 && secret {
 		fmt.Fprintf(a.Err, "WARNING: every user of this machine can read %s, which has secrets (chmod o-r)\n", path)
 	}
-	return cfg, nil
+	return cfg, path, nil
 }
 
 // secrets reports whether the file contains secrets.
-func (c fileConfig) secrets() bool {
+func (c connection) secrets() bool {
 	return c.HTTPBasicAuth+c.HTTPToken+c.GRPCToken+c.GRPCBasicAuth != ""
 }
 

@@ -22,6 +22,10 @@ var examples = map[string]string{
 	"config update":         "agentctl config update net.yaml --replace --wait",
 	"config validate":       "agentctl config validate net.yaml",
 	"confirm":               "agentctl apply net.yaml --confirm-timeout 60s && agentctl confirm",
+	"context delete":        "agentctl context delete lab",
+	"context list":          "agentctl context list",
+	"context set":           "agentctl context set lab host=10.0.0.7 http-port=9191 http-basic-auth='${env:LAB_USER}'",
+	"context use":           "agentctl context use lab && agentctl status",
 	"kvdb del":              "agentctl kvdb del config/vpp/v2/interfaces/loop1",
 	"kvdb get":              "agentctl kvdb get config/vpp/v2/interfaces/loop1",
 	"kvdb keygen":           "agentctl kvdb keygen agent.pem",
@@ -120,9 +124,9 @@ func find(cmd *cobra.Command, path []string) (*cobra.Command, error) {
 }
 
 // addHelp adds the commands help and completion.
-func addHelp(root *cobra.Command) {
+func (a *app) addHelp(root *cobra.Command) {
 	root.SetUsageTemplate(oneLineOfFlags(root.UsageTemplate()))
-	root.AddCommand(optionsCommand())
+	root.AddCommand(optionsCommand(), a.manCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd()
 	if completion, err := find(root, []string{"completion"}); err == nil { // an unknown shell is an error

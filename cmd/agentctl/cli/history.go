@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -91,27 +92,37 @@ func (a *app) history(ctx context.Context, seq *uint64, details bool) error {
 	if strings.EqualFold(a.format, "log") {
 		return a.printText(a.client.HistoryText(ctx, seq))
 	}
+	if a.format == "" {
+		txns, err := a.client.BriefHistory(ctx, seq)
+		if err != nil {
+			return err
+		}
+		return a.printHistory(txns, details)
+	}
 	txns, err := a.transactions(ctx, seq)
 	if err != nil {
 		return err
 	}
-	return showAnswer(a, txns, func(list []*api.RecordedTxn) error { return a.printHistory(list, details) })
+	return showAnswer(a, txns, nil)
 }
 
-func (a *app) printHistory(txns []*api.RecordedTxn, details bool) error {
+func (a *app) printHistory(txns []*response.BriefTxn, details bool) error {
 	headings := []string{"SEQ", "TYPE", "START", "INPUT", "OPERATIONS", "RESULT", "SUMMARY"}
 	if details {
 		headings = append(headings, "DETAILS")
 	}
 	t := newTable(headings...)
 	for _, txn := range txns {
+		operations := counted(txn.Operations)
+		if txn.OmittedOps > 0 {
+			operations += fmt.Sprintf(", %d not kept", txn.OmittedOps)
+		}
 		row := []any{
-			txn.SeqNum, a.txnType(txn), age(a.now(), txn.Start), txnInput(txn),
-			counted(txn, func(op *api.RecordedTxnOp) string { return op.Operation.String() }),
-			a.txnResult(txn), counted(txn, func(op *api.RecordedTxnOp) string { return stateName(op.NewState) }),
+			txn.SeqNum, a.txnType(&txn.RecordedTxn), age(a.now(), txn.Start), txnInput(&txn.RecordedTxn),
+			operations, a.txnResult(txn), counted(txn.States),
 		}
 		if details {
-			row = append(row, txnDetails(txn))
+			row = append(row, a.txnDetails(txn))
 		}
 		t.row(row...)
 	}
@@ -165,7 +176,7 @@ func txnInput(t *api.RecordedTxn) string {
 	}
 }
 
-func (a *app) txnResult(t *api.RecordedTxn) string {
+func (a *app) txnResult(t *response.BriefTxn) string {
 	switch {
 	case t.PreRecord:
 		return a.paint(yellow, "running")
@@ -173,43 +184,33 @@ func (a *app) txnResult(t *api.RecordedTxn) string {
 		return a.paint(red, fmt.Sprintf("reverted in part: %d of %d values could not be", t.NotReverted, t.ToRevert))
 	case t.Reverted:
 		return a.paint(red, "reverted")
-	case len(failures(t)) > 0:
+	case t.Failed > 0:
 		return a.paint(red, "error")
 	}
 	return a.paint(green, "ok")
 }
 
-// counted returns "NAME:n, ..." for the executed operations.
-func counted(t *api.RecordedTxn, name func(*api.RecordedTxnOp) string) string {
-	counts := map[string]int{}
-	for i := range t.Executed {
-		if n := name(&t.Executed[i]); n != "" {
-			counts[n]++
+// counted returns "NAME:n, ..." without what does not exist.
+func counted(counts map[string]int) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if name != kvscheduler.ValueState_NONEXISTENT.String() {
+			parts = append(parts, fmt.Sprintf("%s:%d", name, counts[name]))
 		}
 	}
-	parts := make([]string, 0, len(counts))
-	for n, c := range counts {
-		parts = append(parts, fmt.Sprintf("%s:%d", n, c))
-	}
-	sort.Strings(parts)
 	return strings.Join(parts, ", ")
 }
 
 // txnDetails describes the operations whose values are not configured.
-func txnDetails(t *api.RecordedTxn) string {
+func (a *app) txnDetails(t *response.BriefTxn) string {
 	var lines []string
 	if t.Description != "" {
 		lines = append(lines, t.Description)
 	}
 	for i := range t.Executed {
 		op := &t.Executed[i]
-		state := stateName(op.NewState)
-		switch {
-		case op.NewErrMsg != "":
-			lines = append(lines, fmt.Sprintf("[%s] %s -> %s: %s", op.Operation, op.Key, state, op.NewErrMsg))
-		case state != "CONFIGURED" && state != "OBTAINED" && state != "":
-			lines = append(lines, fmt.Sprintf("[%s] %s -> %s", op.Operation, op.Key, state))
-		}
+		line := fmt.Sprintf("[%s] %s -> %s: %s", op.Operation, a.shortKey(op.Key), stateName(op.NewState), op.NewErrMsg)
+		lines = append(lines, strings.TrimSuffix(line, ": "))
 	}
 	if t.OmittedOps > 0 {
 		lines = append(lines, fmt.Sprintf("%d operations dropped: the history has reached its size limit", t.OmittedOps))

@@ -72,6 +72,10 @@ func onlyFile(flag string, args []string) (string, error) {
 	return args[0], nil
 }
 
+func yesFlag(cmd *cobra.Command, yes *bool) {
+	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask before the change")
+}
+
 // showPlan prints a plan; the error is a findingError if it has
 // changes.
 func (a *app) showPlan(text []byte, view planView) error {
@@ -135,13 +139,13 @@ func (a *app) applyCommand() *cobra.Command {
 			if wait {
 				o.Wait = a.patience()
 			}
-			applied, err := p.apply(cmd.Context(), a.client, o)
+			applied, err := p.apply(cmd.Context(), a, o)
 			return a.tellApplied(applied, err, wait)
 		},
 	}
 	fileFlag(cmd, &file)
 	waitFlag(cmd, &wait)
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask before the change")
+	yesFlag(cmd, &yes)
 	cmd.Flags().BoolVar(&replace, "replace", false, "remove items that were given before and are not in the file")
 	applyFlags(cmd, &o)
 	return cmd
@@ -206,7 +210,7 @@ func (a *app) rollbackCommand() *cobra.Command {
 				}
 				return a.showPlan(plan, planView{perKind: shownPerKind})
 			}
-			applied, err := a.client.Rollback(cmd.Context(), to, o)
+			applied, err := progressing(cmd.Context(), a, func() (response.Applied, error) { return a.client.Rollback(cmd.Context(), to, o) })
 			return a.tellApplied(applied, err, false)
 		},
 	}

@@ -39,11 +39,13 @@ func (p *filePlan) save(name string) error {
 	return writePrivate(name, text)
 }
 
-func (p *filePlan) apply(ctx context.Context, c *client.Client, o client.ApplyOptions) (response.Applied, error) {
-	if p.full != nil {
-		return c.Apply(ctx, p.full, o)
-	}
-	return c.ApplyRequest(ctx, p.Request, p.Fingerprint, o)
+func (p *filePlan) apply(ctx context.Context, a *app, o client.ApplyOptions) (response.Applied, error) {
+	return progressing(ctx, a, func() (response.Applied, error) {
+		if p.full != nil {
+			return a.client.Apply(ctx, p.full, o)
+		}
+		return a.client.ApplyRequest(ctx, p.Request, p.Fingerprint, o)
+	})
 }
 
 // planToApply reads a plan file, or plans a configuration file and shows the plan. It

@@ -28,6 +28,9 @@ type statusData struct {
 	Simulated []string `json:",omitempty"`
 }
 
+// worstShown is how many values that are not in effect "status" names.
+const worstShown = 3
+
 // statusPoll is the pause between two questions of "status --wait".
 const statusPoll = 200 * time.Millisecond
 
@@ -75,7 +78,7 @@ func (a *app) askStatus(ctx context.Context) (data statusData, ready bool, err e
 		return data, ready, nil // an older agent
 	}
 	data.Queue = &queue
-	if sum, serr := a.client.Summary(ctx); serr == nil { // an older agent has none
+	if sum, serr := a.client.Summary(ctx, worstShown); serr == nil { // an older agent has none
 		data.Values = &sum
 	}
 	return data, ready, err

@@ -89,7 +89,7 @@ func socketPath(host string) string {
 }
 
 // where returns the address of the agent for users.
-func (c *Client) where() string {
+func where(c *Client) string {
 	if socket := socketPath(c.opts.Host); socket != "" {
 		return socket
 	}

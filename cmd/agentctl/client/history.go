@@ -23,6 +23,17 @@ func (c *Client) Transaction(ctx context.Context, seq uint64) (Answer[*api.Recor
 	return get[*api.RecordedTxn](ctx, c, historyPath, query)
 }
 
+// BriefHistory returns the transactions, or one of them, without the bulk of their
+// operations.
+func (c *Client) BriefHistory(ctx context.Context, seq *uint64) (list []*response.BriefTxn, err error) {
+	query := url.Values{"brief": {"1"}}
+	if seq != nil {
+		query.Set("seq-num", strconv.FormatUint(*seq, 10))
+	}
+	err = c.getJSON(ctx, historyPath, query, &list)
+	return list, err
+}
+
 // HistoryText returns one transaction, or all of them if seq is nil, in the
 // form of the log.
 func (c *Client) HistoryText(ctx context.Context, seq *uint64) (string, error) {

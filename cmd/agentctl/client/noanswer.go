@@ -29,23 +29,23 @@ func (c *Client) explain(err error, within time.Duration, method, path string) e
 	var timeout interface{ Timeout() bool }
 	switch ue := (*url.Error)(nil); {
 	case errors.Is(err, syscall.ENOENT) && socketPath(c.opts.Host) != "":
-		return fmt.Errorf("no agent answers at %s: there is no such socket (-H)", c.where())
+		return fmt.Errorf("no agent answers at %s: there is no such socket (-H)", where(c))
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("no agent answers at %s: connection refused; is it running there? (-H, --http-port)", c.where())
+		return fmt.Errorf("no agent answers at %s: connection refused; is it running there? (-H, --http-port)", where(c))
 	case errors.As(err, &timeout) && timeout.Timeout():
-		text := fmt.Sprintf("the agent at %s did not answer within %v (--timeout)", c.where(), within)
+		text := fmt.Sprintf("the agent at %s did not answer within %v (--timeout)", where(c), within)
 		if method != http.MethodGet && !onlyAsk[path] {
 			text += "; a request that has begun continues, see 'agentctl status' and 'agentctl config history'"
 		}
 		return late{text}
 	case strings.Contains(err.Error(), "malformed HTTP response"):
-		return fmt.Errorf("what listens at %s does not speak HTTP; is that the port of the agent's HTTP server? (--http-port; HTTPS needs --tls)", c.where())
+		return fmt.Errorf("what listens at %s does not speak HTTP; is that the port of the agent's HTTP server? (--http-port; HTTPS needs --tls)", where(c))
 	case strings.Contains(err.Error(), "HTTP response to HTTPS client"):
-		return fmt.Errorf("the agent at %s does not use TLS (--tls, --insecure-tls)", c.where())
+		return fmt.Errorf("the agent at %s does not use TLS (--tls, --insecure-tls)", where(c))
 	case errors.As(err, new(*net.DNSError)):
-		return fmt.Errorf("agent at %s: the name is not known (-H): %w", c.where(), err)
+		return fmt.Errorf("agent at %s: the name is not known (-H): %w", where(c), err)
 	case errors.As(err, &ue):
-		return fmt.Errorf("agent at %s: %w", c.where(), ue.Err)
+		return fmt.Errorf("agent at %s: %w", where(c), ue.Err)
 	}
-	return fmt.Errorf("agent at %s: %w", c.where(), err)
+	return fmt.Errorf("agent at %s: %w", where(c), err)
 }

@@ -22,9 +22,9 @@ func (c *Client) Values(ctx context.Context) (list []response.TimedStatus, err e
 	return list, err
 }
 
-// Summary counts the values by state and names the worst.
-func (c *Client) Summary(ctx context.Context) (sum response.Summary, err error) {
-	err = c.getJSON(ctx, "/scheduler/summary", nil, &sum)
+// Summary counts the values by state and names the worst, at most so many.
+func (c *Client) Summary(ctx context.Context, worst int) (sum response.Summary, err error) {
+	err = c.getJSON(ctx, "/scheduler/summary", url.Values{"limit": {strconv.Itoa(worst)}}, &sum)
 	return sum, err
 }
 

@@ -61,6 +61,7 @@ func TestAnswers(t *testing.T) {
 		"status.json":            "/scheduler/status",
 		"summary.json":           "/scheduler/summary",
 		"summary-none.json":      "/scheduler/summary?limit=0",
+		"txn-brief.json":         "/scheduler/txn-history?brief=1",
 		"status-times.json":      "/scheduler/status?times=1",
 		"status-one.json":        "/scheduler/status?key=bd/1",
 		"status-derived.json":    "/scheduler/status?descriptor=bd-if",

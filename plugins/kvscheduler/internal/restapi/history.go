@@ -9,7 +9,9 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 func (s *server) history(r *http.Request, args arguments) (answer, error) {
@@ -17,14 +19,18 @@ func (s *server) history(r *http.Request, args arguments) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	seq, one, err := args.number("seq-num")
-	if err != nil {
+	seq, one, err1 := args.number("seq-num")
+	brief, err2 := args.flag("brief")
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 	if one {
 		txn, err := s.transaction("seq-num", seq)
 		if err != nil {
 			return nil, err
+		}
+		if brief {
+			return asJSON(briefed(r, []*api.RecordedTxn{txn})), nil
 		}
 		return s.recorded(r, txn, format, args)
 	}
@@ -40,6 +46,9 @@ func (s *server) history(r *http.Request, args arguments) (answer, error) {
 		return nil, badRequest(errors.New(`argument "until" is before "since": expected a later time`))
 	}
 	txns := s.Scheduler.GetTransactionHistory(since, until)
+	if brief {
+		return asJSON(briefed(r, txns)), nil
+	}
 	if format == "text" {
 		return asText(txns), nil
 	}
@@ -48,6 +57,43 @@ func (s *server) history(r *http.Request, args arguments) (answer, error) {
 		list[i] = shownTxn(r, txn)
 	}
 	return asJSON(list), nil
+}
+
+// maxProblems is how many operations of a transaction a brief history has.
+const maxProblems = 1000
+
+// briefed returns transactions without the bulk of their values and operations.
+func briefed(r *http.Request, txns []*api.RecordedTxn) []response.BriefTxn {
+	list := make([]response.BriefTxn, len(txns))
+	for i, txn := range txns {
+		b := response.BriefTxn{RecordedTxn: *txn, Operations: map[string]int{}, States: map[string]int{}}
+		b.Executed, b.Planned, b.Values = nil, nil, nil
+		b.OmittedValues += len(txn.Values)
+		for n := range txn.Executed {
+			op := &txn.Executed[n]
+			b.Operations[op.Operation.String()]++
+			b.States[op.NewState.String()]++
+			if op.NewErrMsg != "" {
+				b.Failed++
+			}
+			if (op.NewErrMsg != "" || !settled(op.NewState)) && len(b.Executed) < maxProblems {
+				b.Executed = append(b.Executed, *op)
+			}
+		}
+		b.RecordedTxn = *shownTxn(r, &b.RecordedTxn)
+		list[i] = b
+	}
+	return list
+}
+
+// settled reports whether a value of this state is as it should be.
+func settled(state api.ValueState) bool {
+	switch state {
+	case kvscheduler.ValueState_NONEXISTENT, kvscheduler.ValueState_CONFIGURED, kvscheduler.ValueState_OBTAINED,
+		kvscheduler.ValueState_DISCOVERED, kvscheduler.ValueState_REMOVED:
+		return true
+	}
+	return false
 }
 
 // shownTxn is the transaction as the request may see it. The text form never has

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+)
+
+func (a *app) editCommand() *cobra.Command {
+	var o client.ApplyOptions
+	var wait, yes bool
+	cmd := &cobra.Command{
+		Use:   "edit MODEL/NAME...",
+		Short: "Change items in an editor",
+		Long: "Opens the configuration of items, whose keys may be given whole, in the editor of $VISUAL or\n" +
+			"$EDITOR (vi without them). What was saved is planned, shown and applied as \"apply\" does; a\n" +
+			"file with mistakes can be edited again. Secrets that stay *** stay what they are. The change is\n" +
+			"that of a client, which overrides the stores that the items come from.\n\n" + effectCodes,
+		Example: "  agentctl edit vpp.interfaces/loop1\n  EDITOR=nano agentctl edit vpp.acls.acl/web --confirm-timeout 60s",
+		Args:    args(cobra.MinimumNArgs(1)), ValidArgsFunction: a.completeKeys,
+		RunE: func(cmd *cobra.Command, keys []string) error {
+			if err := checkTimeout(o); err != nil {
+				return err
+			}
+			text, err := a.editable(cmd.Context(), a.fullKeys(keys))
+			if err != nil {
+				return err
+			}
+			p, err := a.edited(cmd, text, yes)
+			if err != nil || p == nil {
+				return err
+			}
+			if wait {
+				o.Wait = a.patience()
+			}
+			applied, err := p.apply(cmd.Context(), a, o)
+			return a.tellApplied(applied, err, wait)
+		},
+	}
+	waitFlag(cmd, &wait)
+	yesFlag(cmd, &yes)
+	applyFlags(cmd, &o)
+	return cmd
+}
+
+// editable returns the items as a file.
+func (a *app) editable(ctx context.Context, keys []string) (string, error) {
+	items, err := a.client.Items(ctx, keys...)
+	if err != nil {
+		return "", err
+	}
+	codec := document.New(a.set())
+	values := map[string]string{}
+	for _, it := range items {
+		values[it.Key] = it.Value
+	}
+	var b strings.Builder
+	b.WriteString("# What is saved is planned and applied; nothing is if it is not changed.\n")
+	for _, key := range keys {
+		value, ok := values[key]
+		if !ok {
+			return "", fmt.Errorf("no source has %s", a.shortKey(key))
+		}
+		place, many := "", false
+		if m, ok := a.set().ForKey(key); ok {
+			place, many = codec.Place(m.Spec().ModelName())
+		}
+		if place == "" {
+			return "", fmt.Errorf("%s: agentctl does not know where files have items of its model", key)
+		}
+		group, field, _ := strings.Cut(place, ".")
+		dash := ""
+		if many {
+			dash = "  -\n"
+		}
+		fmt.Fprintf(&b, "---\n%s:\n  %s:\n%s    %s\n", group, field, dash, strings.ReplaceAll(strings.TrimSpace(value), "\n", "\n    "))
+	}
+	return b.String(), nil
+}
+
+// edited lets the user edit a text, and again while it has mistakes, and plans it; nil: it was
+// not changed, or the user does not want to apply it.
+func (a *app) edited(cmd *cobra.Command, text string, yes bool) (*filePlan, error) {
+	f, err := os.CreateTemp("", "agentctl-edit-*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	for {
+		if err := a.runEditor(cmd.Context(), f.Name()); err != nil {
+			return nil, err
+		}
+		saved, err := os.ReadFile(f.Name())
+		if err != nil {
+			return nil, err
+		}
+		if string(saved) == text {
+			fmt.Fprintln(a.Out, "nothing was changed")
+			return nil, os.Remove(f.Name())
+		}
+		p, err := a.planToApply(cmd, f.Name(), false, yes)
+		if err == nil {
+			return p, os.Remove(f.Name())
+		}
+		if !a.interactive() {
+			return nil, fmt.Errorf("%w (your text is in %s)", err, f.Name())
+		}
+		if again, aerr := a.ask(cmd.InOrStdin(), err.Error()+". Edit again?"); !again || aerr != nil {
+			return nil, errors.Join(err, aerr)
+		}
+	}
+}
+
+// runEditor opens a file in the user's editor.
+func (a *app) runEditor(ctx context.Context, file string) error {
+	visual, _ := a.environ("VISUAL")
+	editor, _ := a.environ("EDITOR")
+	program := cmp.Or(visual, editor, "vi")
+	run := exec.CommandContext(ctx, "sh", "-c", program+` "$1"`, "sh", file)
+	run.Stdin, run.Stdout, run.Stderr = os.Stdin, a.Out, a.Err
+	if err := run.Run(); err != nil {
+		return fmt.Errorf("editor %q ($VISUAL, $EDITOR): %w", program, err)
+	}
+	return nil
+}

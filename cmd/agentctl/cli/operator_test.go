@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
+)
+
+// write writes a file into a directory of the test and returns its path.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// check needs no agent and finds mistakes of all kinds, with their lines.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	const loop = "vppConfig:\n  interfaces:\n  - {name: loop1, type: SOFTWARE_LOOPBACK}\n"
+	for _, c := range []struct {
+		text, want string
+		code       int
+	}{
+		{loop, "OK: 1 items\n", 0},
+		{loop + "  - name: loop2\n    type: SOFTWARE_LOOPBACK\n    ipAddresses:\n    - 10.0.0.1/24\n    - 10.300.0.1/24\n",
+			`FILE:8:7: vpp.interfaces/loop2: ip_addresses[1]: "10.300.0.1/24": expected an IP address`, 1},
+		{loop + "    mtu: 1\n", "FILE:4:5: malformed YAML: expected a field with the indentation", 1},
+		{loop + "  bridgeDomains:\n  - name: bd1\n    interfaces: [{name: loop1}, {name: tap9}]\n",
+			"FILE:5:5: vpp.l2.bridge-domain/bd1: PENDING: vpp/bd/bd1/interface/tap9: waits for vpp.interfaces/tap9", 2},
+	} {
+		file := write(t, "net.yaml", c.text)
+		r := run(t, nil, "check", file)
+		if got := strings.ReplaceAll(r.out+r.err, file, "FILE"); r.code != c.code || !strings.Contains(got, c.want) {
+			t.Errorf("%s\nexit %d, expected %d and %s:\n%s", c.text, r.code, c.code, c.want, got)
+		}
+	}
+}
+
+// edit applies what the editor made of an item, and nothing if that is nothing.
+func TestEdit(t *testing.T) {
+	t.Parallel()
+	for editor, want := range map[string]string{
+		"sed -i s/1500/9000/": "transaction 12", "true": "nothing was changed", "false": `editor "false" ($VISUAL, $EDITOR): exit status 1`,
+		"sed -i s/mtu/mtuu/": "mtuu: unknown field",
+	} {
+		f := newFakeAgent(t)
+		r := f.run(t, map[string]string{"EDITOR": editor}, "edit", "vpp.interfaces/loop7", "--verify")
+		if !strings.Contains(r.out+r.err, want) {
+			t.Errorf("%s: exit %d\n%s%s", editor, r.code, r.out, r.err)
+		}
+		if want == "transaction 12" && !strings.Contains(f.asked(1).body, "vppConfig:\n  interfaces:\n  -\n    name: loop7\n    mtu: 9000\n") {
+			t.Errorf("applied\n%s", f.asked(1).body)
+		}
+	}
+}
+
+// A context has the settings of an agent; the comments of the file stay.
+func TestContexts(t *testing.T) {
+	t.Parallel()
+	f := newFakeAgent(t)
+	host, port, _ := strings.Cut(strings.TrimPrefix(f.URL, "http://"), ":")
+	file := write(t, "config.yaml", "# mine\nhost: 192.0.2.1\ntimeout: 1m\n")
+	agentctl := func(args ...string) result { return run(t, nil, append([]string{"--config", file}, args...)...) }
+	if r := agentctl("context", "set", "lab", "host="+host, "http-port="+port); r.code != 0 {
+		t.Fatal(r.err)
+	}
+	if r := agentctl("--context", "lab", "log", "list"); r.code != 0 {
+		t.Errorf("--context: %s", r.err)
+	}
+	if r := agentctl("context", "use", "lab"); r.code != 0 {
+		t.Error(r.err)
+	}
+	if r := agentctl("log", "list"); r.code != 0 {
+		t.Errorf("context use: %s", r.err)
+	}
+	if r := agentctl("context", "list"); !strings.Contains(r.out, "*         lab    "+host) {
+		t.Errorf("%s%s", r.out, r.err)
+	}
+	for command, want := range map[string]string{
+		"context use lba": `no context "lba"; did you mean "lab"?`, "--context x version": "'agentctl context set x host=ADDRESS' adds it",
+		"context set lab hots=x": `did you mean "host"?`, "context set lab host": "expected KEY=VALUE", "context delete x": `no context "x"`,
+	} {
+		if r := agentctl(strings.Fields(command)...); r.code == 0 || !strings.Contains(r.err, want) {
+			t.Errorf("%s: exit %d, %s", command, r.code, r.err)
+		}
+	}
+	if r := agentctl("context", "delete", "lab"); r.code != 0 {
+		t.Error(r.err)
+	}
+	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "# mine\nhost: 192.0.2.1\n") || strings.Contains(string(text), "lab") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// Progress has the rate of the phase, and the time that is left.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	var p pace
+	begun := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		seconds int
+		now     api.Progress
+		want    string
+	}{
+		{0, api.Progress{Phase: "executing", Done: 1000, Total: 100000}, "executing 1,000/100,000 operations"},
+		{10, api.Progress{Phase: "executing", Done: 21000, Total: 100000}, "executing 21,000/100,000 operations, 2,000/s, 40s left"},
+		{20, api.Progress{Phase: "retrieving", Descriptor: "vpp-route", Done: 100}, "retrieving vpp-route 100"},
+		{21, api.Progress{Phase: "retrieving", Descriptor: "vpp-route", Done: 1100}, "retrieving vpp-route 1,100, 1,000/s"},
+	} {
+		if got := p.text(&c.now, begun.Add(time.Duration(c.seconds)*time.Second)); got != c.want {
+			t.Errorf("%q, expected %q", got, c.want)
+		}
+	}
+}
+
+// Models that agentctl was not built with are those of the agent, by its descriptors.
+func TestCustomModels(t *testing.T) {
+	t.Parallel()
+	file := protodesc.ToFileDescriptorProto((&durationpb.Duration{}).ProtoReflect().Descriptor().ParentFile())
+	file.Name, file.Package = proto.String("mine/host.proto"), proto.String("mine")
+	file.MessageType[0].Name = proto.String("Host")
+	files, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	models := response.Models{Descriptors: files, Models: []response.Model{
+		{Name: "mine.hosts", Class: "config", Module: "mine", Type: "hosts", Version: "v1", KeyPrefix: "config/mine/v1/hosts/", ProtoName: "mine.Host", ProtoFile: "mine/host.proto"},
+	}}
+	fake := newFakeAgent(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/info/models" {
+			_ = json.NewEncoder(w).Encode(models)
+			return
+		}
+		fake.serve(w, r)
+	}))
+	t.Cleanup(server.Close)
+	f := &fakeAgent{Server: server}
+	for command, want := range map[string]string{
+		"model list":                    "mine.hosts   config   mine.Host       config/mine/v1/hosts/\n",
+		"explain mine.hosts":            "  seconds  <int64>",
+		"generate mine.hosts":           "mineConfig:\n  HostList:\n  -\n    seconds: 0\n",
+		"generate mine.hosts -o json":   `"seconds": "0"`,
+		"explain mine.host":             `no model "mine.host", did you mean "mine.hosts"?`,
+		"why mine.hosts/":               "no model has keys like",
+		"__complete dump mi":            "mine.hosts",
+		"model inspect mine.hosts":      `"ProtoFile": "mine/host.proto"`,
+		"model list vpp.interfaces":     `no model "vpp.interfaces"`,
+		"values mine.hosts -o name":     "",
+		"explain mine.hosts.nanoss":     `did you mean "nanos"?`,
+		"generate mine.hosts -o proto ": "seconds: 0",
+	} {
+		if r := f.run(t, nil, strings.Fields(command)...); !strings.Contains(r.out+r.err, want) {
+			t.Errorf("%s: exit %d\n%s%s", command, r.code, r.out, r.err)
+		}
+	}
+}
+
+// The manual has a page for each command.
+func TestManual(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if r := run(t, nil, "man", dir); r.code != 0 {
+		t.Fatal(r.err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "agentctl-config-get.1")); err != nil || !strings.Contains(string(text), "agentctl config get > net.yaml") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
