@@ -15,11 +15,11 @@ func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
 		Name: DefaultName, Operations: &descriptor.Operations,
 		Register: func(to *itemplugin.Registrar) error {
-			states := newStateWatcher(to)
+			states := newStateWatcher(to, descriptor.NewStates(to.VPP, to.Interfaces))
 			err := to.Add(
 				descriptor.NewAuthKey(to.VPP),
 				descriptor.NewSession(to.VPP, to.Interfaces, states.refresh),
-				descriptor.NewState(to.VPP, to.Interfaces),
+				states.Descriptor(),
 				descriptor.NewEchoSource(to.VPP, to.Interfaces),
 			)
 			to.Follow(states.follow)

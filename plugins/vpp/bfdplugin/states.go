@@ -10,8 +10,8 @@ import (
 	bfdapi "go.fd.io/govpp/binapi/bfd"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
-	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin/descriptor"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 )
 
@@ -20,14 +20,13 @@ import (
 // that was created or deleted.
 type stateWatcher struct {
 	*itemplugin.Registrar
+	*item.States[descriptor.Session]
 	// changed has an element if sessions may have changed since they were read.
 	changed chan struct{}
-	// reported are the states that the scheduler was notified of last; used by follow only.
-	reported map[descriptor.Session]string
 }
 
-func newStateWatcher(r *itemplugin.Registrar) *stateWatcher {
-	return &stateWatcher{Registrar: r, changed: make(chan struct{}, 1)}
+func newStateWatcher(r *itemplugin.Registrar, states *item.States[descriptor.Session]) *stateWatcher {
+	return &stateWatcher{Registrar: r, States: states, changed: make(chan struct{}, 1)}
 }
 
 // refresh requests another read of the states, without waiting for it.
@@ -58,7 +57,7 @@ func (w *stateWatcher) follow(ctx context.Context) error {
 	if err := w.Scheduler.WaitForTransactions(ctx); err != nil {
 		return err
 	}
-	if err := w.report(ctx, true); err != nil {
+	if err := w.Report(ctx, w.Scheduler, true); err != nil {
 		return err
 	}
 	for {
@@ -72,7 +71,7 @@ func (w *stateWatcher) follow(ctx context.Context) error {
 			}
 			drain(watch.Events())
 		}
-		if err := w.report(ctx, false); err != nil {
+		if err := w.Report(ctx, w.Scheduler, false); err != nil {
 			return err
 		}
 	}
@@ -90,28 +89,4 @@ func drain(events <-chan api.Message) {
 			return
 		}
 	}
-}
-
-// report notifies the scheduler of the states that changed, or of all.
-func (w *stateWatcher) report(ctx context.Context, all bool) error {
-	now, err := descriptor.ReadStates(ctx, w.VPP, w.Interfaces)
-	if err != nil {
-		return err
-	}
-	var changes []kvs.KVWithMetadata
-	for s := range w.reported {
-		if now[s] == "" {
-			changes = append(changes, descriptor.StateChange(s, "")...)
-		}
-	}
-	for s, state := range now {
-		if all || w.reported[s] != state {
-			changes = append(changes, descriptor.StateChange(s, state)...)
-		}
-	}
-	w.reported = now
-	if len(changes) == 0 {
-		return nil
-	}
-	return w.Scheduler.PushSBNotification(changes...)
 }

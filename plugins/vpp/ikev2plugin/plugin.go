@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ikev2plugin/descriptor"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 )
 
@@ -17,8 +18,9 @@ func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
 		Name: DefaultName, Operations: &descriptor.Operations,
 		Register: func(to *itemplugin.Registrar) error {
-			err := to.Add(descriptor.NewGlobal(to.VPP), descriptor.NewProfile(to.VPP, to.Interfaces))
-			to.Follow(func(ctx context.Context) error { return follow(ctx, to) })
+			states := descriptor.NewStates(to.VPP)
+			err := to.Add(descriptor.NewGlobal(to.VPP), descriptor.NewProfile(to.VPP, to.Interfaces), states.Descriptor())
+			to.Follow(func(ctx context.Context) error { return follow(ctx, to, states) })
 			return err
 		},
 	}, opts)
@@ -27,12 +29,19 @@ func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 // pause is the time between two looks at the security associations of VPP, which sends no events.
 const pause = 3 * time.Second
 
-// follow tells the scheduler of profiles that should initiate and are not active in VPP any more. The
-// scheduler reads such a profile and repairs it, after growing pauses.
-func follow(ctx context.Context, to *itemplugin.Registrar) error {
+// follow notifies the scheduler of the states of profiles, and of profiles that should initiate and
+// are not active in VPP any more. The scheduler reads such a profile and repairs it, after growing
+// pauses.
+func follow(ctx context.Context, to *itemplugin.Registrar, states *item.States[string]) error {
+	if err := to.Scheduler.WaitForTransactions(ctx); err != nil { // the values are synchronized then
+		return err
+	}
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
-	for {
+	for first := true; ; first = false {
+		if err := states.Report(ctx, to.Scheduler, first); err != nil {
+			return err
+		}
 		select {
 		case <-ctx.Done():
 			return nil

@@ -142,6 +142,15 @@ func dumpAll[E any](ctx context.Context, v *session.VPP, dumps []Dump[E]) (all [
 	return all, nil
 }
 
+// Listed returns the entries that VPP lists; none if it lacks the operation.
+func Listed[E any](ctx context.Context, vpp *session.VPP, operation *session.Operation[Variant[E]]) ([]E, error) {
+	do, err := operation.On(vpp)
+	if err != nil {
+		return nil, IgnoreUnsupported(err)
+	}
+	return dumpAll(ctx, vpp, do.Dumps)
+}
+
 // Declare declares how VPP handles entries, like session.Declare; the newest variant comes
 // first. The messages that a variant needs are those that it sends.
 func Declare[E any](to *session.Operations, item, plugin string, variants ...Variant[E]) *session.Operation[Variant[E]] {

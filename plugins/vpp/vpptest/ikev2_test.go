@@ -117,6 +117,8 @@ func TestIKEv2InitiatesAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.InSync()
+		b.Await("vpp/ikev2/p/state/ESTABLISHED", obtained)
+		b.Want(states{"vpp/ikev2/p/state/DOWN": gone})
 		asked := b.Sim.Count("ikev2_initiate_sa_init")
 		if err := b.Sim.IKEv2Peer("p", false); err != nil {
 			t.Fatal(err)
@@ -125,6 +127,7 @@ func TestIKEv2InitiatesAgain(t *testing.T) {
 		b.Scheduler.TransactionBarrier()
 		initiations(t, b, "the peer has ended the SA", "1", 0)
 		b.Want(states{key(initiator()): configured})
+		b.Await("vpp/ikev2/p/state/DOWN", obtained)
 	}
 }
 

@@ -2,12 +2,12 @@ package descriptor
 
 import (
 	"context"
+	"maps"
 	"net/netip"
+	"slices"
 
 	bfdapi "go.fd.io/govpp/binapi/bfd"
-	"google.golang.org/protobuf/types/known/emptypb"
 
-	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
@@ -28,28 +28,18 @@ type Session struct {
 	Peer      netip.Addr
 }
 
-type stateKV = kvs.KV[*emptypb.Empty, kvs.Metadata]
-
-// NewState describes the states of sessions, which come from VPP. Other values wait for a
-// session by depending on the key of its state UP.
-func NewState(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
-	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
-		Name:        StateName,
-		Southbound:  item.Southbound,
-		KeySelector: model.StateKey.Matches,
-		RetrieveContext: func(ctx context.Context, _ []stateKV) (out []stateKV, err error) {
-			states, err := ReadStates(ctx, vpp, ifs)
-			for s, state := range states {
-				out = append(out, stateKV{Key: model.StateKeyFor(s.Interface, s.Peer, state), Value: &emptypb.Empty{}, Origin: kvs.FromSB})
-			}
-			return out, err
-		},
-		RetrieveDependencies: []string{item.InterfaceName},
-	})
+// NewStates returns the states of sessions. Other values wait for a session by depending on the
+// key of its state UP.
+func NewStates(vpp *session.VPP, ifs item.Interfaces) *item.States[Session] {
+	return &item.States[Session]{
+		Name: StateName, Template: model.StateKey, All: slices.Sorted(maps.Values(stateNames)),
+		Key:   func(s Session, state string) string { return model.StateKeyFor(s.Interface, s.Peer, state) },
+		Read:  func(ctx context.Context) (map[Session]string, error) { return readStates(ctx, vpp, ifs) },
+		After: []string{item.InterfaceName},
+	}
 }
 
-// ReadStates returns the states of all sessions.
-func ReadStates(ctx context.Context, vpp *session.VPP, ifs item.Interfaces) (map[Session]string, error) {
+func readStates(ctx context.Context, vpp *session.VPP, ifs item.Interfaces) (map[Session]string, error) {
 	all, err := session.DumpOf[*bfdapi.BfdUDPSessionDetails](ctx, vpp, sessions, &bfdapi.BfdUDPSessionDump{})
 	if err != nil {
 		return nil, err
@@ -61,21 +51,4 @@ func ReadStates(ctx context.Context, vpp *session.VPP, ifs item.Interfaces) (map
 		}
 	}
 	return states, snapshot.Err()
-}
-
-// StateChange returns the notifications that a session has a state; "" means that it does not
-// exist any more.
-func StateChange(s Session, state string) []kvs.KVWithMetadata {
-	var changes []kvs.KVWithMetadata
-	for _, name := range stateNames {
-		if name != state {
-			changes = append(changes, kvs.KVWithMetadata{Key: model.StateKeyFor(s.Interface, s.Peer, name), Origin: kvs.FromSB})
-		}
-	}
-	if state != "" {
-		changes = append(changes, kvs.KVWithMetadata{
-			Key: model.StateKeyFor(s.Interface, s.Peer, state), Value: &emptypb.Empty{}, Origin: kvs.FromSB,
-		})
-	}
-	return changes
 }

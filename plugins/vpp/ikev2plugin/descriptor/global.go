@@ -23,6 +23,7 @@ import (
 const (
 	GlobalName  = "vpp-ikev2-global"
 	ProfileName = "vpp-ikev2-profile"
+	StateName   = "vpp-ikev2-profile-state"
 )
 
 // Operations are what the items need of VPP.

@@ -12,6 +12,19 @@ var GlobalModel = models.Singleton[*ikev2.Global](models.Spec{Module: "vpp.ikev2
 // ProfileModel places profiles at config/vpp/ikev2/v1/profile/{name}.
 var ProfileModel = models.New(models.Spec{Module: "vpp.ikev2", Version: "v1", Type: "profile"}, (*ikev2.Profile).GetName)
 
+// StateKey tells the state of a profile that VPP has. Exactly one of its keys exists for a profile.
+var StateKey = models.MustKeyTemplate("vpp/ikev2/{profile}/state/{state}")
+
+// States of a profile.
+const (
+	// Down: there is no security association.
+	Down = "DOWN"
+	// Connecting: the peers do not have keys for packets, or the peer has refused them.
+	Connecting = "CONNECTING"
+	// Established: there are keys for packets.
+	Established = "ESTABLISHED"
+)
+
 // LocalKeyKey exists while VPP has a private key of the configuration. Profiles with certificates
 // wait for it.
 const LocalKeyKey = "vpp/ikev2/local-key"

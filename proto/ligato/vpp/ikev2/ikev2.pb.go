@@ -427,6 +427,9 @@ func (x *Global) GetProcessInterval() uint32 {
 //
 // VPP makes two IPsec SAs for each peer, with IDs from 2147483648, and protects a tunnel with them.
 // The agent leaves both alone. Choose smaller IDs for SAs of the configuration.
+//
+// A profile with keys for packets has the key vpp/ikev2/{name}/state/ESTABLISHED. Otherwise the key
+// ends with CONNECTING, if VPP has begun, or with DOWN. The agent looks every 3 seconds.
 type Profile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name, 1 to 63 bytes.

@@ -1,0 +1,94 @@
+package item
+
+import (
+	"context"
+	"sync/atomic"
+
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/tenuto-dev/tenuto/infra/models"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// States are the states of things that VPP reports. As long as a thing exists in VPP, the key of
+// its state exists, and those of its other states do not. Other values can depend on such a key.
+//
+// K tells things apart.
+type States[K comparable] struct {
+	// Name of the descriptor.
+	Name string
+	// Template of the keys.
+	Template models.KeyTemplate
+	// All are the states that a thing may have.
+	All []string
+	// Key returns the key of a state.
+	Key func(k K, state string) string
+	// Read returns the states of all things that VPP has.
+	Read func(ctx context.Context) (map[K]string, error)
+	// After names the descriptors whose metadata Read needs.
+	After []string
+
+	reported map[K]string // by Report
+	// retrieved: the scheduler has read states itself since the last report.
+	retrieved atomic.Bool
+}
+
+type stateKV = kvs.KV[*emptypb.Empty, kvs.Metadata]
+
+// Descriptor returns the descriptor of the keys.
+func (s *States[K]) Descriptor() *kvs.KVDescriptor {
+	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
+		Name:        s.Name,
+		Southbound:  Southbound,
+		KeySelector: s.Template.Matches,
+		RetrieveContext: func(ctx context.Context, _ []stateKV) (out []stateKV, err error) {
+			s.retrieved.Store(true)
+			states, err := s.Read(ctx)
+			for k, state := range states {
+				out = append(out, stateKV{Key: s.Key(k, state), Value: &emptypb.Empty{}, Origin: kvs.FromSB})
+			}
+			return out, err
+		},
+		RetrieveDependencies: s.After,
+	})
+}
+
+// Report reads the states, and notifies the scheduler of those that changed since the last call; of
+// all if all is true, as at the beginning of a session. It must not be called concurrently.
+func (s *States[K]) Report(ctx context.Context, to kvs.Notifier, all bool) error {
+	all = s.retrieved.Swap(false) || all
+	now, err := s.Read(ctx)
+	if err != nil {
+		s.retrieved.Store(true)
+		return err
+	}
+	var changes []kvs.KVWithMetadata
+	for k := range s.reported {
+		if now[k] == "" {
+			changes = append(changes, s.change(k, "")...)
+		}
+	}
+	for k, state := range now {
+		if all || s.reported[k] != state {
+			changes = append(changes, s.change(k, state)...)
+		}
+	}
+	s.reported = now
+	if len(changes) == 0 {
+		return nil
+	}
+	return to.PushSBNotification(changes...)
+}
+
+// change returns the notifications that a thing has a state; "" means that it does not exist.
+func (s *States[K]) change(k K, state string) (changes []kvs.KVWithMetadata) {
+	for _, name := range s.All {
+		if name != state {
+			changes = append(changes, kvs.KVWithMetadata{Key: s.Key(k, name), Origin: kvs.FromSB})
+		}
+	}
+	if state != "" {
+		changes = append(changes, kvs.KVWithMetadata{Key: s.Key(k, state), Value: &emptypb.Empty{}, Origin: kvs.FromSB})
+	}
+	return changes
+}
