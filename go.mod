@@ -37,7 +37,18 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/bufbuild/protocompile v0.14.1
+require (
+	github.com/bufbuild/protocompile v0.14.1
+	golang.zx2c4.com/wireguard/wgctrl v0.0.0-20241231184526-a9ab2273dd10
+)
+
+require (
+	github.com/josharian/native v1.1.0 // indirect
+	github.com/mdlayher/genetlink v1.3.2 // indirect
+	github.com/mdlayher/netlink v1.7.2 // indirect
+	github.com/mdlayher/socket v0.5.1 // indirect
+	golang.zx2c4.com/wireguard v0.0.0-20231211153847-12269c276173 // indirect
+)
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect

@@ -38,6 +38,10 @@ func kinds() []kind {
 		{`"type":"GRE","tunnel":{"local":"10.1.0.1","remote":"10.1.0.2","key":5}`, "", `"type":"GRE","tunnel":{"local":"10.1.0.1","parentInterface":"p"}`},
 		{`"type":"IPIP","tunnel":{"local":"10.1.0.1","remote":"10.1.0.2"}`, "", `"type":"IPIP","tunnel":{"local":"10.1.0.1","remote":"10.1.0.2","ttl":9}`},
 		{`"type":"SIT","tunnel":{"local":"10.1.0.1","remote":"10.1.0.2"}`, "", `"type":"SIT","tunnel":{"local":"10.1.0.1","remote":"10.1.0.3"}`},
+		{`"type":"WIREGUARD","wireguard":{"privateKey":"` + key(1) + `","listenPort":7000,"peers":[{"publicKey":"` + key(3) + `"},{"publicKey":"` + key(2) + `","allowedIps":["10.8.0.0/16","10.7.0.2/32"]}]}`,
+			`"type":"WIREGUARD","wireguard":{"privateKey":"` + key(1) + `","fwmark":5,"peers":[{"publicKey":"` + key(2) + `","presharedKey":"` + key(4) +
+				`","endpoint":"10.1.0.2:7000","persistentKeepalive":25,"allowedIps":["fd00::/64"]}]}`,
+			`"type":"WIREGUARD","linkOnly":true,"wireguard":{"privateKey":"` + key(1) + `"}`},
 		{`"type":"TUN"`, `"type":"TUN","mtu":1400`, `"type":"TUN","tunTap":{"owner":12,"group":34}`},
 		{`"type":"TAP","tunTap":{"multiQueue":true}`, `"type":"TAP","tunTap":{"multiQueue":true},"physAddress":"02:00:00:00:00:77"`, `"type":"TAP"`},
 	}

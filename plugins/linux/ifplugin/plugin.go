@@ -108,8 +108,10 @@ func (p *Plugin) Init() (err error) {
 		Label:      p.ServiceLabel.GetAgentLabel(),
 		TAPs:       p.TAPs,
 		Allocated:  allocated,
-		Former:     descriptor.NewFormer(p.Scheduler, p.Log),
-		Log:        p.Log,
+
+		WireguardGo: p.cfg.WireguardGo,
+		Former:      descriptor.NewFormer(p.Scheduler, p.Log),
+		Log:         p.Log,
 	}
 	p.watcher = descriptor.NewWatcher(deps, p.Scheduler.PushSBNotification)
 	p.watcher.OnLinks(func(links []netlinkapi.Link, addrs []netlinkapi.Address) { p.states.look(nil, links, addrs) })

@@ -89,6 +89,21 @@ func TestValidate(t *testing.T) {
 		{`{"name":"a","type":"GRE","tunnel":{"local":"10.0.0.1","remote":"224.0.0.1"}}`, "tunnel.remote"},
 		{`{"name":"a","type":"IPIP","tunnel":{"local":"10.0.0.1","key":5}}`, "tunnel.key"},
 		{`{"name":"a","type":"SIT","physAddress":"02:00:00:00:00:01","tunnel":{"local":"10.0.0.1"}}`, "phys_address"},
+		{`{"name":"a","type":"WIREGUARD"}`, "wireguard: missing"},
+		{`{"name":"a","type":"WIREGUARD","wireguard":{}}`, "wireguard.private_key: missing"},
+		{`{"name":"a","type":"WIREGUARD","wireguard":{"privateKey":"x"}}`, "wireguard.private_key: expected 44 characters"},
+		{`{"name":"a","type":"WIREGUARD","wireguard":{"privateKey":"` + key(1) + `"}}`, ""},
+		{`{"name":"a","type":"WIREGUARD","wireguard":{"privateKey":"` + key(1) + `","listenPort":70000}}`, "wireguard.listen_port"},
+		{`{"name":"a","type":"WIREGUARD","masterInterface":"b","wireguard":{"privateKey":"` + key(1) + `"}}`, "master_interface: not allowed"},
+		{`{"name":"a","type":"WIREGUARD","physAddress":"02:00:00:00:00:01","wireguard":{"privateKey":"` + key(1) + `"}}`, "phys_address"},
+		{peers(`{}`), "wireguard.peers[0].public_key: missing"},
+		{peers(`{"publicKey":"` + key(2) + `"},{"publicKey":"` + key(2) + `"}`), "wireguard.peers[1].public_key"},
+		{peers(`{"publicKey":"` + key(2) + `","presharedKey":"y"}`), "wireguard.peers[0].preshared_key: expected"},
+		{peers(`{"publicKey":"` + key(2) + `","endpoint":"host:7000"}`), "wireguard.peers[0].endpoint"},
+		{peers(`{"publicKey":"` + key(2) + `","endpoint":"10.0.0.1"}`), "wireguard.peers[0].endpoint"},
+		{peers(`{"publicKey":"` + key(2) + `","persistentKeepalive":65536}`), "wireguard.peers[0].persistent_keepalive"},
+		{peers(`{"publicKey":"` + key(2) + `","allowedIps":["10.0.0.1/24"]}`), "wireguard.peers[0].allowed_ips[0]"},
+		{peers(`{"publicKey":"` + key(2) + `","allowedIps":["::/0"]},{"publicKey":"` + key(3) + `","allowedIps":["::/0"]}`), "wireguard.peers[1].allowed_ips[0]"},
 		{`{"name":"` + strings.Repeat("x", 300) + `","type":"DUMMY","hostIfName":"x"}`, "alias of the link"},
 	} {
 		err := d.Validate("", parse(t, c.json))
@@ -99,6 +114,11 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: error is %v, expected %q in it", c.json, err, c.want)
 		}
 	}
+}
+
+// peers is a WireGuard interface with peers, as JSON.
+func peers(json string) string {
+	return `{"name":"a","type":"WIREGUARD","wireguard":{"privateKey":"` + key(1) + `","peers":[` + json + `]}}`
 }
 
 func TestEquivalent(t *testing.T) {

@@ -58,6 +58,9 @@ func TestContract(t *testing.T) {
 		&interfaces.Interface{Name: "gre", Type: interfaces.Interface_GRE,
 			Link: &interfaces.Interface_Tunnel{Tunnel: &interfaces.TunnelLink{Local: "10.0.0.1"}}},
 		&interfaces.Interface{Name: "tap", Type: interfaces.Interface_TAP},
+		&interfaces.Interface{Name: "wg", Type: interfaces.Interface_WIREGUARD, Link: &interfaces.Interface_Wireguard{Wireguard: &interfaces.WireguardLink{
+			PrivateKey: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAEA=", Peers: []*interfaces.WireguardPeer{{
+				PublicKey: "CAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAEA=", AllowedIps: []string{"10.0.0.0/24"}}}}}},
 		&l3.Route{OutgoingInterface: "x", DstNetwork: "10.9.0.0/16", Scope: l3.Route_LINK},
 		&l3.Route{OutgoingInterface: "x", DstNetwork: "10.8.0.0/16", GwAddr: "10.9.0.1", Scope: l3.Route_GLOBAL},
 		&l3.Route{OutgoingInterface: "y/1", DstNetwork: "::/0", GwAddr: "fe80::1"},

@@ -79,6 +79,11 @@ func StartReporting(t testing.TB, w *nltest.World, descriptors ...string) *Agent
 // StartQuiet is Start without the logs of tests, which take time.
 func StartQuiet(t testing.TB, w *nltest.World) *Agent { return startWith(t, w, settings{quiet: true}) }
 
+// StartWireguardGo is Start with the program wireguard-go.
+func StartWireguardGo(t testing.TB, w *nltest.World, program string) *Agent {
+	return startWith(t, w, settings{wireguardGo: program})
+}
+
 // StartWith is Start with TAPs of VPP.
 func StartWith(t testing.TB, w *nltest.World, taps TAPs, extra ...infra.Plugin) *Agent {
 	return start(t, w, taps, kvscheduler.DefaultConfig(), extra...)
@@ -90,11 +95,12 @@ func start(t testing.TB, w *nltest.World, taps TAPs, conf kvscheduler.Config, ex
 
 // settings are what agents of tests differ in.
 type settings struct {
-	taps      TAPs
-	scheduler *kvscheduler.Config // nil: the defaults
-	engine    string              // the socket of a container engine; empty: none
-	quiet     bool                // log what an agent logs by default, into nothing
-	extra     []infra.Plugin
+	taps        TAPs
+	scheduler   *kvscheduler.Config // nil: the defaults
+	engine      string              // the socket of a container engine; empty: none
+	wireguardGo string              // a program; empty: none
+	quiet       bool                // log what an agent logs by default, into nothing
+	extra       []infra.Plugin
 }
 
 func startWith(t testing.TB, w *nltest.World, s settings) *Agent {
@@ -114,7 +120,9 @@ func startWith(t testing.TB, w *nltest.World, s settings) *Agent {
 	}
 	alloc := netalloc.NewPlugin(netalloc.UseDeps(func(d *netalloc.Deps) { d.Scheduler = sched }))
 	label := servicelabel.NewPlugin(servicelabel.UseLabel(Label))
-	ifs := ifplugin.NewPlugin(ifplugin.UseDeps(func(d *ifplugin.Deps) {
+	ifConf := ifplugin.DefaultConfig()
+	ifConf.WireguardGo = s.wireguardGo
+	ifs := ifplugin.NewPlugin(ifplugin.UseConf(ifConf), ifplugin.UseDeps(func(d *ifplugin.Deps) {
 		d.Scheduler, d.Namespaces, d.TAPs, d.NetAlloc, d.ServiceLabel = sched, ns, known, alloc, label
 	}))
 	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) {

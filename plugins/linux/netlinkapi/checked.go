@@ -63,6 +63,11 @@ func (c *checked) AddLink(name string, p LinkParams, parent int) error {
 	return c.do(func() error { return c.Handle.AddLink(name, p, parent) })
 }
 
+// RunWireGuard implements LinkMaker.
+func (c *checked) RunWireGuard(program, name string) error {
+	return c.do(func() error { return c.Handle.RunWireGuard(program, name) })
+}
+
 // ChangeLink implements LinkMaker.
 func (c *checked) ChangeLink(index int, p LinkParams) error {
 	return c.do(func() error { return c.Handle.ChangeLink(index, p) })

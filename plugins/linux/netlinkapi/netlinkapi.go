@@ -97,6 +97,10 @@ type LinkMaker interface {
 	// kernel changes depends on the kind.
 	ChangeLink(index int, p LinkParams) error
 	DeleteLink(index int) error
+	// RunWireGuard makes a link of kind KindWireGuard with the program wireguard-go, which
+	// serves it in the background until the link is deleted. A missing program is
+	// ErrNoProgram.
+	RunWireGuard(program, name string) error
 }
 
 // LinkSetter changes one link. ErrNotFound if it is not there, ErrBusy if it

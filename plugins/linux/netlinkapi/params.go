@@ -178,10 +178,8 @@ func CanChange(from, to LinkParams) bool {
 		return true
 	}
 	switch to := to.(type) {
-	case Bridge:
-		return from.Kind() == KindBridge
-	case IPVLAN:
-		return from.Kind() == KindIPVLAN
+	case Bridge, IPVLAN, WireGuard:
+		return from.Kind() == to.Kind()
 	case MACVLAN:
 		from, ok := from.(MACVLAN)
 		return ok && from.Mode != MACVLANPassthru && to.Mode != MACVLANPassthru

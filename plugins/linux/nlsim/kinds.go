@@ -22,6 +22,7 @@ var (
 // MTUs that links begin with.
 const (
 	vrfMTU       = 65575
+	wireGuardMTU = 1420
 	greOverhead  = 24
 	ipipOverhead = 20
 	vxlanHeader  = 50
@@ -54,11 +55,18 @@ func (h *handle) AddLink(name string, p netlinkapi.LinkParams, parent int) error
 	})
 }
 
+// RunWireGuard implements netlinkapi.LinkMaker.
+func (h *handle) RunWireGuard(_, name string) error {
+	return h.AddLink(name, netlinkapi.WireGuard{}, 0)
+}
+
 // prepare checks the parameters of a new link and fills in what follows from them.
 func (h *handle) prepare(l *netlinkapi.Link, parent *link) error {
 	switch p := l.Params.(type) {
 	case netlinkapi.VRF:
 		l.MTU = vrfMTU
+	case netlinkapi.WireGuard:
+		l.MTU, l.MAC = wireGuardMTU, net.HardwareAddr{}
 	case netlinkapi.VLAN, netlinkapi.MACVLAN, netlinkapi.IPVLAN:
 		return stack(l, parent)
 	case netlinkapi.VXLAN:

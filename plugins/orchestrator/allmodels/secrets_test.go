@@ -47,6 +47,7 @@ func TestSecretFields(t *testing.T) {
 	}
 	for what, lists := range map[string][2][]string{
 		"secret": {secrets, {
+			"linux.interfaces.WireguardLink.private_key", "linux.interfaces.WireguardPeer.preshared_key",
 			"vpp.bfd.AuthKey.secret", "vpp.ikev2.Profile.Auth.secret",
 			"vpp.interfaces.IPSecLink.local_crypto_key", "vpp.interfaces.IPSecLink.local_integ_key",
 			"vpp.interfaces.IPSecLink.remote_crypto_key", "vpp.interfaces.IPSecLink.remote_integ_key",
@@ -54,7 +55,7 @@ func TestSecretFields(t *testing.T) {
 			"vpp.ipsec.SecurityAssociation.crypto_key", "vpp.ipsec.SecurityAssociation.crypto_salt", "vpp.ipsec.SecurityAssociation.integ_key",
 		}},
 		"not secret": {others, {
-			"linux.interfaces.TunnelLink.key",
+			"linux.interfaces.TunnelLink.key", "linux.interfaces.WireguardPeer.public_key",
 			"vpp.bfd.Session.Authentication.key", "vpp.bfd.Session.Authentication.key_id", "vpp.bfd.Session.authentication",
 			"vpp.ikev2.Global.local_key_file", "vpp.ikev2.Profile.auth",
 			"vpp.wireguard.Peer.public_key",

@@ -33,6 +33,8 @@ type Deps struct {
 	TAPs TAPs
 	// Allocated are the addresses that ip_addresses may refer to.
 	Allocated alloc.Addresses
+	// WireguardGo is the program that makes WireGuard links if the kernel cannot; empty: none.
+	WireguardGo string
 	// Former remembers kernel parameters.
 	Former *Former
 	// Log receives what a callback cannot return.

@@ -308,6 +308,9 @@ func (r *retrieval) value(s *space, l netlinkapi.Link, name string, parts []stri
 	if !l.Loopback {
 		v.PhysAddress = l.MAC.String()
 	}
+	if k, ok := r.kinds[v.Type].(declared); ok && k.learned != nil && want != nil {
+		k.learned(v, want)
+	}
 	if veth := v.GetVeth(); veth != nil {
 		if sums, known := s.sums[l.Index]; known {
 			veth.RxChecksumOffloading, veth.TxChecksumOffloading = offloading(sums.RX), offloading(sums.TX)

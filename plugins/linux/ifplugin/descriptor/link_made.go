@@ -18,13 +18,13 @@ type made struct {
 	owner
 }
 
-// make makes a link under its temporary name and returns it, marked.
-func (m made) make(h netlinkapi.Handle, name string, parts []string, p netlinkapi.LinkParams, parent int) (netlinkapi.Link, error) {
+// make makes a link under its temporary name, with add, and returns it, marked.
+func (m made) make(h netlinkapi.Handle, name string, parts []string, add func(h netlinkapi.Handle, temporary string) error) (netlinkapi.Link, error) {
 	temporary := m.temporary(name)
 	if err := m.clearTemporary(h, name); err != nil {
 		return netlinkapi.Link{}, err
 	}
-	if err := h.AddLink(temporary, p, parent); err != nil {
+	if err := add(h, temporary); err != nil {
 		return netlinkapi.Link{}, errors.Join(err, m.discard(netlinkapi.Unchecked(h), temporary))
 	}
 	link, err := h.LinkByName(temporary)

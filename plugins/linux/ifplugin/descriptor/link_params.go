@@ -3,6 +3,7 @@ package descriptor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -43,12 +44,18 @@ type spec struct {
 	// type has no parents. Without one there is no link if needsParent.
 	parent      func(v *interfaces.Interface) string
 	needsParent bool
+	// program returns the program that makes the link if the kernel cannot, empty for none;
+	// nil: there is no such program.
+	program func(d Deps) string
+	// learned replaces settings that the kernel changes by itself by the desired ones; nil:
+	// there are none.
+	learned func(v, want *interfaces.Interface)
 }
 
 // specs lists the types that are declared.
 func specs() []spec {
 	return append([]spec{
-		dummySpec(), vrfSpec(), bridgeSpec(), bondSpec(), vlanSpec(), macvlanSpec(), ipvlanSpec(), vxlanSpec(),
+		dummySpec(), vrfSpec(), bridgeSpec(), bondSpec(), vlanSpec(), macvlanSpec(), ipvlanSpec(), vxlanSpec(), wireGuardSpec(),
 		tunTapSpec(interfaces.Interface_TUN), tunTapSpec(interfaces.Interface_TAP),
 	}, tunnelSpecs()...)
 }
@@ -171,7 +178,7 @@ func (k declared) acquire(ctx context.Context, v *interfaces.Interface) (*place,
 func (k declared) add(ctx context.Context, v *interfaces.Interface, target netlinkapi.Handle) (netlinkapi.Link, error) {
 	name := k.parentName(v)
 	if name == "" {
-		return k.make(target, v.GetName(), nil, k.params(v), 0)
+		return k.make(target, v.GetName(), nil, k.alone(v))
 	}
 	parent, err := ifaceidx.Find(ctx, k.Index, k.Namespaces, name)
 	if err != nil {
@@ -183,7 +190,9 @@ func (k declared) add(ctx context.Context, v *interfaces.Interface, target netli
 			return netlinkapi.Link{}, err
 		}
 	}
-	link, err := k.make(parent, v.GetName(), []string{name}, k.params(v), parent.Link.Index)
+	link, err := k.make(parent, v.GetName(), []string{name}, func(h netlinkapi.Handle, temporary string) error {
+		return h.AddLink(temporary, k.params(v), parent.Link.Index)
+	})
 	if err != nil || parent.Namespace() == target.Namespace() {
 		return link, err
 	}
@@ -193,9 +202,24 @@ func (k declared) add(ctx context.Context, v *interfaces.Interface, target netli
 	return target.LinkByName(link.Name)
 }
 
+// alone returns the function that adds a link without a parent.
+func (k declared) alone(v *interfaces.Interface) func(h netlinkapi.Handle, temporary string) error {
+	return func(h netlinkapi.Handle, temporary string) error {
+		err := h.AddLink(temporary, k.params(v), 0)
+		if !errors.Is(err, netlinkapi.ErrUnsupported) || k.program == nil {
+			return err
+		}
+		program := k.program(k.Deps)
+		if program == "" {
+			return fmt.Errorf("%w, or set wireguard-go in linux-ifplugin.conf", err)
+		}
+		return h.RunWireGuard(program, temporary)
+	}
+}
+
 // explain marks what this kernel cannot do.
 func explain(err error) error {
-	if errors.Is(err, netlinkapi.ErrUnsupported) {
+	if errors.Is(err, netlinkapi.ErrUnsupported) || errors.Is(err, netlinkapi.ErrNoProgram) {
 		return api.Unimplemented(err)
 	}
 	return err

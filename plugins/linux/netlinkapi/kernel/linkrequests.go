@@ -24,12 +24,12 @@ func (ns *namespace) linkRequest(kind, flags, index int) *nl.NetlinkRequest {
 }
 
 // readLinks returns the links of a reply.
-func readLinks(r *nl.NetlinkRequest) ([]netlinkapi.Link, error) {
+func (ns *namespace) readLinks(r *nl.NetlinkRequest) ([]netlinkapi.Link, error) {
 	messages, err := r.Execute(unix.NETLINK_ROUTE, unix.RTM_NEWLINK)
 	if err != nil {
 		return nil, err
 	}
-	links := make([]netlinkapi.Link, len(messages))
+	links, wireGuards := make([]netlinkapi.Link, len(messages)), map[int]string{}
 	for i, m := range messages {
 		l, err := netlink.LinkDeserialize(nil, m)
 		if err != nil {
@@ -39,8 +39,11 @@ func readLinks(r *nl.NetlinkRequest) ([]netlinkapi.Link, error) {
 		if kind, data := linkInfo(m); kind != "" {
 			links[i].Kind, links[i].Params = kind, params(kind, data)
 		}
+		if name := wireGuardName(l); name != "" {
+			wireGuards[links[i].Index] = name
+		}
 	}
-	return links, nil
+	return links, ns.completeWireGuard(links, wireGuards)
 }
 
 // linkInfo returns the kind of the link in a message, and its parameters.
@@ -70,22 +73,22 @@ func linkInfo(message []byte) (kind string, data infoData) {
 
 func (h *handle) Links() ([]netlinkapi.Link, error) {
 	return dump("list links", func() ([]netlinkapi.Link, error) {
-		return readLinks(h.ns.linkRequest(unix.RTM_GETLINK, unix.NLM_F_DUMP, 0))
+		return h.ns.readLinks(h.ns.linkRequest(unix.RTM_GETLINK, unix.NLM_F_DUMP, 0))
 	})
 }
 
 func (h *handle) LinkByName(name string) (netlinkapi.Link, error) {
 	r := h.ns.linkRequest(unix.RTM_GETLINK, 0, 0)
 	r.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(name)))
-	return oneLink(fmt.Sprintf("find link %q", name), r)
+	return h.ns.oneLink(fmt.Sprintf("find link %q", name), r)
 }
 
 func (h *handle) LinkByIndex(index int) (netlinkapi.Link, error) {
-	return oneLink(fmt.Sprintf("find link with index %d", index), h.ns.linkRequest(unix.RTM_GETLINK, 0, index))
+	return h.ns.oneLink(fmt.Sprintf("find link with index %d", index), h.ns.linkRequest(unix.RTM_GETLINK, 0, index))
 }
 
-func oneLink(op string, r *nl.NetlinkRequest) (netlinkapi.Link, error) {
-	links, err := readLinks(r)
+func (ns *namespace) oneLink(op string, r *nl.NetlinkRequest) (netlinkapi.Link, error) {
+	links, err := ns.readLinks(r)
 	switch {
 	case err != nil:
 		return netlinkapi.Link{}, classify(op, err)
@@ -129,6 +132,9 @@ func (h *handle) AddLink(name string, p netlinkapi.LinkParams, parent int) error
 }
 
 func (h *handle) ChangeLink(index int, p netlinkapi.LinkParams) error {
+	if w, ok := p.(netlinkapi.WireGuard); ok {
+		return h.ns.changeWireGuard(index, w)
+	}
 	op := fmt.Sprintf("change link with index %d of kind %s", index, p.Kind())
 	r := h.ns.linkRequest(unix.RTM_NEWLINK, unix.NLM_F_ACK, index)
 	data := infoData{}

@@ -73,6 +73,9 @@ const (
 	// A persistent TAP device: a program exchanges Ethernet frames with the
 	// kernel through it. For the TAPs of VPP use TAP_TO_VPP.
 	Interface_TAP Interface_Type = 30
+	// A WireGuard tunnel: IP packets, encrypted, over UDP. It needs the module
+	// wireguard, or the option wireguard-go of the agent.
+	Interface_WIREGUARD Interface_Type = 31
 )
 
 // Enum value maps for Interface_Type.
@@ -96,6 +99,7 @@ var (
 		28: "SIT",
 		29: "TUN",
 		30: "TAP",
+		31: "WIREGUARD",
 	}
 	Interface_Type_value = map[string]int32{
 		"UNDEFINED":  0,
@@ -116,6 +120,7 @@ var (
 		"SIT":        28,
 		"TUN":        29,
 		"TAP":        30,
+		"WIREGUARD":  31,
 	}
 )
 
@@ -519,6 +524,7 @@ type Interface struct {
 	//	*Interface_Ipvlan
 	//	*Interface_Tunnel
 	//	*Interface_TunTap
+	//	*Interface_Wireguard
 	Link isInterface_Link `protobuf_oneof:"link"`
 	// Leave MAC, MTU and addresses to other programs and manage only the link.
 	// With type EXISTING and ip_addresses set, the agent waits for those
@@ -736,6 +742,15 @@ func (x *Interface) GetTunTap() *TunTapLink {
 	return nil
 }
 
+func (x *Interface) GetWireguard() *WireguardLink {
+	if x != nil {
+		if x, ok := x.Link.(*Interface_Wireguard); ok {
+			return x.Wireguard
+		}
+	}
+	return nil
+}
+
 func (x *Interface) GetLinkOnly() bool {
 	if x != nil {
 		return x.LinkOnly
@@ -830,6 +845,11 @@ type Interface_TunTap struct {
 	TunTap *TunTapLink `protobuf:"bytes,47,opt,name=tun_tap,json=tunTap,proto3,oneof"`
 }
 
+type Interface_Wireguard struct {
+	// Only for type WIREGUARD.
+	Wireguard *WireguardLink `protobuf:"bytes,48,opt,name=wireguard,proto3,oneof"`
+}
+
 func (*Interface_Veth) isInterface_Link() {}
 
 func (*Interface_Tap) isInterface_Link() {}
@@ -851,6 +871,8 @@ func (*Interface_Ipvlan) isInterface_Link() {}
 func (*Interface_Tunnel) isInterface_Link() {}
 
 func (*Interface_TunTap) isInterface_Link() {}
+
+func (*Interface_Wireguard) isInterface_Link() {}
 
 // A kernel parameter of an interface: a file in
 // /proc/sys/net/{ipv4,ipv6}/conf/{interface}.
@@ -1705,11 +1727,172 @@ func (x *TunTapLink) GetMultiQueue() bool {
 	return false
 }
 
+// Properties of a WireGuard tunnel. Routes to the networks behind its peers are
+// items of their own.
+type WireguardLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Private key of this end, base64 (44 characters); required. It is hidden in
+	// what is shown.
+	PrivateKey string `protobuf:"bytes,1,opt,name=private_key,json=privateKey,proto3" json:"private_key,omitempty"`
+	// UDP port of this end; 0 means that the kernel chooses, once.
+	ListenPort uint32 `protobuf:"varint,2,opt,name=listen_port,json=listenPort,proto3" json:"listen_port,omitempty"`
+	// Firewall mark of the UDP packets; 0 means none.
+	Fwmark uint32 `protobuf:"varint,3,opt,name=fwmark,proto3" json:"fwmark,omitempty"`
+	// The other ends, exactly these.
+	Peers         []*WireguardPeer `protobuf:"bytes,4,rep,name=peers,proto3" json:"peers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WireguardLink) Reset() {
+	*x = WireguardLink{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WireguardLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WireguardLink) ProtoMessage() {}
+
+func (x *WireguardLink) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WireguardLink.ProtoReflect.Descriptor instead.
+func (*WireguardLink) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *WireguardLink) GetPrivateKey() string {
+	if x != nil {
+		return x.PrivateKey
+	}
+	return ""
+}
+
+func (x *WireguardLink) GetListenPort() uint32 {
+	if x != nil {
+		return x.ListenPort
+	}
+	return 0
+}
+
+func (x *WireguardLink) GetFwmark() uint32 {
+	if x != nil {
+		return x.Fwmark
+	}
+	return 0
+}
+
+func (x *WireguardLink) GetPeers() []*WireguardPeer {
+	if x != nil {
+		return x.Peers
+	}
+	return nil
+}
+
+// Another end of a WireGuard tunnel.
+type WireguardPeer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Public key of the peer, base64 (44 characters); required, each once.
+	PublicKey string `protobuf:"bytes,1,opt,name=public_key,json=publicKey,proto3" json:"public_key,omitempty"`
+	// A further key that both ends share, base64 (44 characters); empty means none.
+	// It is hidden in what is shown.
+	PresharedKey string `protobuf:"bytes,2,opt,name=preshared_key,json=presharedKey,proto3" json:"preshared_key,omitempty"`
+	// Address and UDP port at first, such as "10.0.0.2:51820" or
+	// "[fd00::2]:51820"; empty means that the peer sends first. A peer that moves is
+	// followed, and not moved back.
+	Endpoint string `protobuf:"bytes,3,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
+	// Seconds between packets that keep the way to this end open; 0 means none.
+	PersistentKeepalive uint32 `protobuf:"varint,4,opt,name=persistent_keepalive,json=persistentKeepalive,proto3" json:"persistent_keepalive,omitempty"`
+	// Networks with prefix length that the peer may send from, and is sent to. A
+	// network belongs to one peer.
+	AllowedIps    []string `protobuf:"bytes,5,rep,name=allowed_ips,json=allowedIps,proto3" json:"allowed_ips,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WireguardPeer) Reset() {
+	*x = WireguardPeer{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WireguardPeer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WireguardPeer) ProtoMessage() {}
+
+func (x *WireguardPeer) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WireguardPeer.ProtoReflect.Descriptor instead.
+func (*WireguardPeer) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *WireguardPeer) GetPublicKey() string {
+	if x != nil {
+		return x.PublicKey
+	}
+	return ""
+}
+
+func (x *WireguardPeer) GetPresharedKey() string {
+	if x != nil {
+		return x.PresharedKey
+	}
+	return ""
+}
+
+func (x *WireguardPeer) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *WireguardPeer) GetPersistentKeepalive() uint32 {
+	if x != nil {
+		return x.PersistentKeepalive
+	}
+	return 0
+}
+
+func (x *WireguardPeer) GetAllowedIps() []string {
+	if x != nil {
+		return x.AllowedIps
+	}
+	return nil
+}
+
 var File_ligato_linux_interfaces_interface_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
-	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\xc2\v\n" +
+	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\x99\f\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
 	"\x04type\x18\x02 \x01(\x0e2'.ligato.linux.interfaces.Interface.TypeR\x04type\x12B\n" +
@@ -1730,13 +1913,14 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\amacvlan\x18, \x01(\v2$.ligato.linux.interfaces.MacvlanLinkH\x00R\amacvlan\x12=\n" +
 	"\x06ipvlan\x18- \x01(\v2#.ligato.linux.interfaces.IpvlanLinkH\x00R\x06ipvlan\x12=\n" +
 	"\x06tunnel\x18. \x01(\v2#.ligato.linux.interfaces.TunnelLinkH\x00R\x06tunnel\x12>\n" +
-	"\atun_tap\x18/ \x01(\v2#.ligato.linux.interfaces.TunTapLinkH\x00R\x06tunTap\x12\x1b\n" +
+	"\atun_tap\x18/ \x01(\v2#.ligato.linux.interfaces.TunTapLinkH\x00R\x06tunTap\x12F\n" +
+	"\twireguard\x180 \x01(\v2&.ligato.linux.interfaces.WireguardLinkH\x00R\twireguard\x12\x1b\n" +
 	"\tlink_only\x18\t \x01(\bR\blinkOnly\x120\n" +
 	"\x14vrf_master_interface\x18\n" +
 	" \x01(\tR\x12vrfMasterInterface\x12)\n" +
 	"\x10master_interface\x18< \x01(\tR\x0fmasterInterface\x129\n" +
 	"\asysctls\x18= \x03(\v2\x1f.ligato.linux.interfaces.SysctlR\asysctls\x12G\n" +
-	"\fbridge_vlans\x18> \x01(\v2$.ligato.linux.interfaces.BridgeVlansR\vbridgeVlans\"\xd8\x01\n" +
+	"\fbridge_vlans\x18> \x01(\v2$.ligato.linux.interfaces.BridgeVlansR\vbridgeVlans\"\xe7\x01\n" +
 	"\x04Type\x12\r\n" +
 	"\tUNDEFINED\x10\x00\x12\b\n" +
 	"\x04VETH\x10\x01\x12\x0e\n" +
@@ -1759,7 +1943,8 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x04IPIP\x10\x1b\x12\a\n" +
 	"\x03SIT\x10\x1c\x12\a\n" +
 	"\x03TUN\x10\x1d\x12\a\n" +
-	"\x03TAP\x10\x1eB\x06\n" +
+	"\x03TAP\x10\x1e\x12\r\n" +
+	"\tWIREGUARD\x10\x1fB\x06\n" +
 	"\x04link\"2\n" +
 	"\x06Sysctl\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
@@ -1856,7 +2041,22 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x05owner\x18\x01 \x01(\rR\x05owner\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\rR\x05group\x12\x1f\n" +
 	"\vmulti_queue\x18\x03 \x01(\bR\n" +
-	"multiQueueBMZKgithub.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces;linux_interfacesb\x06proto3"
+	"multiQueue\"\xb2\x01\n" +
+	"\rWireguardLink\x12\x1f\n" +
+	"\vprivate_key\x18\x01 \x01(\tR\n" +
+	"privateKey\x12*\n" +
+	"\vlisten_port\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\n" +
+	"listenPort\x12\x16\n" +
+	"\x06fwmark\x18\x03 \x01(\rR\x06fwmark\x12<\n" +
+	"\x05peers\x18\x04 \x03(\v2&.ligato.linux.interfaces.WireguardPeerR\x05peers\"\xd5\x01\n" +
+	"\rWireguardPeer\x12\x1d\n" +
+	"\n" +
+	"public_key\x18\x01 \x01(\tR\tpublicKey\x12#\n" +
+	"\rpreshared_key\x18\x02 \x01(\tR\fpresharedKey\x12\x1a\n" +
+	"\bendpoint\x18\x03 \x01(\tR\bendpoint\x12<\n" +
+	"\x14persistent_keepalive\x18\x04 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x13persistentKeepalive\x12&\n" +
+	"\vallowed_ips\x18\x05 \x03(\tB\x05\x82}\x02\b\x04R\n" +
+	"allowedIpsBMZKgithub.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces;linux_interfacesb\x06proto3"
 
 var (
 	file_ligato_linux_interfaces_interface_proto_rawDescOnce sync.Once
@@ -1871,7 +2071,7 @@ func file_ligato_linux_interfaces_interface_proto_rawDescGZIP() []byte {
 }
 
 var file_ligato_linux_interfaces_interface_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_ligato_linux_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_ligato_linux_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_ligato_linux_interfaces_interface_proto_goTypes = []any{
 	(Interface_Type)(0),              // 0: ligato.linux.interfaces.Interface.Type
 	(VethLink_ChecksumOffloading)(0), // 1: ligato.linux.interfaces.VethLink.ChecksumOffloading
@@ -1894,11 +2094,13 @@ var file_ligato_linux_interfaces_interface_proto_goTypes = []any{
 	(*IpvlanLink)(nil),               // 18: ligato.linux.interfaces.IpvlanLink
 	(*TunnelLink)(nil),               // 19: ligato.linux.interfaces.TunnelLink
 	(*TunTapLink)(nil),               // 20: ligato.linux.interfaces.TunTapLink
-	(*namespace.NetNamespace)(nil),   // 21: ligato.linux.namespace.NetNamespace
+	(*WireguardLink)(nil),            // 21: ligato.linux.interfaces.WireguardLink
+	(*WireguardPeer)(nil),            // 22: ligato.linux.interfaces.WireguardPeer
+	(*namespace.NetNamespace)(nil),   // 23: ligato.linux.namespace.NetNamespace
 }
 var file_ligato_linux_interfaces_interface_proto_depIdxs = []int32{
 	0,  // 0: ligato.linux.interfaces.Interface.type:type_name -> ligato.linux.interfaces.Interface.Type
-	21, // 1: ligato.linux.interfaces.Interface.namespace:type_name -> ligato.linux.namespace.NetNamespace
+	23, // 1: ligato.linux.interfaces.Interface.namespace:type_name -> ligato.linux.namespace.NetNamespace
 	9,  // 2: ligato.linux.interfaces.Interface.veth:type_name -> ligato.linux.interfaces.VethLink
 	10, // 3: ligato.linux.interfaces.Interface.tap:type_name -> ligato.linux.interfaces.TapLink
 	11, // 4: ligato.linux.interfaces.Interface.vrf_dev:type_name -> ligato.linux.interfaces.VrfDevLink
@@ -1910,20 +2112,22 @@ var file_ligato_linux_interfaces_interface_proto_depIdxs = []int32{
 	18, // 10: ligato.linux.interfaces.Interface.ipvlan:type_name -> ligato.linux.interfaces.IpvlanLink
 	19, // 11: ligato.linux.interfaces.Interface.tunnel:type_name -> ligato.linux.interfaces.TunnelLink
 	20, // 12: ligato.linux.interfaces.Interface.tun_tap:type_name -> ligato.linux.interfaces.TunTapLink
-	8,  // 13: ligato.linux.interfaces.Interface.sysctls:type_name -> ligato.linux.interfaces.Sysctl
-	13, // 14: ligato.linux.interfaces.Interface.bridge_vlans:type_name -> ligato.linux.interfaces.BridgeVlans
-	1,  // 15: ligato.linux.interfaces.VethLink.rx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
-	1,  // 16: ligato.linux.interfaces.VethLink.tx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
-	2,  // 17: ligato.linux.interfaces.VlanLink.protocol:type_name -> ligato.linux.interfaces.VlanLink.Protocol
-	3,  // 18: ligato.linux.interfaces.BondLink.mode:type_name -> ligato.linux.interfaces.BondLink.Mode
-	4,  // 19: ligato.linux.interfaces.BondLink.hash_policy:type_name -> ligato.linux.interfaces.BondLink.HashPolicy
-	5,  // 20: ligato.linux.interfaces.MacvlanLink.mode:type_name -> ligato.linux.interfaces.MacvlanLink.Mode
-	6,  // 21: ligato.linux.interfaces.IpvlanLink.mode:type_name -> ligato.linux.interfaces.IpvlanLink.Mode
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	21, // 13: ligato.linux.interfaces.Interface.wireguard:type_name -> ligato.linux.interfaces.WireguardLink
+	8,  // 14: ligato.linux.interfaces.Interface.sysctls:type_name -> ligato.linux.interfaces.Sysctl
+	13, // 15: ligato.linux.interfaces.Interface.bridge_vlans:type_name -> ligato.linux.interfaces.BridgeVlans
+	1,  // 16: ligato.linux.interfaces.VethLink.rx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
+	1,  // 17: ligato.linux.interfaces.VethLink.tx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
+	2,  // 18: ligato.linux.interfaces.VlanLink.protocol:type_name -> ligato.linux.interfaces.VlanLink.Protocol
+	3,  // 19: ligato.linux.interfaces.BondLink.mode:type_name -> ligato.linux.interfaces.BondLink.Mode
+	4,  // 20: ligato.linux.interfaces.BondLink.hash_policy:type_name -> ligato.linux.interfaces.BondLink.HashPolicy
+	5,  // 21: ligato.linux.interfaces.MacvlanLink.mode:type_name -> ligato.linux.interfaces.MacvlanLink.Mode
+	6,  // 22: ligato.linux.interfaces.IpvlanLink.mode:type_name -> ligato.linux.interfaces.IpvlanLink.Mode
+	22, // 23: ligato.linux.interfaces.WireguardLink.peers:type_name -> ligato.linux.interfaces.WireguardPeer
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_ligato_linux_interfaces_interface_proto_init() }
@@ -1943,6 +2147,7 @@ func file_ligato_linux_interfaces_interface_proto_init() {
 		(*Interface_Ipvlan)(nil),
 		(*Interface_Tunnel)(nil),
 		(*Interface_TunTap)(nil),
+		(*Interface_Wireguard)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1950,7 +2155,7 @@ func file_ligato_linux_interfaces_interface_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_linux_interfaces_interface_proto_rawDesc), len(file_ligato_linux_interfaces_interface_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   14,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
