@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/cli"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
 
 // command is a command line of the predecessor's agentctl, with what its output has.
@@ -69,6 +70,16 @@ func commands() []command {
 		{"models ls", same, "", "vpp.interfaces", 0},
 		{"model inspect vpp.interfaces", same, "", "ligato.vpp.interfaces.Interface", 0},
 		{"report -i -o DIR", same, "", "", 0},
+		{"kvdb put config/vpp/v2/interfaces/kv VALUE", same, "", "OK", 0},
+		{"kvdb list", same, "", "/vnf-agent/vpp1/config/vpp/v2/interfaces/kv", 0},
+		{"kv ls config/", same, "", "/vnf-agent/vpp1/config/vpp/v2/interfaces/kv", 0},
+		{"kvdb get config/vpp/v2/interfaces/kv", better, "the label is vpp1 without --service-label, as that of the agent", "SOFTWARE_LOOPBACK", 0},
+		{"kvdb del config/vpp/v2/interfaces/kv", same, "", "deleted", 0},
+		{"put config/vpp/v2/interfaces/kv VALUE", same, "", "OK", 0},
+		{"import --txops 10 IMPORT", same, "", "imported 1 items", 0},
+		{"config watch", same, "", "NOTIFICATION", 0},
+		{"config watch --filter {\"vppNotification\":{\"interface\":{\"state\":{\"name\":\"loop1\"}}}} -f json", same, "", "loop1", 0},
+		{"service call ligato.generic.MetaService KnownModels", same, "", "protoName: ligato.vpp.interfaces.Interface", 0},
 		{"service list", same, "", "ligato.generic.ManagerService", 0},
 		{"service list -m ligato.generic.MetaService", same, "", "KnownModels", 0},
 		{"status", better, "one screen: values by state, and the worst with their reasons", "vpp-agent", 0},
@@ -97,11 +108,28 @@ const (
 	importText = "# one item\nconfig/vpp/v2/interfaces/imported {\"name\": \"imported\", \"type\": \"SOFTWARE_LOOPBACK\"}\n"
 )
 
+// stopping interrupts a command that prints without end when it has printed a text.
+type stopping struct {
+	*bytes.Buffer
+	at   string
+	stop context.CancelFunc
+}
+
+func (s *stopping) Write(p []byte) (int, error) {
+	n, err := s.Buffer.Write(p)
+	if strings.Contains(s.String(), s.at) {
+		s.stop()
+	}
+	return n, err
+}
+
 // TestCommands runs all command lines.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	plugins, dir := startAgent(t), t.TempDir()
-	paths := map[string]string{"FILE": filepath.Join(dir, "file.yaml"), "IMPORT": filepath.Join(dir, "items.txt"), "DIR": dir, "NONE": filepath.Join(dir, "none.yaml")}
+	paths := map[string]string{"FILE": filepath.Join(dir, "file.yaml"), "IMPORT": filepath.Join(dir, "items.txt"), "DIR": dir, "NONE": filepath.Join(dir, "none.yaml"),
+		"VALUE": `{"name":"kv","type":"SOFTWARE_LOOPBACK"}`}
+	store := kvtest.Etcd(t)
 	for path, text := range map[string]string{"FILE": fileText, "IMPORT": importText} {
 		if err := os.WriteFile(paths[path], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -110,7 +138,7 @@ func TestCommands(t *testing.T) {
 	host, http, _ := net.SplitHostPort(strings.TrimPrefix(plugins.HTTP.URL(), "http://"))
 	_, grpc, _ := net.SplitHostPort(plugins.GRPC.Addr().String())
 	for _, c := range commands() {
-		args := []string{"--host", host, "--http-port", http, "--grpc-port", grpc}
+		args := []string{"--host", host, "--http-port", http, "--grpc-port", grpc, "--etcd-endpoints", store.Direct}
 		for word := range strings.FieldsSeq(c.line) {
 			if path, ok := paths[word]; ok {
 				word = path
@@ -119,7 +147,11 @@ func TestCommands(t *testing.T) {
 		}
 		var out, errs bytes.Buffer
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		code := cli.Run(ctx, args, cli.Streams{Out: &out, Err: &errs}, config.NoEnviron)
+		stream := &stopping{Buffer: &out, at: c.output, stop: cancel}
+		if !strings.HasPrefix(c.line, "config watch") {
+			stream.stop = func() {}
+		}
+		code := cli.Run(ctx, args, cli.Streams{Out: stream, Err: &errs}, config.NoEnviron)
 		cancel()
 		if text := out.String() + errs.String(); code != c.code || !strings.Contains(text, c.output) {
 			t.Errorf("agentctl %s: exit code %d, expected %d and %q:\n%.600s", c.line, code, c.code, c.output, text)

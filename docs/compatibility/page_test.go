@@ -42,6 +42,8 @@ func sections(t *testing.T) []section {
 		{"gRPC", "Calls of a client that does not announce itself as one of this project. Such a client gets no fields and models that the predecessor lacks; " +
 			"the trailer `omitted-bin` names those that were left out.", "call", callRows()},
 		{"agentctl", "The commands of the predecessor, with their flags.", "command", commandRows()},
+		{"Flags of vpp-agent", "Each is also a variable: `--etcd-config` is `ETCD_CONFIG`.", "flag", flags()},
+		{"Metrics", "Names that Prometheus and dashboards know.", "metric", metrics()},
 		{"Keys of data stores", "Below `/vnf-agent/<label>/`. Names of items are those of the predecessor.", "key", keyRows(t)},
 	}
 }

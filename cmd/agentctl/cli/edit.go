@@ -100,7 +100,7 @@ func (a *app) edited(cmd *cobra.Command, text string, yes bool) (*filePlan, erro
 	}
 	for {
 		if err := a.runEditor(cmd.Context(), f.Name()); err != nil {
-			return nil, err
+			return nil, errors.Join(err, os.Remove(f.Name()))
 		}
 		saved, err := os.ReadFile(f.Name())
 		if err != nil {
