@@ -3,13 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -21,7 +18,7 @@ type imported struct {
 }
 
 // resolveImport finds path and name of a package. A directory relative to the
-// working directory becomes the import path by the go.mod above it.
+// working directory becomes its import path.
 func resolveImport(text string) (imported, error) {
 	alias, target, renamed := strings.Cut(text, "=")
 	if !renamed {
@@ -30,103 +27,42 @@ func resolveImport(text string) (imported, error) {
 	if renamed && !token.IsIdentifier(alias) {
 		return imported{}, fmt.Errorf("--import %q: expected an identifier before the equals sign", text)
 	}
-	importPath, dir, err := locate(target)
+	importPath, name, err := locate(target)
 	if err != nil {
 		return imported{}, fmt.Errorf("--import %q: %w", text, err)
 	}
-	imp := imported{Name: alias, Path: importPath, Alias: renamed}
-	if !renamed {
-		imp.Name = packageName(importPath, dir)
-		imp.Alias = imp.Name != path.Base(importPath)
+	if renamed {
+		return imported{Name: alias, Path: importPath, Alias: true}, nil
 	}
-	return imp, nil
+	return imported{Name: name, Path: importPath, Alias: name != path.Base(importPath)}, nil
 }
 
-// locate returns the import path and, if it is known, the directory.
-func locate(target string) (importPath, dir string, err error) {
+// locate asks the go command for the import path and the name of a package. The name of a
+// package that it does not find follows from the path.
+func locate(target string) (importPath, name string, err error) {
 	if target == "" {
 		return "", "", errors.New("expected an import path or a directory")
 	}
-	first, _, _ := strings.Cut(target, "/")
 	relative := strings.HasPrefix(target, ".")
-	if !relative && strings.Contains(first, ".") {
-		return target, "", nil // begins with a host name
+	if first, _, _ := strings.Cut(target, "/"); !relative && !strings.Contains(first, ".") { // no host name
+		if info, err := os.Stat(target); err == nil && info.IsDir() {
+			target, relative = "./"+target, true
+		}
 	}
-	info, statErr := os.Stat(target)
+	out, err := exec.Command("go", "list", "-e", "-find", "-f", "{{.ImportPath}} {{.Name}}", target).Output()
+	importPath, name, _ = strings.Cut(strings.TrimSpace(string(out)), " ")
 	switch {
-	case statErr == nil && info.IsDir():
-	case relative:
-		return "", "", errors.New("expected a directory relative to the working directory")
-	default:
-		return target, "", nil // of the standard library, or of a module without a host
+	case relative && (err != nil || name == ""):
+		return "", "", errors.New("expected a directory with a Go package of a module, relative to the working directory")
+	case relative || err == nil && name != "":
+		return importPath, name, nil
 	}
-	dir, err = filepath.Abs(target)
-	if err != nil {
-		return "", "", err
+	name = path.Base(target)
+	if versionSuffix.MatchString(name) {
+		name = path.Base(path.Dir(target))
 	}
-	for root := dir; ; root = filepath.Dir(root) {
-		if module, err := modulePath(filepath.Join(root, "go.mod")); err == nil {
-			rest, err := filepath.Rel(root, dir)
-			return path.Join(module, filepath.ToSlash(rest)), dir, err
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return "", "", err
-		}
-		if root == filepath.Dir(root) {
-			return "", "", errors.New("expected a go.mod above the directory")
-		}
-	}
-}
-
-var moduleLine = regexp.MustCompile(`(?m)^\s*module\s+"?([^"\s]+)"?`)
-
-func modulePath(file string) (string, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	m := moduleLine.FindSubmatch(data)
-	if m == nil {
-		return "", fmt.Errorf("%s has no module line", file)
-	}
-	return string(m[1]), nil
-}
-
-// packageName reads the name from the package clause, asks the go command, or
-// takes the last element of the path.
-func packageName(importPath, dir string) string {
-	if dir != "" {
-		if name := clause(dir); name != "" {
-			return name
-		}
-	}
-	if out, err := exec.Command("go", "list", "-find", "-f", "{{.Name}}", importPath).Output(); err == nil {
-		if name := strings.TrimSpace(string(out)); name != "" {
-			return name
-		}
-	}
-	base := path.Base(importPath)
-	if versionSuffix.MatchString(base) {
-		base = path.Base(path.Dir(importPath))
-	}
-	base, _, _ = strings.Cut(base, ".")
-	return strings.ReplaceAll(base, "-", "_")
+	name, _, _ = strings.Cut(name, ".")
+	return target, strings.ReplaceAll(name, "-", "_"), nil
 }
 
 var versionSuffix = regexp.MustCompile(`^v[0-9]+$`)
-
-func clause(dir string) string {
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		return ""
-	}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly)
-		if err == nil {
-			return f.Name.Name
-		}
-	}
-	return ""
-}
