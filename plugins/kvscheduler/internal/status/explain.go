@@ -82,10 +82,7 @@ func (r *Reader) dependency(dep *api.Dependency, seen map[string]bool) []*api.Ex
 	if w := r.provider(dep); w != nil {
 		return []*api.Explanation{r.explain(w.Key, label(dep), seen)}
 	}
-	prefixes := slices.Clone(dep.AnyOf.KeyPrefixes)
-	if len(prefixes) == 0 {
-		prefixes = []string{""}
-	}
+	prefixes := graph.Prefixes(dep)
 	var out []*api.Explanation
 	for _, prefix := range prefixes {
 		r.Graph.Ascend(prefix, func(n *graph.Node) bool {

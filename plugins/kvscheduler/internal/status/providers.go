@@ -88,35 +88,34 @@ func (r *Reader) provider(dep *api.Dependency) (found *graph.Node) {
 
 // firstOf returns an existing value that matches a pattern, or nil.
 func (r *Reader) firstOf(of graph.KeyPattern) *graph.Node {
-	n, known := r.providers.first[of]
+	return cached(&r.providers.first, of, func() *graph.Node { return r.Graph.ProviderOf(of) })
+}
+
+// cached returns what a cache has for a pattern; if there is nothing, it computes that.
+func cached[T any](cache *map[graph.KeyPattern]T, of graph.KeyPattern, compute func() T) T {
+	found, known := (*cache)[of]
 	if !known {
-		if r.providers.first == nil {
-			r.providers.first = map[graph.KeyPattern]*graph.Node{}
+		if *cache == nil {
+			*cache = map[graph.KeyPattern]T{}
 		}
-		n = r.Graph.ProviderOf(of)
-		r.providers.first[of] = n
+		found = compute()
+		(*cache)[of] = found
 	}
-	return n
+	return found
 }
 
 // existing returns the keys of existing providers of a dependency that have a
 // prefix, at most maxMatches of them.
-func (r *Reader) existing(dep *api.Dependency, prefix string) (keys []string) {
-	pattern := graph.NewKeyPattern(prefix, dep.AnyOf.KeySelector)
-	if known, ok := r.providers.keys[pattern]; ok {
-		return known
-	}
-	r.Graph.Ascend(prefix, func(n *graph.Node) bool {
-		if n.Have != nil && graph.Meets(dep, n.Key) {
-			keys = append(keys, n.Key)
-		}
-		return len(keys) < maxMatches
+func (r *Reader) existing(dep *api.Dependency, prefix string) []string {
+	return cached(&r.providers.keys, graph.NewKeyPattern(prefix, dep.AnyOf.KeySelector), func() (keys []string) {
+		r.Graph.Ascend(prefix, func(n *graph.Node) bool {
+			if n.Have != nil && graph.Meets(dep, n.Key) {
+				keys = append(keys, n.Key)
+			}
+			return len(keys) < maxMatches
+		})
+		return keys
 	})
-	if r.providers.keys == nil {
-		r.providers.keys = map[graph.KeyPattern][]string{}
-	}
-	r.providers.keys[pattern] = keys
-	return keys
 }
 
 // only returns the single value that could meet a dependency once it exists; nil
@@ -134,19 +133,14 @@ func (r *Reader) only(dep *api.Dependency) (only *graph.Node) {
 }
 
 // any returns up to two values of a pattern.
-func (r *Reader) any(of graph.KeyPattern) (some []*graph.Node) {
-	if known, ok := r.providers.any[of]; ok {
-		return known
-	}
-	r.Graph.Ascend(of.Prefix, func(n *graph.Node) bool {
-		if of.Selects(n.Key) {
-			some = append(some, n)
-		}
-		return len(some) < 2
+func (r *Reader) any(of graph.KeyPattern) []*graph.Node {
+	return cached(&r.providers.any, of, func() (some []*graph.Node) {
+		r.Graph.Ascend(of.Prefix, func(n *graph.Node) bool {
+			if of.Selects(n.Key) {
+				some = append(some, n)
+			}
+			return len(some) < 2
+		})
+		return some
 	})
-	if r.providers.any == nil {
-		r.providers.any = map[graph.KeyPattern][]*graph.Node{}
-	}
-	r.providers.any[of] = some
-	return some
 }
