@@ -192,6 +192,8 @@ func New() *Graph {
 		lengths:         map[int]int{},
 		panics:          map[KeyPattern]selectorPanic{},
 		existing:        map[string]*btree.BTreeG[*Node]{},
+		held:            map[*Node]struct{}{},
+		lastErrors:      map[*Node]error{},
 	}
 }
 
@@ -337,22 +339,8 @@ func Meets(dep *api.Dependency, key string) bool {
 	if dep.Key != "" {
 		return dep.Key == key
 	}
-	if dep.AnyOf.KeySelector == nil && len(dep.AnyOf.KeyPrefixes) == 0 {
-		return false
-	}
-	if len(dep.AnyOf.KeyPrefixes) > 0 && !hasAnyPrefix(key, dep.AnyOf.KeyPrefixes) {
-		return false
-	}
-	return dep.AnyOf.KeySelector.Selects(key)
-}
-
-func hasAnyPrefix(key string, prefixes []string) bool {
-	for _, p := range prefixes {
-		if strings.HasPrefix(key, p) {
-			return true
-		}
-	}
-	return false
+	matches := func(prefix string) bool { return strings.HasPrefix(key, prefix) }
+	return slices.ContainsFunc(Prefixes(dep), matches) && dep.AnyOf.KeySelector.Selects(key)
 }
 
 // Provider returns the first existing node that meets the dependency, or nil; one

@@ -6,12 +6,9 @@ func (g *Graph) LastError(n *Node) error { return g.lastErrors[n] }
 
 // SetLastError remembers an error; nil forgets it.
 func (g *Graph) SetLastError(n *Node, err error) {
-	switch {
-	case err == nil:
+	if err == nil {
 		delete(g.lastErrors, n)
-	case g.lastErrors == nil:
-		g.lastErrors = map[*Node]error{n: err}
-	default:
+	} else {
 		g.lastErrors[n] = err
 	}
 }

@@ -119,12 +119,7 @@ func (e Event) Allowed(from Owner) bool {
 	if e == Unchanged || from == Transitions[e].To {
 		return true
 	}
-	for _, owner := range Transitions[e].From {
-		if owner == from {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(Transitions[e].From, from)
 }
 
 // Owner returns who the existing value belongs to.
@@ -156,13 +151,10 @@ func (g *Graph) Left() (left []*Node) {
 // SetHeld notes whether a value stays as it is although something else is desired.
 func (g *Graph) SetHeld(n *Node, held bool) {
 	n.Held = held
-	switch {
-	case !held:
-		delete(g.held, n)
-	case g.held == nil:
-		g.held = map[*Node]struct{}{n: {}}
-	default:
+	if held {
 		g.held[n] = struct{}{}
+	} else {
+		delete(g.held, n)
 	}
 }
 
