@@ -29,7 +29,7 @@ func (r *recorder) preRecord(txn *exec.Txn, p *transaction) *api.RecordedTxn {
 	}
 	if r.opts.Record {
 		pl := txn.Plan
-		r.history.PreRecordPlan(rec, func() []api.RecordedTxnOp { return recordPlan(pl) })
+		r.history.PreRecord(rec, func() []api.RecordedTxnOp { return recordPlan(pl) })
 	}
 	if r.opts.Print != nil {
 		printed, more := *rec, 0
@@ -70,17 +70,15 @@ func (r *recorder) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Resul
 	rec.Stop = r.clock.Now()
 	rec.Begun, rec.Executed = res.Begun, res.Executed
 	rec.Reverted, rec.ToRevert, rec.NotReverted = res.Reverted, res.ToRevert, res.NotReverted
-	switch {
-	case !r.opts.Record:
-	case wentAsPlanned(pl, res.Executed):
+	if r.opts.Record {
 		kept := rec
 		kept.Values = fitted(rec.Values)
-		r.history.CompleteAsPlanned(&kept)
-	default:
-		kept := rec
-		kept.Values = fitted(rec.Values)
-		kept.Planned = recordPlan(pl)
-		r.history.Complete(&kept)
+		if wentAsPlanned(pl, res.Executed) {
+			r.history.CompleteAsPlanned(&kept)
+		} else {
+			kept.Planned = recordPlan(pl)
+			r.history.Complete(&kept)
+		}
 	}
 	if r.opts.Print != nil {
 		r.opts.Print(&rec, 0)

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -124,15 +125,7 @@ func longest(steps []response.Step, limit int) []response.Step {
 		order[i] = i
 	}
 	took := func(i int) float64 { return steps[i].Waited + steps[i].Ran }
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case took(a) > took(b):
-			return -1
-		case took(a) < took(b):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(took(b), took(a)) })
 	kept := append(order[:limit-1], len(steps)-1)
 	slices.Sort(kept)
 	out := make([]response.Step, 0, limit)

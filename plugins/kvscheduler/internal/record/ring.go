@@ -70,12 +70,9 @@ func NewRing(opts Options) *Ring {
 
 // PreRecord adds a transaction that is about to be executed, so that it can be
 // looked up while it runs. The record must not be changed afterwards: Complete
-// it with another one.
-func (r *Ring) PreRecord(txn *api.RecordedTxn) { r.put(txn, nil) }
-
-// PreRecordPlan is PreRecord for a transaction whose planned operations are
-// made, perhaps concurrently, only when a caller asks for them.
-func (r *Ring) PreRecordPlan(txn *api.RecordedTxn, plan func() []api.RecordedTxnOp) { r.put(txn, plan) }
+// it with another one. plan makes the planned operations, perhaps concurrently, when a
+// caller asks for them; nil: the record has them.
+func (r *Ring) PreRecord(txn *api.RecordedTxn, plan func() []api.RecordedTxnOp) { r.put(txn, plan) }
 
 // Complete replaces the record of the same sequence number, or adds it if
 // there is none, and counts it in the statistics.

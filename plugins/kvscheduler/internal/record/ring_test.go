@@ -44,7 +44,7 @@ func TestRingLimits(t *testing.T) {
 		r := record.NewRing(tc.opts)
 		for i := range 10 {
 			txn := txnAt(uint64(i), time.Duration(i)*time.Minute)
-			r.PreRecord(txn)
+			r.PreRecord(txn, nil)
 			r.Complete(txn)
 		}
 		if got := all(r); got != tc.want {
@@ -87,7 +87,7 @@ func TestRingComplete(t *testing.T) {
 	r := record.NewRing(record.Options{})
 	before := bdTxn()
 	before.PreRecord, before.Executed = true, nil
-	r.PreRecord(before)
+	r.PreRecord(before, nil)
 	held, bytes := r.Get(4), r.Bytes()
 	r.Complete(bdTxn())
 	if !held.PreRecord || r.Get(4).PreRecord || len(r.Get(4).Executed) != 2 || r.Len() != 1 {
@@ -136,7 +136,7 @@ func TestRingConcurrently(t *testing.T) {
 		})
 	}
 	for i := range 500 {
-		r.PreRecord(txnAt(uint64(i), time.Duration(i)))
+		r.PreRecord(txnAt(uint64(i), time.Duration(i)), nil)
 		r.Complete(txnAt(uint64(i), time.Duration(i)))
 	}
 	wg.Wait()
