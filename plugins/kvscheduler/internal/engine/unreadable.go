@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -131,19 +132,13 @@ func (u *unreadable) prepareReread(p *transaction) bool {
 // answered lists the descriptors that became readable, at least in part.
 func (u *unreadable) answered(before []refresh.Failed) (names []string) {
 	for _, f := range before {
-		now := u.reads.Of("", f.Desc)
-		if len(f.Keys) == 0 && now == nil || len(f.Keys) > 0 && len(u.stillWithout(f)) < len(f.Keys) {
+		keys := f.Keys
+		if len(keys) == 0 {
+			keys = []string{""} // nothing of it could be read
+		}
+		if slices.ContainsFunc(keys, func(key string) bool { return u.reads.Of(key, f.Desc) == nil }) {
 			names = append(names, f.Desc.Name)
 		}
 	}
 	return names
-}
-
-func (u *unreadable) stillWithout(f refresh.Failed) (keys []string) {
-	for _, key := range f.Keys {
-		if u.reads.Of(key, f.Desc) != nil {
-			keys = append(keys, key)
-		}
-	}
-	return keys
 }

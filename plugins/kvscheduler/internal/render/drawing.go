@@ -193,42 +193,30 @@ func (d *drawing) notes() []string {
 	return notes
 }
 
-// palette has the fill colours of the states, in the order of the legend.
-type shade struct {
-	state api.ValueState
-	color string
-}
-
-func palette() []shade {
-	return []shade{
-		{pb.ValueState_CONFIGURED, "palegreen"},
-		{pb.ValueState_OBTAINED, "lightcyan"},
-		{pb.ValueState_DISCOVERED, "lightblue"},
-		{pb.ValueState_PENDING, "khaki"},
-		{pb.ValueState_MISSING, "sandybrown"},
-		{pb.ValueState_RETRYING, "plum"},
-		{pb.ValueState_FAILED, "lightcoral"},
-		{pb.ValueState_INVALID, "orchid"},
-		{pb.ValueState_UNIMPLEMENTED, "lightgray"},
-		{pb.ValueState_REMOVED, "gainsboro"},
-		{pb.ValueState_NONEXISTENT, "white"},
-	}
+// colors are the fill colors of states; those of other states are white.
+var colors = map[api.ValueState]string{
+	pb.ValueState_CONFIGURED:    "palegreen",
+	pb.ValueState_OBTAINED:      "lightcyan",
+	pb.ValueState_DISCOVERED:    "lightblue",
+	pb.ValueState_PENDING:       "khaki",
+	pb.ValueState_MISSING:       "sandybrown",
+	pb.ValueState_RETRYING:      "plum",
+	pb.ValueState_FAILED:        "lightcoral",
+	pb.ValueState_INVALID:       "orchid",
+	pb.ValueState_UNIMPLEMENTED: "lightgray",
+	pb.ValueState_REMOVED:       "gainsboro",
 }
 
 const executedColor = "gold"
 
 func (b *box) fill() string {
-	if b.executed {
+	switch {
+	case b.executed:
 		return executedColor
+	case b.placeholder:
+		return "white"
 	}
-	if !b.placeholder {
-		for _, s := range palette() {
-			if s.state == b.state {
-				return s.color
-			}
-		}
-	}
-	return "white"
+	return cmp.Or(colors[b.state], "white")
 }
 
 func (e edge) color() string {

@@ -228,11 +228,7 @@ func (r *Reader) edge(dep *api.Dependency) api.GraphEdge {
 		e.Satisfied = r.provider(dep) != nil
 		return e
 	}
-	prefixes := dep.AnyOf.KeyPrefixes
-	if len(prefixes) == 0 {
-		prefixes = []string{""}
-	}
-	for _, prefix := range prefixes {
+	for _, prefix := range graph.Prefixes(dep) {
 		keys := r.existing(dep, prefix)
 		e.Keys = append(e.Keys, keys[:min(len(keys), maxMatches-len(e.Keys))]...)
 	}
