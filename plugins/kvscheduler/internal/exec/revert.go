@@ -3,6 +3,7 @@ package exec
 import (
 	"maps"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -122,4 +123,21 @@ func (r *run) disown() {
 		n.Err, n.Retry = l.outcome.Err, l.outcome.Retry
 		r.Graph.SetHeld(n, true)
 	}
+}
+
+// refuse reports whether a transaction with revert contains invalid values and so
+// cannot succeed as a whole. Nothing of it is executed then.
+func (r *run) refuse() bool {
+	for i := range r.txn.Plan.Ops {
+		op := &r.txn.Plan.Ops[i]
+		if !op.SetWant || op.Want == nil || op.Want.Invalid == nil {
+			continue
+		}
+		rec := Record(op)
+		rec.NewErrMsg = text(op.Want.Invalid)
+		r.res.Executed = append(r.res.Executed, rec)
+		r.res.Invalid = append(r.res.Invalid, api.KeyWithError{Key: op.Key, TxnOperation: rec.Operation, Error: op.Want.Invalid})
+	}
+	r.res.Reverted = len(r.res.Invalid) > 0 || r.txn.Refused
+	return r.res.Reverted
 }

@@ -411,3 +411,33 @@ func (n *Node) Terminating() bool {
 	}
 	return n.Want == nil && n.Have != nil && n.Err != nil
 }
+
+// LastError is the error of the last attempt to create a value that now waits for what it
+// depends on; nil if there was none.
+func (g *Graph) LastError(n *Node) error { return g.lastErrors[n] }
+
+// SetLastError remembers an error; nil forgets it.
+func (g *Graph) SetLastError(n *Node, err error) {
+	if err == nil {
+		delete(g.lastErrors, n)
+	} else {
+		g.lastErrors[n] = err
+	}
+}
+
+// Ascend iterates over the nodes whose key has the prefix, in the order of
+// keys, until yield returns false.
+func (g *Graph) Ascend(prefix string, yield func(*Node) bool) {
+	g.sorted.AscendGreaterOrEqual(&Node{Key: prefix}, func(n *Node) bool {
+		return strings.HasPrefix(n.Key, prefix) && yield(n)
+	})
+}
+
+// Nodes iterates over all nodes in the order of keys.
+func (g *Graph) Nodes(yield func(*Node) bool) { g.sorted.Ascend(yield) }
+
+// From iterates over the nodes in the order of keys, from a key on, until
+// yield returns false.
+func (g *Graph) From(key string, yield func(*Node) bool) {
+	g.sorted.AscendGreaterOrEqual(&Node{Key: key}, yield)
+}

@@ -1,6 +1,11 @@
 package graph
 
-import "github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+import (
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
 
 // Track makes the graph note which base values come into being, change or go,
 // for a record of them outside of the graph; see Tracked.
@@ -23,3 +28,18 @@ func (g *Graph) Keep(n *Node, v *registry.Value) { n.kept = v }
 
 // Kept is what is on record; see Keep.
 func (n *Node) Kept() *registry.Value { return n.kept }
+
+// index puts the metadata where others look it up; indexes are functions of the
+// descriptor.
+func (n *Node) index(exists bool, meta api.Metadata) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("descriptor %q: an index of its metadata panicked: %v", n.Desc.Name, p)
+		}
+	}()
+	if !exists {
+		n.Desc.Metadata.Delete(n.Desc.Label(n.Key))
+		return nil
+	}
+	return n.Desc.Metadata.Put(n.Desc.Label(n.Key), meta)
+}

@@ -2,6 +2,7 @@ package restapi
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/tenuto-dev/tenuto/infra/rest"
@@ -79,4 +80,63 @@ func unavailable(err error) error {
 		return &statusError{http.StatusServiceUnavailable, err}
 	}
 	return err
+}
+
+func (s *server) orphans(r *http.Request, _ arguments) (answer, error) {
+	return asJSON(s.listOrphans(r)), nil
+}
+
+func (s *server) listOrphans(r *http.Request) response.Orphans {
+	list := []api.Orphan{}
+	for _, o := range s.Scheduler.Orphans() {
+		if !rest.ShowSecrets(r) {
+			o = o.HideSecrets()
+		}
+		list = append(list, o)
+	}
+	return response.Orphans{Orphans: list}
+}
+
+// removeOrphans removes orphans and returns the remaining ones.
+func (s *server) removeOrphans(r *http.Request, args arguments) (answer, error) {
+	if err := args.confirmed("remove"); err != nil {
+		return nil, err
+	}
+	keys := args.list("key")
+	if len(keys) == 0 {
+		return nil, badRequest(fmt.Errorf("argument %q is missing: expected the keys of the objects to remove", "key"))
+	}
+	seq, err := s.Scheduler.RemoveOrphans(r.Context(), keys)
+	errs, err := valueErrors(err)
+	switch {
+	case errors.Is(err, api.ErrNoOrphan):
+		return nil, &statusError{http.StatusConflict, err}
+	case err != nil:
+		return nil, unavailable(err)
+	}
+	reply := s.listOrphans(r)
+	reply.SeqNum, reply.Errors = &seq, errs
+	return asJSON(reply), nil
+}
+
+func (s *server) quarantine(*http.Request, arguments) (answer, error) {
+	list := s.Scheduler.Suspects()
+	if list == nil {
+		list = []api.Suspect{}
+	}
+	return asJSON(response.Quarantine{Suspects: list}), nil
+}
+
+// releaseQuarantined releases values and returns the remaining ones.
+func (s *server) releaseQuarantined(r *http.Request, args arguments) (answer, error) {
+	if err := args.confirmed("release"); err != nil {
+		return nil, err
+	}
+	switch err := s.Scheduler.ReleaseQuarantined(r.Context(), args.list("key")...); {
+	case errors.Is(err, api.ErrNotQuarantined):
+		return nil, &statusError{http.StatusConflict, err}
+	case err != nil:
+		return nil, unavailable(err)
+	}
+	return s.quarantine(r, args)
 }
