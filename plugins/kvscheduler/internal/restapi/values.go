@@ -28,19 +28,18 @@ func (s *server) dump(r *http.Request, args arguments) (answer, error) {
 	if by == "" {
 		return asJSON(s.dumpIndex()), nil
 	}
-	var kvs []api.KVWithMetadata
-	if by == "descriptor" {
-		if err := s.canDump(args.text(by), view); err != nil {
-			return nil, err
-		}
-		kvs, err = s.Scheduler.DumpValuesByDescriptor(args.text(by), view)
-	} else {
-		prefix := args.text(by)
-		if err := s.canDumpPrefix(prefix, view); err != nil {
-			return nil, err
-		}
-		kvs, err = s.Scheduler.DumpValuesByKeyPrefix(prefix, view)
+	find := s.descriptor
+	if by == "key-prefix" {
+		find = s.descriptorOfPrefix
 	}
+	d, err := find(args.text(by))
+	if err != nil {
+		return nil, err
+	}
+	if view == api.SBView && !d.Retrieves() {
+		return nil, badRequest(fmt.Errorf("argument %q is %q: descriptor %s cannot read the southbound; expected NB or cached", "view", view, d.Name))
+	}
+	kvs, err := s.Scheduler.DumpValuesByDescriptor(d.Name, view)
 	if err != nil {
 		return nil, err
 	}
@@ -102,28 +101,13 @@ func (s *server) descriptor(name string) (*api.KVDescriptor, error) {
 	return nil, notFound(fmt.Errorf("argument %q is %q: no such descriptor; /scheduler/dump lists them", "descriptor", name))
 }
 
-func (s *server) canDump(name string, view api.View) error {
-	d, err := s.descriptor(name)
-	if err != nil {
-		return err
-	}
-	return readable(d, view)
-}
-
-func (s *server) canDumpPrefix(prefix string, view api.View) error {
+func (s *server) descriptorOfPrefix(prefix string) (*api.KVDescriptor, error) {
 	for _, d := range s.Scheduler.ListDescriptors() {
-		if prefix != "" && d.NBKeyPrefix == prefix {
-			return readable(d, view)
+		if d.NBKeyPrefix == prefix {
+			return d, nil
 		}
 	}
-	return notFound(fmt.Errorf("argument %q is %q: no descriptor has this NB key prefix; /scheduler/dump lists them", "key-prefix", prefix))
-}
-
-func readable(d *api.KVDescriptor, view api.View) error {
-	if view == api.SBView && !d.Retrieves() {
-		return badRequest(fmt.Errorf("argument %q is %q: descriptor %s cannot read the southbound; expected NB or cached", "view", view, d.Name))
-	}
-	return nil
+	return nil, notFound(fmt.Errorf("argument %q is %q: no descriptor has this NB key prefix; /scheduler/dump lists them", "key-prefix", prefix))
 }
 
 func (s *server) status(_ *http.Request, args arguments) (answer, error) {
