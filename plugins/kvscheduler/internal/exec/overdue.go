@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -313,10 +314,7 @@ func (o *Overdue) Take() (calls []*Call, more bool) {
 // sorted lists the calls by key, then by descriptor. The caller holds mu.
 func (o *Overdue) sorted() []*Call {
 	return slices.SortedFunc(maps.Keys(o.calls), func(a, b *Call) int {
-		if n := strings.Compare(a.Key, b.Key); n != 0 {
-			return n
-		}
-		return strings.Compare(a.Descriptor, b.Descriptor)
+		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Descriptor, b.Descriptor))
 	})
 }
 

@@ -5,6 +5,7 @@ package quarantine
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -115,9 +116,7 @@ func (t *Tracker) Pin(keys map[string]bool) map[string]bool {
 		return keys
 	}
 	pinned := make(map[string]bool, len(keys)+len(t.suspects))
-	for key := range keys {
-		pinned[key] = true
-	}
+	maps.Copy(pinned, keys)
 	for key := range t.suspects {
 		pinned[key] = true
 	}

@@ -2,6 +2,7 @@ package refresh
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
@@ -69,23 +70,13 @@ func (r *Refresher) known(d *registry.Descriptor) (known []*graph.Node) {
 // Among reads one descriptor and takes over what it says about the base values
 // with the given keys; others stay what they are believed to be.
 func (r *Refresher) Among(d *registry.Descriptor, keys map[string]bool) {
-	all, found, err := r.Read(d)
+	known, found, err := r.Read(d)
 	if err != nil {
 		r.Observer.Problem(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged", false)
 		return
 	}
-	var known []*graph.Node
-	for _, n := range all {
-		if keys[n.Key] {
-			known = append(known, n)
-		}
-	}
-	var kept []api.KVWithMetadata
-	for _, kv := range found {
-		if keys[kv.Key] {
-			kept = append(kept, kv)
-		}
-	}
+	known = slices.DeleteFunc(known, func(n *graph.Node) bool { return !keys[n.Key] })
+	kept := slices.DeleteFunc(slices.Clone(found), func(kv api.KVWithMetadata) bool { return !keys[kv.Key] })
 	r.apply(d, known, kept)
 }
 

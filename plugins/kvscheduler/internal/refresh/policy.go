@@ -1,6 +1,8 @@
 package refresh
 
 import (
+	"slices"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -16,13 +18,8 @@ func (r *Refresher) without(d *registry.Descriptor, found []api.KVWithMetadata) 
 	if r.Policies == nil {
 		return found
 	}
-	kept := make([]api.KVWithMetadata, 0, len(found))
-	for _, kv := range found {
-		if r.Policies.Of(d, kv.Key) != registry.Ignore {
-			kept = append(kept, kv)
-		}
-	}
-	return kept
+	ignored := func(kv api.KVWithMetadata) bool { return r.Policies.Of(d, kv.Key) == registry.Ignore }
+	return slices.DeleteFunc(slices.Clone(found), ignored)
 }
 
 // ownership decides how reading a value changes who it belongs to. made: it is on record

@@ -3,6 +3,7 @@ package refresh
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -88,16 +89,8 @@ func (r *Reads) Unread(reg *registry.Registry) *plan.Unread {
 func (r *Reads) Forget(southbound string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for d := range r.read {
-		if d.Session() == southbound {
-			delete(r.read, d)
-		}
-	}
-	for d := range r.failed {
-		if d.Session() == southbound {
-			delete(r.failed, d)
-		}
-	}
+	maps.DeleteFunc(r.read, func(d *registry.Descriptor, _ bool) bool { return d.Session() == southbound })
+	maps.DeleteFunc(r.failed, func(d *registry.Descriptor, _ *Failed) bool { return d.Session() == southbound })
 }
 
 // blocked returns an error if a descriptor cannot be read because one of those that are

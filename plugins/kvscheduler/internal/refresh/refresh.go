@@ -380,11 +380,7 @@ func describes(v *registry.Value, msg proto.Message, fromSB bool) bool {
 // lost takes a value that was not found out of the graph.
 func (r *Refresher) lost(n *graph.Node) {
 	defer r.compare(n, look(n))
-	var children []*graph.Node
-	for child := range n.Derived {
-		children = append(children, child)
-	}
-	for _, child := range children {
+	for _, child := range slices.Collect(n.Derived) {
 		r.Graph.SetWant(child, nil)
 		r.absent(child)
 	}
