@@ -203,7 +203,6 @@ func (t *notification) prepare(e *Engine, p *transaction) (bool, error) {
 
 // sessionChange is a southbound that connects or disconnects.
 type sessionChange struct {
-	internal
 	name   string
 	up     bool
 	epoch  uint64
