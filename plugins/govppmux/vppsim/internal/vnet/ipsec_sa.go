@@ -192,7 +192,7 @@ func (ss *ipsecSAs) details(index uint32, a *ipsecSA) *ipsec.IpsecSaV3Details {
 	if a.protect {
 		d.SwIfIndex = a.on
 	}
-	if a.entry.Flags&ipsec_types.IPSEC_API_SAD_FLAG_USE_ANTI_REPLAY != 0 {
+	if a.entry.Flags&ipsec_types.IPSEC_API_SAD_FLAG_USE_ANTI_REPLAY != 0 && !ss.before("24.02") {
 		d.ReplayWindow = ^uint64(0)
 	}
 	return d

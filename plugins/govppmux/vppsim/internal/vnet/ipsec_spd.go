@@ -90,7 +90,10 @@ func (ss *ipsecSPDs) commands() []cmdline.Command {
 		in.Line("SPD Bindings:")
 		for _, index := range slices.Sorted(maps.Keys(ss.byInterface)) {
 			name := ss.InterfaceName(index)
-			if name == "" {
+			switch { // format_vnet_sw_if_index_name in src/vnet/interface_format.c
+			case name == "" && ss.before("24.02"):
+				name = "DELETED"
+			case name == "":
 				name = fmt.Sprintf("DELETED (%d)", index)
 			}
 			in.Line("  %d -> %s", int32(ss.at(ss.byInterface[index]).id), name)
