@@ -2,7 +2,6 @@ package descriptor
 
 import (
 	"go.fd.io/govpp/api"
-	"go.fd.io/govpp/binapi/ip_types"
 	"go.fd.io/govpp/binapi/ipip"
 	"go.fd.io/govpp/binapi/tunnel_types"
 	"google.golang.org/protobuf/proto"
@@ -55,9 +54,12 @@ var ipipTunnels = linkSpec[ipip.IpipTunnel]{
 	key:    []string{"ipip.src_addr", "ipip.dst_addr", "vrf"},
 }
 
+// ipipTunnel takes the mode from the other end, which only tunnels to many lack: VPP before 23.10
+// does not fill in the mode and what an IPv4 address leaves of an address, and does not clear its
+// memory (send_ipip_tunnel_details in src/vnet/ipip/ipip_api.c).
 func ipipTunnel(d *ipip.IpipTunnelDetails) (ifIndex, ipip.IpipTunnel) {
-	if d.Tunnel.Dst.Un == (ip_types.AddressUnion{}) {
-		// Only tunnels to many have no other end, and VPP before 23.10 does not fill in the mode.
+	d.Tunnel.Mode = tunnel_types.TUNNEL_API_MODE_P2P
+	if ipconv.FromAddress(d.Tunnel.Dst).IsUnspecified() {
 		d.Tunnel.Mode = tunnel_types.TUNNEL_API_MODE_MP
 	}
 	return d.Tunnel.SwIfIndex, d.Tunnel
