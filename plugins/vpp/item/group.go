@@ -116,15 +116,16 @@ type owners[K comparable] struct {
 
 func (d *groups[V, P, K]) same(_ string, a, b V) bool {
 	x, y, ok := d.resolver.Both(a, b)
-	return ok && sameParts(x, y)
+	return ok && SameParts(x, y)
 }
 
-func sameParts[P comparable](a, b []P) bool {
-	return len(a) == len(b) && len(without(a, b)) == 0
+// SameParts reports that two lists have the same parts, each once, whatever their order.
+func SameParts[P comparable](a, b []P) bool {
+	return len(a) == len(b) && len(Without(a, b)) == 0
 }
 
-// without returns the parts of a that b does not have.
-func without[P comparable](a, b []P) (out []P) {
+// Without returns the parts of a that b does not have.
+func Without[P comparable](a, b []P) (out []P) {
 	if len(b) == 0 {
 		return a
 	}
@@ -173,10 +174,10 @@ func (d *groups[V, P, K]) change(ctx context.Context, values []value[V]) []resul
 		if do == nil || results[i].Err != nil {
 			continue
 		}
-		for _, p := range without(old, wanted) {
+		for _, p := range Without(old, wanted) {
 			steps = append(steps, step[P]{value: i, part: p})
 		}
-		for _, p := range without(wanted, old) {
+		for _, p := range Without(wanted, old) {
 			steps = append(steps, step[P]{value: i, part: p, add: true})
 		}
 	}
@@ -449,7 +450,7 @@ func (f *found[V, P, K]) values(n *Names) (out []kvs.KV[V, kvs.Metadata]) {
 		kv := kvs.KV[V, kvs.Metadata]{Key: key, Origin: kvs.FromNB}
 		at := -1
 		for i, c := range f.expected[key] {
-			if at < 0 && sameParts(c.parts, f.parts[key]) {
+			if at < 0 && SameParts(c.parts, f.parts[key]) {
 				at = i
 			}
 		}

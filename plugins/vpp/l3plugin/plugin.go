@@ -41,7 +41,7 @@ func (p *Plugin) Init() error {
 		descriptor.NewRoute(calls, ifs),
 		descriptor.NewARP(vpp, ifs),
 		descriptor.NewProxyARP(calls, ifs),
-		descriptor.NewProxyARPInterface(calls, ifs),
+		descriptor.NewProxyARPInterface(vpp, ifs),
 		descriptor.NewIPScanNeighbor(calls),
 		descriptor.NewL3XConnect(vpp, ifs),
 		descriptor.NewDHCPProxy(calls),

@@ -2,9 +2,9 @@ package descriptor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
@@ -19,114 +19,102 @@ import (
 // the source address that the first server came with, so another one needs another
 // proxy. VPP would make tables that do not exist, which the dependencies prevent.
 
-// dhcpProxyCalls is what DHCP proxies need of VPP.
-type dhcpProxyCalls interface {
-	AddDHCPServer(ctx context.Context, table uint32, source netip.Addr, s vppcalls.DHCPServer) error
-	DeleteDHCPServer(ctx context.Context, table uint32, source netip.Addr, s vppcalls.DHCPServer) error
-	DumpDHCPProxies(ctx context.Context) ([]vppcalls.DHCPProxy, error)
+type dhcpProxyDescriptor struct {
+	*item.Resolution[*l3.DHCPProxy, vppcalls.DHCPProxy]
+	vpp *vppcalls.Calls
 }
-
-type dhcpProxyDescriptor struct{ vpp dhcpProxyCalls }
 
 type dhcpProxyKV = kvs.KV[*l3.DHCPProxy, kvs.Metadata]
 
 // NewDHCPProxy describes DHCP proxies.
-func NewDHCPProxy(vpp dhcpProxyCalls) *kvs.KVDescriptor {
-	d := &dhcpProxyDescriptor{vpp}
+func NewDHCPProxy(vpp *vppcalls.Calls) *kvs.KVDescriptor {
+	d := &dhcpProxyDescriptor{&item.Resolution[*l3.DHCPProxy, vppcalls.DHCPProxy]{Resolve: resolveDHCPProxy}, vpp}
 	return kvs.Adapt(kvs.Describe(model.DHCPProxyModel, kvs.Descriptor[*l3.DHCPProxy, kvs.Metadata]{
 		Name:            DHCPProxyName,
 		Southbound:      item.Southbound,
-		Validate:        validateDHCPProxy,
-		Dependencies:    dhcpProxyDependencies,
-		ValueComparator: sameDHCPProxy,
+		Validate:        d.Validate,
+		Dependencies:    d.Dependencies,
+		ValueComparator: d.same,
 		UpdateWithRecreate: func(_ string, a, b *l3.DHCPProxy, _ kvs.Metadata) bool {
 			return !ipconv.SameAddr(a.GetSourceIpAddress(), b.GetSourceIpAddress())
 		},
 		CreateContext: func(ctx context.Context, _ string, p *l3.DHCPProxy) (kvs.Metadata, error) {
-			return nil, d.change(ctx, p, nil, dhcpServers(p))
+			return nil, d.change(ctx, nil, p)
 		},
 		UpdateContext: func(ctx context.Context, _ string, old, p *l3.DHCPProxy, _ kvs.Metadata) (kvs.Metadata, error) {
-			return nil, d.change(ctx, p, dhcpServers(old), dhcpServers(p))
+			return nil, d.change(ctx, old, p)
 		},
 		DeleteContext: func(ctx context.Context, _ string, p *l3.DHCPProxy, _ kvs.Metadata) error {
-			return d.change(ctx, p, dhcpServers(p), nil)
+			return d.change(ctx, p, nil)
 		},
 		RetrieveContext: d.retrieve,
 	}))
 }
 
-func validateDHCPProxy(_ string, p *l3.DHCPProxy) error {
-	var errs []error
+func resolveDHCPProxy(r *item.Resolver, p *l3.DHCPProxy) vppcalls.DHCPProxy {
 	source, err := ipconv.ParseAddr(p.GetSourceIpAddress())
 	switch {
 	case err != nil:
-		errs = append(errs, item.Invalid("source_ip_address", "%w", err))
+		r.Fail("source_ip_address", "%w", err)
 	case source.IsUnspecified():
-		errs = append(errs, item.Invalid("source_ip_address", "%s, expected an address of VPP", source))
+		r.Fail("source_ip_address", "%s, expected an address of VPP", source)
 	}
 	if n := len(p.GetServers()); n == 0 || n > maxByte {
-		errs = append(errs, item.Invalid("servers", "%d servers, expected 1 to %d", n, maxByte))
+		r.Fail("servers", "%d servers, expected 1 to %d", n, maxByte)
 	}
-	seen := map[vppcalls.DHCPServer]bool{}
+	dependOnTable(r, "rx-vrf-table-exists", p.GetRxVrfId(), source)
+	out := vppcalls.DHCPProxy{Table: p.GetRxVrfId(), Source: source}
+	tables := map[uint32]bool{}
 	for n, s := range p.GetServers() {
 		field := fmt.Sprintf("servers[%d].ip_address", n)
 		addr, err := ipconv.ParseAddr(s.GetIpAddress())
 		server := vppcalls.DHCPServer{Table: s.GetVrfId(), Addr: addr}
 		switch {
 		case err != nil:
-			errs = append(errs, item.Invalid(field, "%w", err))
+			r.Fail(field, "%w", err)
+			continue
 		case addr.IsUnspecified():
-			errs = append(errs, item.Invalid(field, "%s, expected the address of a server", addr))
+			r.Fail(field, "%s, expected the address of a server", addr)
 		case source.IsValid() && addr.Is4() != source.Is4():
-			errs = append(errs, item.Invalid(field, "%s, expected the version of IP of source_ip_address %s", addr, source))
-		case seen[server]:
-			errs = append(errs, item.Invalid(field, "%s in table %d is listed twice", addr, s.GetVrfId()))
+			r.Fail(field, "%s, expected the version of IP of source_ip_address %s", addr, source)
+		case slices.Contains(out.Servers, server):
+			r.Fail(field, "%s in table %d is listed twice", addr, server.Table)
 		}
-		seen[server] = true
-	}
-	return errors.Join(errs...)
-}
-
-// dhcpServers converts the servers; what is invalid is never applied.
-func dhcpServers(p *l3.DHCPProxy) []vppcalls.DHCPServer {
-	var out []vppcalls.DHCPServer
-	for _, s := range p.GetServers() {
-		if addr, err := ipconv.ParseAddr(s.GetIpAddress()); err == nil {
-			out = append(out, vppcalls.DHCPServer{Table: s.GetVrfId(), Addr: addr})
+		out.Servers = append(out.Servers, server)
+		if id := server.Table; !tables[id] {
+			tables[id] = true
+			dependOnTable(r, fmt.Sprintf("vrf-table-%d-used-by-dhcp-server-exists", id), id, source)
 		}
 	}
 	return out
 }
 
-func dhcpProxyDependencies(_ string, p *l3.DHCPProxy) []kvs.Dependency {
-	source, _ := ipconv.ParseAddr(p.GetSourceIpAddress()) // validated
-	deps := item.DependsOnTable("rx-vrf-table-exists", p.GetRxVrfId(), source)
-	seen := map[uint32]bool{}
-	for _, s := range p.GetServers() {
-		if id := s.GetVrfId(); !seen[id] {
-			seen[id] = true
-			deps = append(deps, item.DependsOnTable(fmt.Sprintf("vrf-table-%d-used-by-dhcp-server-exists", id), id, source)...)
-		}
+func dependOnTable(r *item.Resolver, label string, id uint32, addr netip.Addr) {
+	for _, dep := range item.DependsOnTable(label, id, addr) {
+		r.DependsOn(dep.Label, dep.Key)
 	}
-	return deps
 }
 
-// sameDHCPProxy compares servers whatever their order.
-func sameDHCPProxy(_ string, a, b *l3.DHCPProxy) bool {
-	return a.GetRxVrfId() == b.GetRxVrfId() && ipconv.SameAddr(a.GetSourceIpAddress(), b.GetSourceIpAddress()) &&
-		sameParts(dhcpServers(a), dhcpServers(b))
+// same compares servers whatever their order.
+func (d *dhcpProxyDescriptor) same(_ string, a, b *l3.DHCPProxy) bool {
+	x, y, ok := d.Both(a, b)
+	return ok && x.Table == y.Table && x.Source == y.Source && item.SameParts(x.Servers, y.Servers)
 }
 
 // change turns old servers into new ones. New ones come first, for the proxy
 // would go with its last server.
-func (d *dhcpProxyDescriptor) change(ctx context.Context, p *l3.DHCPProxy, old, wanted []vppcalls.DHCPServer) error {
-	source, err := ipconv.ParseAddr(p.GetSourceIpAddress())
-	if err != nil {
-		return err
+func (d *dhcpProxyDescriptor) change(ctx context.Context, old, p *l3.DHCPProxy) error {
+	before, _ := d.Live(old) // VPP may have what no value may say
+	wanted := vppcalls.DHCPProxy{Table: before.Table, Source: before.Source}
+	if p != nil {
+		var err error
+		if wanted, err = d.Live(p); err != nil {
+			return err
+		}
 	}
-	return changeParts(old, wanted,
-		func(s vppcalls.DHCPServer) error { return d.vpp.AddDHCPServer(ctx, p.GetRxVrfId(), source, s) },
-		func(s vppcalls.DHCPServer) error { return d.vpp.DeleteDHCPServer(ctx, p.GetRxVrfId(), source, s) })
+	return changeParts(before.Servers, wanted.Servers,
+		func(s vppcalls.DHCPServer) error { return d.vpp.AddDHCPServer(ctx, wanted.Table, wanted.Source, s) },
+		func(s vppcalls.DHCPServer) error { return d.vpp.DeleteDHCPServer(ctx, wanted.Table, wanted.Source, s) })
 }
 
 func (d *dhcpProxyDescriptor) retrieve(ctx context.Context, correlate []dhcpProxyKV) ([]dhcpProxyKV, error) {
@@ -147,7 +135,7 @@ func (d *dhcpProxyDescriptor) retrieve(ctx context.Context, correlate []dhcpProx
 		kv := dhcpProxyKV{Key: model.DHCPProxyModel.Key(p), Value: p, Origin: kvs.UnknownOrigin}
 		if w := wanted[kv.Key]; w != nil {
 			kv.Origin = kvs.FromNB
-			if sameDHCPProxy(kv.Key, w, p) {
+			if d.same(kv.Key, w, p) {
 				kv.Value = w // in its spelling
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -20,114 +21,86 @@ import (
 // cleans up neither behind tables nor behind interfaces; the dependencies see to
 // it that both stay until their part is gone.
 
-// proxyARPCalls is what proxy ARP needs of VPP.
-type proxyARPCalls interface {
-	AddARPRange(ctx context.Context, r vppcalls.ARPRange) error
-	DeleteARPRange(ctx context.Context, r vppcalls.ARPRange) error
-	DumpARPRanges(ctx context.Context) ([]vppcalls.ARPRange, error)
-	DumpProxyARP(ctx context.Context) ([]uint32, error)
-}
-
 type proxyARPDescriptor struct {
-	vpp proxyARPCalls
+	*item.Resolution[*l3.ProxyARP, []vppcalls.ARPRange]
+	vpp *vppcalls.Calls
 	ifs item.Interfaces
 }
 
 type proxyARPKV = kvs.KV[*l3.ProxyARP, kvs.Metadata]
 
 // NewProxyARP describes the ranges that ARP requests are answered for.
-func NewProxyARP(vpp proxyARPCalls, ifs item.Interfaces) *kvs.KVDescriptor {
-	d := &proxyARPDescriptor{vpp, ifs}
+func NewProxyARP(vpp *vppcalls.Calls, ifs item.Interfaces) *kvs.KVDescriptor {
+	d := &proxyARPDescriptor{&item.Resolution[*l3.ProxyARP, []vppcalls.ARPRange]{Resolve: resolveProxyARP}, vpp, ifs}
 	return kvs.Adapt(kvs.Describe(model.ProxyARPModel, kvs.Descriptor[*l3.ProxyARP, kvs.Metadata]{
-		Name:            ProxyARPName,
-		Southbound:      item.Southbound,
-		Validate:        validateProxyARP,
-		Dependencies:    proxyARPDependencies,
-		DerivedValues:   proxyARPInterfaces,
-		ValueComparator: sameProxyARP,
+		Name:          ProxyARPName,
+		Southbound:    item.Southbound,
+		Validate:      d.Validate,
+		Dependencies:  d.Dependencies,
+		DerivedValues: proxyARPInterfaces,
+		ValueComparator: func(_ string, a, b *l3.ProxyARP) bool {
+			x, y, ok := d.Both(a, b)
+			return ok && item.SameParts(x, y)
+		},
 		CreateContext: func(ctx context.Context, _ string, p *l3.ProxyARP) (kvs.Metadata, error) {
-			return nil, d.change(ctx, nil, ranges(p))
+			return nil, d.change(ctx, nil, p)
 		},
 		UpdateContext: func(ctx context.Context, _ string, old, p *l3.ProxyARP, _ kvs.Metadata) (kvs.Metadata, error) {
-			return nil, d.change(ctx, ranges(old), ranges(p))
+			return nil, d.change(ctx, old, p)
 		},
 		DeleteContext: func(ctx context.Context, _ string, p *l3.ProxyARP, _ kvs.Metadata) error {
-			return d.change(ctx, ranges(p), nil)
+			return d.change(ctx, p, nil)
 		},
 		RetrieveContext:      d.retrieve,
 		RetrieveDependencies: []string{item.InterfaceName},
 	}))
 }
 
-func validateProxyARP(_ string, p *l3.ProxyARP) error {
-	var errs []error
+// resolveProxyARP returns the ranges; the interfaces are values of their own.
+func resolveProxyARP(r *item.Resolver, p *l3.ProxyARP) []vppcalls.ARPRange {
 	names := map[string]bool{}
 	for n, iface := range p.GetInterfaces() {
-		field := fmt.Sprintf("interfaces[%d].name", n)
-		switch name := iface.GetName(); {
-		case name == "":
-			errs = append(errs, item.Invalid(field, "empty, expected the name of an interface"))
-		case names[name]:
-			errs = append(errs, item.Invalid(field, "%q is listed twice", name))
+		field, name := fmt.Sprintf("interfaces[%d].name", n), iface.GetName()
+		if r.NotEmpty(field, name, "the name of an interface") && names[name] {
+			r.Fail(field, "%q is listed twice", name)
 		}
-		names[iface.GetName()] = true
+		names[name] = true
 	}
-	seen := map[vppcalls.ARPRange]bool{}
-	for n, r := range p.GetRanges() {
-		field := fmt.Sprintf("ranges[%d]", n)
-		converted, err := arpRange(field, r)
-		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case seen[converted]:
-			errs = append(errs, item.Invalid(field, "%s to %s in table %d is listed twice", converted.First, converted.Last, converted.Table))
-		}
-		seen[converted] = true
-	}
-	return errors.Join(errs...)
-}
-
-// arpRange converts a range; field is its path, for errors.
-func arpRange(field string, r *l3.ProxyARP_Range) (vppcalls.ARPRange, error) {
-	out := vppcalls.ARPRange{Table: r.GetVrfId()}
-	first, err := ipconv.ParseAddr(r.GetFirstIpAddr())
-	if err != nil || !first.Is4() {
-		return out, item.Invalid(field+".first_ip_addr", "%q, expected an IPv4 address without prefix length", r.GetFirstIpAddr())
-	}
-	last, err := ipconv.ParseAddr(r.GetLastIpAddr())
-	if err != nil || !last.Is4() {
-		return out, item.Invalid(field+".last_ip_addr", "%q, expected an IPv4 address without prefix length", r.GetLastIpAddr())
-	}
-	if last.Less(first) {
-		return out, item.Invalid(field+".last_ip_addr", "%s is before first_ip_addr %s", last, first)
-	}
-	out.First, out.Last = first, last
-	return out, nil
-}
-
-// ranges converts all ranges; what is invalid is never applied.
-func ranges(p *l3.ProxyARP) []vppcalls.ARPRange {
 	var out []vppcalls.ARPRange
-	for _, r := range p.GetRanges() {
-		if converted, err := arpRange("", r); err == nil {
-			out = append(out, converted)
+	tables := map[uint32]bool{0: true}
+	for n, v := range p.GetRanges() {
+		field := fmt.Sprintf("ranges[%d]", n)
+		converted, ok := resolveARPRange(r, field, v)
+		switch {
+		case !ok:
+			continue
+		case slices.Contains(out, converted):
+			r.Fail(field, "%s to %s in table %d is listed twice", converted.First, converted.Last, converted.Table)
+		}
+		out = append(out, converted)
+		if id := v.GetVrfId(); !tables[id] {
+			tables[id] = true
+			r.DependsOn(fmt.Sprintf("vrf-table-%d-exists", id), model.VrfTableKey(id, l3.VrfTable_IPV4))
 		}
 	}
 	return out
 }
 
-func proxyARPDependencies(_ string, p *l3.ProxyARP) []kvs.Dependency {
-	var deps []kvs.Dependency
-	seen := map[uint32]bool{0: true}
-	for _, r := range p.GetRanges() {
-		if id := r.GetVrfId(); !seen[id] {
-			seen[id] = true
-			deps = append(deps, kvs.Dependency{
-				Label: fmt.Sprintf("vrf-table-%d-exists", id), Key: model.VrfTableKey(id, l3.VrfTable_IPV4),
-			})
+func resolveARPRange(r *item.Resolver, field string, v *l3.ProxyARP_Range) (out vppcalls.ARPRange, ok bool) {
+	ends := [2]netip.Addr{}
+	for n, end := range []struct{ name, text string }{{"first_ip_addr", v.GetFirstIpAddr()}, {"last_ip_addr", v.GetLastIpAddr()}} {
+		addr, err := ipconv.ParseAddr(end.text)
+		if err != nil || !addr.Is4() {
+			r.Fail(field+"."+end.name, "%q, expected an IPv4 address without prefix length", end.text)
+			return out, false
 		}
+		ends[n] = addr
 	}
-	return deps
+	if ends[1].Less(ends[0]) {
+		r.Fail(field+".last_ip_addr", "%s is before first_ip_addr %s", ends[1], ends[0])
+		return out, false
+	}
+	return vppcalls.ARPRange{Table: v.GetVrfId(), First: ends[0], Last: ends[1]}, true
 }
 
 func proxyARPInterfaces(_ string, p *l3.ProxyARP) []kvs.KeyValuePair {
@@ -138,20 +111,14 @@ func proxyARPInterfaces(_ string, p *l3.ProxyARP) []kvs.KeyValuePair {
 	return out
 }
 
-// sameProxyARP looks at the ranges, whatever their order; interfaces are values of
-// their own.
-func sameProxyARP(_ string, a, b *l3.ProxyARP) bool {
-	return sameParts(ranges(a), ranges(b))
-}
-
-// missing are those of a that b does not have.
-func missing[T comparable](a, b []T) []T {
-	return slices.DeleteFunc(slices.Clone(a), func(x T) bool { return slices.Contains(b, x) })
-}
-
 // change turns old ranges into new ones, or leaves the old ones when VPP refuses.
-func (d *proxyARPDescriptor) change(ctx context.Context, old, wanted []vppcalls.ARPRange) error {
-	return changeParts(old, wanted,
+func (d *proxyARPDescriptor) change(ctx context.Context, old, p *l3.ProxyARP) error {
+	wanted, err := d.Live(p)
+	if err != nil {
+		return err
+	}
+	before, _ := d.Live(old) // VPP may have what no value may say
+	return changeParts(before, wanted,
 		func(r vppcalls.ARPRange) error { return d.vpp.AddARPRange(ctx, r) },
 		func(r vppcalls.ARPRange) error { return d.vpp.DeleteARPRange(ctx, r) })
 }
@@ -159,7 +126,7 @@ func (d *proxyARPDescriptor) change(ctx context.Context, old, wanted []vppcalls.
 // changeParts turns old parts into new ones. New ones come first; they go again when one
 // cannot be added, and the old ones stay.
 func changeParts[T comparable](old, wanted []T, add, remove func(T) error) error {
-	more := missing(wanted, old)
+	more := item.Without(wanted, old)
 	for n, part := range more {
 		if err := add(part); err != nil {
 			for _, added := range more[:n] {
@@ -168,17 +135,12 @@ func changeParts[T comparable](old, wanted []T, add, remove func(T) error) error
 			return err
 		}
 	}
-	for _, part := range missing(old, wanted) {
+	for _, part := range item.Without(old, wanted) {
 		if err := remove(part); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// sameParts reports that two lists have the same parts, whatever their order.
-func sameParts[T comparable](a, b []T) bool {
-	return len(missing(a, b)) == 0 && len(missing(b, a)) == 0
 }
 
 func (d *proxyARPDescriptor) retrieve(ctx context.Context, correlate []proxyARPKV) ([]proxyARPKV, error) {

@@ -1,51 +1,33 @@
 package descriptor
 
 import (
-	"context"
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/arp"
+	"go.fd.io/govpp/binapi/interface_types"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-// An interface that answers ARP requests for the ranges of proxy ARP is derived
-// from it. It stops before the interface is deleted: VPP would have the next
-// interface with the same index answer.
-
-// proxyARPInterfaceCalls is what such interfaces need of VPP.
-type proxyARPInterfaceCalls interface {
-	SetProxyARP(ctx context.Context, swIfIndex uint32, on bool) error
-}
-
-type proxyARPInterfaceDescriptor struct {
-	vpp proxyARPInterfaceCalls
-	ifs item.Interfaces
-}
-
-// NewProxyARPInterface describes the interfaces that answer.
-func NewProxyARPInterface(vpp proxyARPInterfaceCalls, ifs item.Interfaces) *kvs.KVDescriptor {
-	d := &proxyARPInterfaceDescriptor{vpp, ifs}
-	return kvs.Adapt(&kvs.Descriptor[*l3.ProxyARP_Interface, kvs.Metadata]{
-		Name:        ProxyARPInterfaceName,
-		Southbound:  item.Southbound,
-		KeySelector: model.ProxyARPInterfaceKey.Matches,
-		Dependencies: func(_ string, i *l3.ProxyARP_Interface) []kvs.Dependency {
-			return []kvs.Dependency{item.DependsOnInterface("interface-exists", i.GetName())}
+// NewProxyARPInterface describes the interfaces that answer ARP requests for the ranges of
+// proxy ARP, from which they are derived. An interface stops to answer before it is deleted: VPP
+// would have the next interface with the same index answer.
+func NewProxyARPInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
+	type index = interface_types.InterfaceIndex
+	return item.NewGroup(vpp, ifs, item.Group[*l3.ProxyARP_Interface, index, index]{
+		Name: ProxyARPInterfaceName, Derived: model.ProxyARPInterfaceKey.Matches,
+		Resolve: func(r *item.Resolver, i *l3.ProxyARP_Interface) []index {
+			return []index{r.Interface("name", i.GetName())}
 		},
-		CreateContext: func(ctx context.Context, _ string, i *l3.ProxyARP_Interface) (kvs.Metadata, error) {
-			return nil, d.set(ctx, i, true)
-		},
-		DeleteContext: func(ctx context.Context, _ string, i *l3.ProxyARP_Interface, _ kvs.Metadata) error {
-			return d.set(ctx, i, false)
+		ID: func(i index) index { return i },
+		Parts: func() (*item.PartCalls[index], error) {
+			return &item.PartCalls[index]{Change: func(i index, on bool) (request, reply api.Message) {
+				return &arp.ProxyArpIntfcEnableDisable{SwIfIndex: i, Enable: on}, &arp.ProxyArpIntfcEnableDisableReply{}
+			}}, vppcalls.ProxyARP.Check(vpp)
 		},
 	})
-}
-
-func (d *proxyARPInterfaceDescriptor) set(ctx context.Context, i *l3.ProxyARP_Interface, on bool) error {
-	index, err := item.SwIfIndex(d.ifs, i.GetName())
-	if err != nil {
-		return err
-	}
-	return d.vpp.SetProxyARP(ctx, index, on)
 }

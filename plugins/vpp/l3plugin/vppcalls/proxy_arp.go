@@ -8,7 +8,6 @@ import (
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/arp"
-	"go.fd.io/govpp/binapi/interface_types"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -20,7 +19,8 @@ type ARPRange struct {
 	First, Last netip.Addr
 }
 
-var proxyARP = session.Require(&Operations, "proxy ARP", "",
+// ProxyARP is the operation of all that proxy ARP needs.
+var ProxyARP = session.Require(&Operations, "proxy ARP", "",
 	(*arp.ProxyArpAddDel)(nil), (*arp.ProxyArpAddDelReply)(nil), (*arp.ProxyArpDump)(nil), (*arp.ProxyArpDetails)(nil),
 	(*arp.ProxyArpIntfcEnableDisable)(nil), (*arp.ProxyArpIntfcEnableDisableReply)(nil),
 	(*arp.ProxyArpIntfcDump)(nil), (*arp.ProxyArpIntfcDetails)(nil))
@@ -38,7 +38,7 @@ func (c *Calls) DeleteARPRange(ctx context.Context, r ARPRange) error {
 }
 
 func (c *Calls) arpRange(ctx context.Context, r ARPRange, add bool) error {
-	if err := proxyARP.Check(c.vpp); err != nil {
+	if err := ProxyARP.Check(c.vpp); err != nil {
 		return err
 	}
 	err := c.vpp.Call(ctx, &arp.ProxyArpAddDel{IsAdd: add, Proxy: arp.ProxyArp{
@@ -53,7 +53,7 @@ func (c *Calls) arpRange(ctx context.Context, r ARPRange, add bool) error {
 // DumpARPRanges returns all ranges, in the order in which they were added, without
 // those in tables that do not exist any more.
 func (c *Calls) DumpARPRanges(ctx context.Context) ([]ARPRange, error) {
-	found, err := session.DumpOf[*arp.ProxyArpDetails](ctx, c.vpp, proxyARP, &arp.ProxyArpDump{})
+	found, err := session.DumpOf[*arp.ProxyArpDetails](ctx, c.vpp, ProxyARP, &arp.ProxyArpDump{})
 	if err != nil {
 		return nil, err
 	}
@@ -89,24 +89,9 @@ func (c *Calls) arpTables(ctx context.Context, found []*arp.ProxyArpDetails) (ta
 	}, err
 }
 
-// SetProxyARP makes an interface answer requests, or stop it. To stop it on an
-// interface that does not exist is a success.
-func (c *Calls) SetProxyARP(ctx context.Context, swIfIndex uint32, on bool) error {
-	if err := proxyARP.Check(c.vpp); err != nil {
-		return err
-	}
-	err := c.vpp.Call(ctx, &arp.ProxyArpIntfcEnableDisable{
-		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Enable: on,
-	}, &arp.ProxyArpIntfcEnableDisableReply{})
-	if !on && session.Gone(err) {
-		return nil
-	}
-	return err
-}
-
 // DumpProxyARP returns the interfaces that answer requests.
 func (c *Calls) DumpProxyARP(ctx context.Context) ([]uint32, error) {
-	found, err := session.DumpOf[*arp.ProxyArpIntfcDetails](ctx, c.vpp, proxyARP, &arp.ProxyArpIntfcDump{})
+	found, err := session.DumpOf[*arp.ProxyArpIntfcDetails](ctx, c.vpp, ProxyARP, &arp.ProxyArpIntfcDump{})
 	if err != nil {
 		return nil, err
 	}

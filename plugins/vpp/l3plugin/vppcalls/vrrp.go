@@ -14,9 +14,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-// VirtualRouter is a VRRP router; interface, number and version of IP tell it
-// from others.
-type VirtualRouter struct {
+// RouterParams are what a VRRP router is created with, besides addresses; interface, number and
+// version of IP tell it from others.
+type RouterParams struct {
 	SwIfIndex uint32
 	ID        uint8
 	IPv6      bool
@@ -24,7 +24,12 @@ type VirtualRouter struct {
 	// Interval between advertisements, in hundredths of a second.
 	Interval                 uint16
 	Preempt, Accept, Unicast bool
-	Addrs                    []netip.Addr
+}
+
+// VirtualRouter is a VRRP router.
+type VirtualRouter struct {
+	RouterParams
+	Addrs []netip.Addr
 	// Peers are the other routers that a unicast one talks to; set by
 	// SetVirtualRouterPeers.
 	Peers []netip.Addr
@@ -170,12 +175,12 @@ func (c *Calls) DumpVirtualRouters(ctx context.Context) ([]VirtualRouter, error)
 	out := make([]VirtualRouter, len(found))
 	for i, d := range found {
 		flags := d.Config.Flags
-		out[i] = VirtualRouter{
+		out[i] = VirtualRouter{Running: d.Runtime.State != vrrp.VRRP_API_VR_STATE_INIT, RouterParams: RouterParams{
 			SwIfIndex: uint32(d.Config.SwIfIndex), ID: d.Config.VrID, IPv6: flags&vrrp.VRRP_API_VR_IPV6 != 0,
 			Priority: d.Config.Priority, Interval: d.Config.Interval,
 			Preempt: flags&vrrp.VRRP_API_VR_PREEMPT != 0, Accept: flags&vrrp.VRRP_API_VR_ACCEPT != 0,
-			Unicast: flags&vrrp.VRRP_API_VR_UNICAST != 0, Running: d.Runtime.State != vrrp.VRRP_API_VR_STATE_INIT,
-		}
+			Unicast: flags&vrrp.VRRP_API_VR_UNICAST != 0,
+		}}
 		for _, a := range d.Addrs {
 			out[i].Addrs = append(out[i].Addrs, ipconv.FromAddress(a))
 		}
