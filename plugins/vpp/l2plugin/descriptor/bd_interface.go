@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
@@ -18,27 +17,21 @@ import (
 // be deleted no more. VPP keeps each interface in at most one bridge domain and
 // moves it without a word, so a second one is refused here.
 
-// memberCalls is what interfaces in bridge domains need of VPP.
-type memberCalls interface {
-	AddMember(ctx context.Context, id uint32, m vppcalls.Member) error
-	RemoveMember(ctx context.Context, id uint32, m vppcalls.Member) error
-}
-
 type bdInterfaceDescriptor struct {
-	vpp memberCalls
+	vpp *vppcalls.Calls
 	ifs item.Interfaces
 	bds BridgeDomains
 }
 
 // NewBDInterface describes the interfaces in bridge domains.
-func NewBDInterface(vpp memberCalls, ifs item.Interfaces, bds BridgeDomains) *kvs.KVDescriptor {
+func NewBDInterface(vpp *vppcalls.Calls, ifs item.Interfaces, bds BridgeDomains) *kvs.KVDescriptor {
 	d := &bdInterfaceDescriptor{vpp, ifs, bds}
 	return kvs.Adapt(&kvs.Descriptor[*l2.BridgeDomain_Interface, kvs.Metadata]{
 		Name:        BDInterfaceName,
 		Southbound:  item.Southbound,
 		KeySelector: model.BDInterfaceKey.Matches,
 		Dependencies: func(_ string, m *l2.BridgeDomain_Interface) []kvs.Dependency {
-			return []kvs.Dependency{{Label: "interface-exists", Key: ifmodel.InterfaceModel.KeyFor(m.GetName())}}
+			return []kvs.Dependency{item.DependsOnInterface("interface-exists", m.GetName())}
 		},
 		CreateContext: d.create,
 		DeleteContext: d.remove,

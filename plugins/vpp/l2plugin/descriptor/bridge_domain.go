@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"net/netip"
 	"strings"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -22,16 +22,6 @@ import (
 // of them do; VPP refuses to delete it while it has any. All parameters can be
 // changed in place.
 
-// bridgeDomainCalls is what bridge domains need of VPP.
-type bridgeDomainCalls interface {
-	CreateBridgeDomain(ctx context.Context, bd vppcalls.BridgeDomain) (id uint32, err error)
-	UpdateBridgeDomain(ctx context.Context, id uint32, old, bd vppcalls.BridgeDomain) error
-	DeleteBridgeDomain(ctx context.Context, id uint32) error
-	DumpBridgeDomains(ctx context.Context) ([]vppcalls.BridgeDomainDetails, error)
-	SetARPAnswer(ctx context.Context, id uint32, a vppcalls.ARPAnswer, add bool) error
-	DumpARPAnswers(ctx context.Context) (map[uint32][]vppcalls.ARPAnswer, error)
-}
-
 const (
 	// maxTag is the longest name, in bytes.
 	maxTag = 63
@@ -39,23 +29,33 @@ const (
 	maxByte = 255
 )
 
+// bridgeDomain is what VPP has of a bridge domain, but for its interfaces.
+type bridgeDomain struct {
+	params  vppcalls.BridgeDomain
+	answers []vppcalls.ARPAnswer
+}
+
 type bridgeDomainDescriptor struct {
-	vpp bridgeDomainCalls
+	*item.Resolution[*l2.BridgeDomain, bridgeDomain]
+	vpp *vppcalls.Calls
 	ifs item.Interfaces
 }
 
 type bridgeDomainKV = kvs.KV[*l2.BridgeDomain, *BDMeta]
 
 // NewBridgeDomain describes bridge domains.
-func NewBridgeDomain(vpp bridgeDomainCalls, ifs item.Interfaces) *kvs.KVDescriptor {
-	d := &bridgeDomainDescriptor{vpp, ifs}
+func NewBridgeDomain(vpp *vppcalls.Calls, ifs item.Interfaces) *kvs.KVDescriptor {
+	d := &bridgeDomainDescriptor{&item.Resolution[*l2.BridgeDomain, bridgeDomain]{Resolve: resolveBridgeDomain}, vpp, ifs}
 	return kvs.Adapt(kvs.Describe(model.BridgeDomainModel, kvs.Descriptor[*l2.BridgeDomain, *BDMeta]{
-		Name:                 BridgeDomainName,
-		Southbound:           item.Southbound,
-		WithMetadata:         true,
-		Validate:             validateBridgeDomain,
-		DerivedValues:        memberValues,
-		ValueComparator:      sameBridgeDomain,
+		Name:          BridgeDomainName,
+		Southbound:    item.Southbound,
+		WithMetadata:  true,
+		Validate:      d.Validate,
+		DerivedValues: memberValues,
+		ValueComparator: func(_ string, a, b *l2.BridgeDomain) bool {
+			x, y, ok := d.Both(a, b)
+			return ok && x.params == y.params && item.SameParts(x.answers, y.answers)
+		},
 		CreateContext:        d.create,
 		UpdateContext:        d.update,
 		DeleteContext:        d.remove,
@@ -64,62 +64,59 @@ func NewBridgeDomain(vpp bridgeDomainCalls, ifs item.Interfaces) *kvs.KVDescript
 	}))
 }
 
-func validateBridgeDomain(_ string, bd *l2.BridgeDomain) error {
-	var errs []error
+func resolveBridgeDomain(r *item.Resolver, bd *l2.BridgeDomain) bridgeDomain {
 	switch name := bd.GetName(); {
 	case name == "" || len(name) > maxTag:
-		errs = append(errs, item.Invalid("name", "%q has %d bytes, expected 1 to %d", name, len(name), maxTag))
+		r.Fail("name", "%q has %d bytes, expected 1 to %d", name, len(name), maxTag)
 	case strings.Contains(name, "/interface/") || strings.HasSuffix(name, "/interface"):
-		errs = append(errs, item.Invalid("name", "%q contains the reserved element \"interface\"", name))
+		r.Fail("name", "%q contains the reserved element \"interface\"", name)
 	}
 	if bd.GetMacAge() > maxByte {
-		errs = append(errs, item.Invalid("mac_age", "%d minutes, expected 0 to %d", bd.GetMacAge(), maxByte))
+		r.Fail("mac_age", "%d minutes, expected 0 to %d", bd.GetMacAge(), maxByte)
 	}
-	return errors.Join(append(errs, validateMembers(bd), validateAnswers(bd))...)
+	checkMembers(r, bd)
+	return bridgeDomain{answers: resolveAnswers(r, bd), params: vppcalls.BridgeDomain{
+		Tag: bd.GetName(), Flood: bd.GetFlood(), UUFlood: bd.GetUnknownUnicastFlood(), Forward: bd.GetForward(),
+		Learn: bd.GetLearn(), ARPTerm: bd.GetArpTermination(), MacAge: uint8(bd.GetMacAge()),
+	}}
 }
 
-func validateMembers(bd *l2.BridgeDomain) error {
-	var errs []error
+// checkMembers looks at the interfaces, which are values of their own.
+func checkMembers(r *item.Resolver, bd *l2.BridgeDomain) {
 	bvi, seen := "", map[string]bool{}
 	for n, m := range bd.GetInterfaces() {
-		field := fmt.Sprintf("interfaces[%d]", n)
-		switch {
-		case m.GetName() == "":
-			errs = append(errs, item.Invalid(field+".name", "empty, expected the name of an interface"))
-		case seen[m.GetName()]:
-			errs = append(errs, item.Invalid(field+".name", "%q is listed twice", m.GetName()))
+		field, name := fmt.Sprintf("interfaces[%d]", n), m.GetName()
+		if r.NotEmpty(field+".name", name, "the name of an interface") && seen[name] {
+			r.Fail(field+".name", "%q is listed twice", name)
 		}
-		seen[m.GetName()] = true
-		if m.GetSplitHorizonGroup() > maxByte {
-			errs = append(errs, item.Invalid(field+".split_horizon_group", "%d, expected 0 to %d", m.GetSplitHorizonGroup(), maxByte))
-		}
+		seen[name] = true
+		r.Range(field+".split_horizon_group", m.GetSplitHorizonGroup(), 0, maxByte)
 		if m.GetBridgedVirtualInterface() {
 			if bvi != "" {
-				errs = append(errs, item.Invalid(field+".bridged_virtual_interface", "%q is the BVI already, expected at most one", bvi))
+				r.Fail(field+".bridged_virtual_interface", "%q is the BVI already, expected at most one", bvi)
 			}
-			bvi = m.GetName()
+			bvi = name
 		}
 	}
-	return errors.Join(errs...)
 }
 
-func validateAnswers(bd *l2.BridgeDomain) error {
-	var errs []error
-	seen := map[string]bool{}
+func resolveAnswers(r *item.Resolver, bd *l2.BridgeDomain) []vppcalls.ARPAnswer {
+	var out []vppcalls.ARPAnswer
+	seen := map[netip.Addr]bool{}
 	for n, e := range bd.GetArpTerminationTable() {
 		field := fmt.Sprintf("arp_termination_table[%d]", n)
+		mac := r.MAC(field+".phys_address", e.GetPhysAddress())
 		addr, err := ipconv.ParseAddr(e.GetIpAddress())
-		if err != nil {
-			errs = append(errs, item.Invalid(field+".ip_address", "%w", err))
-		} else if seen[addr.String()] {
-			errs = append(errs, item.Invalid(field+".ip_address", "%s is listed twice", addr))
+		switch {
+		case err != nil:
+			r.Fail(field+".ip_address", "%w", err)
+		case seen[addr]:
+			r.Fail(field+".ip_address", "%s is listed twice", addr)
 		}
-		seen[addr.String()] = true
-		if _, err := ipconv.ParseMAC(e.GetPhysAddress()); err != nil {
-			errs = append(errs, item.Invalid(field+".phys_address", "%w", err))
-		}
+		seen[addr] = true
+		out = append(out, vppcalls.ARPAnswer{Addr: addr, MAC: mac})
 	}
-	return errors.Join(errs...)
+	return out
 }
 
 // memberValues are the interfaces.
@@ -131,70 +128,46 @@ func memberValues(_ string, bd *l2.BridgeDomain) []kvs.KeyValuePair {
 	return out
 }
 
-func sameBridgeDomain(_ string, a, b *l2.BridgeDomain) bool {
-	return params(a) == params(b) && len(missingAnswers(a, b)) == 0 && len(missingAnswers(b, a)) == 0
-}
-
-func params(bd *l2.BridgeDomain) vppcalls.BridgeDomain {
-	return vppcalls.BridgeDomain{
-		Tag: bd.GetName(), Flood: bd.GetFlood(), UUFlood: bd.GetUnknownUnicastFlood(), Forward: bd.GetForward(),
-		Learn: bd.GetLearn(), ARPTerm: bd.GetArpTermination(), MacAge: uint8(bd.GetMacAge()),
-	}
-}
-
-// answers parses the table; what is invalid is never applied.
-func answers(bd *l2.BridgeDomain) []vppcalls.ARPAnswer {
-	out := make([]vppcalls.ARPAnswer, 0, len(bd.GetArpTerminationTable()))
-	for _, e := range bd.GetArpTerminationTable() {
-		addr, addrErr := ipconv.ParseAddr(e.GetIpAddress())
-		mac, macErr := ipconv.ParseMAC(e.GetPhysAddress())
-		if addrErr == nil && macErr == nil {
-			out = append(out, vppcalls.ARPAnswer{Addr: addr, MAC: mac})
-		}
-	}
-	return out
-}
-
-// missingAnswers are those of a that b does not have.
-func missingAnswers(a, b *l2.BridgeDomain) []vppcalls.ARPAnswer {
-	have := map[vppcalls.ARPAnswer]bool{}
-	for _, answer := range answers(b) {
-		have[answer] = true
-	}
-	return slices.DeleteFunc(answers(a), func(answer vppcalls.ARPAnswer) bool { return have[answer] })
-}
-
 func (d *bridgeDomainDescriptor) create(ctx context.Context, _ string, bd *l2.BridgeDomain) (*BDMeta, error) {
-	id, err := d.vpp.CreateBridgeDomain(ctx, params(bd))
+	wanted, err := d.Live(bd)
 	if err != nil {
 		return nil, err
 	}
-	for _, answer := range answers(bd) {
-		if err := d.vpp.SetARPAnswer(ctx, id, answer, true); err != nil {
-			return nil, errors.Join(err, d.vpp.DeleteBridgeDomain(ctx, id)) // leave nothing half-made
-		}
+	id, err := d.vpp.CreateBridgeDomain(ctx, wanted.params)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.setAnswers(ctx, id, wanted.answers, true); err != nil {
+		return nil, errors.Join(err, d.vpp.DeleteBridgeDomain(ctx, id)) // leave nothing half-made
 	}
 	return &BDMeta{id}, nil
+}
+
+func (d *bridgeDomainDescriptor) setAnswers(ctx context.Context, id uint32, answers []vppcalls.ARPAnswer, add bool) error {
+	for _, answer := range answers {
+		if err := d.vpp.SetARPAnswer(ctx, id, answer, add); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *bridgeDomainDescriptor) update(ctx context.Context, _ string, old, bd *l2.BridgeDomain, m *BDMeta) (*BDMeta, error) {
 	if m == nil {
 		return nil, fmt.Errorf("bridge domain %q is not known to exist in VPP", bd.GetName())
 	}
-	if err := d.vpp.UpdateBridgeDomain(ctx, m.ID, params(old), params(bd)); err != nil {
+	wanted, err := d.Live(bd)
+	if err != nil {
 		return m, err
 	}
-	for _, gone := range missingAnswers(old, bd) {
-		if err := d.vpp.SetARPAnswer(ctx, m.ID, gone, false); err != nil {
-			return m, err
-		}
+	has, _ := d.Live(old) // VPP may have what no value may say
+	if err := d.vpp.UpdateBridgeDomain(ctx, m.ID, has.params, wanted.params); err != nil {
+		return m, err
 	}
-	for _, added := range missingAnswers(bd, old) {
-		if err := d.vpp.SetARPAnswer(ctx, m.ID, added, true); err != nil {
-			return m, err
-		}
+	if err := d.setAnswers(ctx, m.ID, item.Without(has.answers, wanted.answers), false); err != nil {
+		return m, err
 	}
-	return m, nil
+	return m, d.setAnswers(ctx, m.ID, item.Without(wanted.answers, has.answers), true)
 }
 
 func (d *bridgeDomainDescriptor) remove(ctx context.Context, _ string, bd *l2.BridgeDomain, m *BDMeta) error {

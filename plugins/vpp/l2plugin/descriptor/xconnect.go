@@ -4,7 +4,6 @@ import (
 	"context"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
@@ -16,22 +15,15 @@ import (
 // has our tag, so a cross-connect on it is ours too. VPP would take an interface
 // out of its bridge domain for it without a word, so that is refused here.
 
-// xconnectCalls is what cross-connects need of VPP.
-type xconnectCalls interface {
-	Connect(ctx context.Context, rx, tx uint32) error
-	Disconnect(ctx context.Context, rx, tx uint32, tagged bool) error
-	DumpConnections(ctx context.Context) ([]vppcalls.Connection, error)
-}
-
 type xconnectDescriptor struct {
-	vpp xconnectCalls
+	vpp *vppcalls.Calls
 	ifs item.Interfaces
 }
 
 type xconnectKV = kvs.KV[*l2.XConnectPair, kvs.Metadata]
 
 // NewXConnect describes cross-connects.
-func NewXConnect(vpp xconnectCalls, ifs item.Interfaces) *kvs.KVDescriptor {
+func NewXConnect(vpp *vppcalls.Calls, ifs item.Interfaces) *kvs.KVDescriptor {
 	d := &xconnectDescriptor{vpp, ifs}
 	return kvs.Adapt(kvs.Describe(model.XConnectModel, kvs.Descriptor[*l2.XConnectPair, kvs.Metadata]{
 		Name:          XConnectName,
@@ -60,8 +52,8 @@ func validateXConnect(_ string, x *l2.XConnectPair) error {
 
 func xconnectDependencies(_ string, x *l2.XConnectPair) []kvs.Dependency {
 	return []kvs.Dependency{
-		{Label: "rx-interface", Key: ifmodel.InterfaceModel.KeyFor(x.GetReceiveInterface())},
-		{Label: "tx-interface", Key: ifmodel.InterfaceModel.KeyFor(x.GetTransmitInterface())},
+		item.DependsOnInterface("rx-interface", x.GetReceiveInterface()),
+		item.DependsOnInterface("tx-interface", x.GetTransmitInterface()),
 	}
 }
 

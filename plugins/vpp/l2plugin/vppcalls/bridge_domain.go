@@ -85,31 +85,26 @@ func (p *idPool) forget() {
 	p.known = false
 }
 
+// addDelBridgeDomain has the variants of a request, which differ in their names.
 var addDelBridgeDomain = session.Declare(&Operations, "bridge domain", "",
-	session.Variant((*Calls).bridgeDomainV2, (*l2.BridgeDomainAddDelV2)(nil), (*l2.BridgeDomainAddDelV2Reply)(nil)),
-	session.Variant((*Calls).bridgeDomainV1, (*l2.BridgeDomainAddDel)(nil), (*l2.BridgeDomainAddDelReply)(nil)),
+	session.Variant(func(req *l2.BridgeDomainAddDelV2) (request, reply api.Message) {
+		return req, &l2.BridgeDomainAddDelV2Reply{}
+	}, (*l2.BridgeDomainAddDelV2)(nil), (*l2.BridgeDomainAddDelV2Reply)(nil)),
+	session.Variant(func(req *l2.BridgeDomainAddDelV2) (request, reply api.Message) {
+		return (*l2.BridgeDomainAddDel)(req), &l2.BridgeDomainAddDelReply{}
+	}, (*l2.BridgeDomainAddDel)(nil), (*l2.BridgeDomainAddDelReply)(nil)),
 )
 
-func (c *Calls) bridgeDomainV2(ctx context.Context, id uint32, bd BridgeDomain, add bool) error {
-	return c.vpp.Call(ctx, &l2.BridgeDomainAddDelV2{
-		BdID: id, Flood: bd.Flood, UuFlood: bd.UUFlood, Forward: bd.Forward, Learn: bd.Learn,
-		ArpTerm: bd.ARPTerm, MacAge: bd.MacAge, BdTag: bd.Tag, IsAdd: add,
-	}, &l2.BridgeDomainAddDelV2Reply{})
-}
-
-func (c *Calls) bridgeDomainV1(ctx context.Context, id uint32, bd BridgeDomain, add bool) error {
-	return c.vpp.Call(ctx, &l2.BridgeDomainAddDel{
-		BdID: id, Flood: bd.Flood, UuFlood: bd.UUFlood, Forward: bd.Forward, Learn: bd.Learn,
-		ArpTerm: bd.ARPTerm, MacAge: bd.MacAge, BdTag: bd.Tag, IsAdd: add,
-	}, &l2.BridgeDomainAddDelReply{})
-}
-
 func (c *Calls) addDel(ctx context.Context, id uint32, bd BridgeDomain, add bool) error {
-	do, err := addDelBridgeDomain.On(c.vpp)
+	variant, err := addDelBridgeDomain.On(c.vpp)
 	if err != nil {
 		return err
 	}
-	return do(c, ctx, id, bd, add)
+	req, reply := variant(&l2.BridgeDomainAddDelV2{
+		BdID: id, Flood: bd.Flood, UuFlood: bd.UUFlood, Forward: bd.Forward, Learn: bd.Learn,
+		ArpTerm: bd.ARPTerm, MacAge: bd.MacAge, BdTag: bd.Tag, IsAdd: add,
+	})
+	return c.vpp.Call(ctx, req, reply)
 }
 
 var ids = session.NewState(func() *idPool { return &idPool{} })

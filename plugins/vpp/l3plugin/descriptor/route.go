@@ -2,7 +2,6 @@ package descriptor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -22,21 +21,11 @@ import (
 // VPP makes routes itself, for interfaces, addresses and neighbours; it marks
 // those that came over its API, which are the only ones read back.
 
-// routeCalls is what routes need of VPP.
-type routeCalls interface {
-	AddRoutes(ctx context.Context, routes []vppcalls.Route) []error
-	DeleteRoutes(ctx context.Context, routes []vppcalls.Route) []error
-	PruneRoute(ctx context.Context, table uint32, dst netip.Prefix, gone map[uint32]bool) error
-	DumpTables(ctx context.Context) ([]vppcalls.Table, error)
-	EachRoute(ctx context.Context, t vppcalls.Table, each func(vppcalls.Route)) error
-	LookupRoutes(ctx context.Context, table uint32, dst netip.Prefix) ([]vppcalls.Route, error)
-}
-
 // maxByte is the largest value of numbers that VPP keeps in a byte.
 const maxByte = 255
 
 type routeDescriptor struct {
-	vpp routeCalls
+	vpp *vppcalls.Calls
 	ifs item.Interfaces
 	// loose are the paths that led through interfaces which VPP did not have any
 	// more when the routes were read last.
@@ -47,7 +36,7 @@ type routeDescriptor struct {
 }
 
 // NewRoute describes routes.
-func NewRoute(vpp routeCalls, ifs item.Interfaces) *kvs.KVDescriptor {
+func NewRoute(vpp *vppcalls.Calls, ifs item.Interfaces) *kvs.KVDescriptor {
 	d := &routeDescriptor{vpp: vpp, ifs: ifs}
 	return kvs.Adapt(kvs.Describe(model.RouteModel, kvs.Descriptor[*l3.Route, kvs.Metadata]{
 		Name:                 RouteName,
@@ -65,24 +54,21 @@ func NewRoute(vpp routeCalls, ifs item.Interfaces) *kvs.KVDescriptor {
 	}))
 }
 
-func validateRoute(_ string, r *l3.Route) error {
-	var errs []error
-	dst, err := destination(r)
+func validateRoute(_ string, v *l3.Route) error {
+	var r item.Resolver
+	dst, err := destination(v)
 	if err != nil {
-		errs = append(errs, item.Invalid("dst_network", "%w", err))
+		r.Fail("dst_network", "%w", err)
 	}
-	return errors.Join(append(errs, validateNextHop(r, dst), validateRouteType(r), validateRouteNumbers(r), validateBFD(r))...)
-}
-
-func validateRouteNumbers(r *l3.Route) error {
-	var errs []error
-	if r.GetWeight() > maxByte {
-		errs = append(errs, item.Invalid("weight", "%d, expected 0 to %d", r.GetWeight(), maxByte))
+	checkNextHop(&r, v, dst)
+	checkRouteType(&r, v)
+	r.Range("weight", v.GetWeight(), 0, maxByte)
+	r.Range("preference", v.GetPreference(), 0, maxByte)
+	checkLabels(&r, v)
+	if v.GetBfd() && (v.GetType() != l3.Route_INTRA_VRF || v.GetOutgoingInterface() == "" || !nextHop(v).IsValid()) {
+		r.Fail("bfd", "expected an address in next_hop_addr, and outgoing_interface, for type INTRA_VRF")
 	}
-	if r.GetPreference() > maxByte {
-		errs = append(errs, item.Invalid("preference", "%d, expected 0 to %d", r.GetPreference(), maxByte))
-	}
-	return errors.Join(append(errs, validateLabels(r))...)
+	return r.Err()
 }
 
 const (
@@ -90,61 +76,50 @@ const (
 	implicitNull = 3 // stands for no label
 )
 
-func validateLabels(r *l3.Route) error {
-	labels, onLink := r.GetOutLabels(), r.GetOutgoingInterface() != "" && r.GetType() == l3.Route_INTRA_VRF
+func checkLabels(r *item.Resolver, v *l3.Route) {
+	labels, onLink := v.GetOutLabels(), v.GetOutgoingInterface() != "" && v.GetType() == l3.Route_INTRA_VRF
 	switch {
 	case len(labels) == 0:
-		return nil
 	case len(labels) > vppcalls.MaxLabels:
-		return item.Invalid("out_labels", "has %d, expected at most %d", len(labels), vppcalls.MaxLabels)
-	case r.GetType() == l3.Route_DROP || !onLink && !nextHop(r).IsValid():
-		return item.Invalid("out_labels", "has %d, expected none without a next hop or outgoing interface", len(labels))
-	}
-	for n, label := range labels {
-		if label > maxMPLSLabel || label == implicitNull {
-			return item.Invalid(fmt.Sprintf("out_labels[%d]", n), "%d, expected 0 to %d, but not %d", label, maxMPLSLabel, implicitNull)
+		r.Fail("out_labels", "has %d, expected at most %d", len(labels), vppcalls.MaxLabels)
+	case v.GetType() == l3.Route_DROP || !onLink && !nextHop(v).IsValid():
+		r.Fail("out_labels", "has %d, expected none without a next hop or outgoing interface", len(labels))
+	default:
+		for n, label := range labels {
+			if label > maxMPLSLabel || label == implicitNull {
+				r.Fail(fmt.Sprintf("out_labels[%d]", n), "%d, expected 0 to %d, but not %d", label, maxMPLSLabel, implicitNull)
+			}
 		}
 	}
-	return nil
 }
 
-func validateNextHop(r *l3.Route, dst netip.Prefix) error {
-	if r.GetNextHopAddr() == "" {
-		return nil
+func checkNextHop(r *item.Resolver, v *l3.Route, dst netip.Prefix) {
+	if v.GetNextHopAddr() == "" {
+		return
 	}
-	nh, err := ipconv.ParseAddr(r.GetNextHopAddr())
+	nh, err := ipconv.ParseAddr(v.GetNextHopAddr())
 	switch {
 	case err != nil:
-		return item.Invalid("next_hop_addr", "%w", err)
+		r.Fail("next_hop_addr", "%w", err)
 	case dst.IsValid() && dst.Addr().Is6() && nh.Is4():
-		return item.Invalid("next_hop_addr", "%s is IPv4, expected IPv6 as the destination is", nh)
+		r.Fail("next_hop_addr", "%s is IPv4, expected IPv6 as the destination is", nh)
 	}
-	return nil
 }
 
-// validateBFD expects the fields that tell which session a route waits for.
-func validateBFD(r *l3.Route) error {
-	if r.GetBfd() && (r.GetType() != l3.Route_INTRA_VRF || r.GetOutgoingInterface() == "" || !nextHop(r).IsValid()) {
-		return item.Invalid("bfd", "expected an address in next_hop_addr, and outgoing_interface, for type INTRA_VRF")
-	}
-	return nil
-}
-
-func validateRouteType(r *l3.Route) error {
-	switch r.GetType() {
+func checkRouteType(r *item.Resolver, v *l3.Route) {
+	switch v.GetType() {
 	case l3.Route_INTRA_VRF:
-		if r.GetOutgoingInterface() == "" && !nextHop(r).IsValid() {
-			return item.Invalid("next_hop_addr, outgoing_interface", "both empty, expected at least one for type INTRA_VRF")
+		if v.GetOutgoingInterface() == "" && !nextHop(v).IsValid() {
+			r.Fail("next_hop_addr, outgoing_interface", "both empty, expected at least one for type INTRA_VRF")
 		}
 	case l3.Route_INTER_VRF:
-		if r.GetViaVrfId() == r.GetVrfId() && !nextHop(r).IsValid() {
-			return item.Invalid("via_vrf_id", "%d is the table of the route itself", r.GetViaVrfId())
+		if v.GetViaVrfId() == v.GetVrfId() && !nextHop(v).IsValid() {
+			r.Fail("via_vrf_id", "%d is the table of the route itself", v.GetViaVrfId())
 		}
 	case l3.Route_DROP:
 	default:
-		return item.Invalid("type", "%d, expected INTRA_VRF, INTER_VRF or DROP", r.GetType())
+		r.Fail("type", "%d, expected INTRA_VRF, INTER_VRF or DROP", v.GetType())
 	}
-	return nil
 }
 
 // destination parses the destination, which must not have host bits.

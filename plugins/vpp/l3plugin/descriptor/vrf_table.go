@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"go.fd.io/govpp/binapi/ip"
 	"google.golang.org/protobuf/proto"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -21,14 +22,6 @@ import (
 // does not tell the flow hash; what was set in this session is remembered in the
 // metadata.
 
-// tableCalls is what VRF tables need of VPP.
-type tableCalls interface {
-	AddTable(ctx context.Context, t vppcalls.Table) error
-	DeleteTable(ctx context.Context, t vppcalls.Table) error
-	DumpTables(ctx context.Context) ([]vppcalls.Table, error)
-	SetFlowHash(ctx context.Context, t vppcalls.Table, h vppcalls.FlowHash) error
-}
-
 const (
 	// maxLabel is the longest name of a table, in bytes.
 	maxLabel = 63
@@ -36,12 +29,12 @@ const (
 	noTable = ^uint32(0)
 )
 
-type vrfTableDescriptor struct{ vpp tableCalls }
+type vrfTableDescriptor struct{ vpp *vppcalls.Calls }
 
 type vrfTableKV = kvs.KV[*l3.VrfTable, *VRFMeta]
 
 // NewVrfTable describes VRF tables.
-func NewVrfTable(vpp tableCalls) *kvs.KVDescriptor {
+func NewVrfTable(vpp *vppcalls.Calls) *kvs.KVDescriptor {
 	d := &vrfTableDescriptor{vpp}
 	return kvs.Adapt(kvs.Describe(model.VrfTableModel, kvs.Descriptor[*l3.VrfTable, *VRFMeta]{
 		Name:               VrfTableName,
@@ -95,14 +88,22 @@ func table(t *l3.VrfTable) vppcalls.Table {
 	return vppcalls.Table{ID: t.GetId(), IPv6: t.GetProtocol() == l3.VrfTable_IPV6, Name: label(t)}
 }
 
-func flowHash(h *l3.VrfTable_FlowHashSettings) vppcalls.FlowHash {
+func flowHash(h *l3.VrfTable_FlowHashSettings) ip.IPFlowHashConfig {
 	if h == nil {
-		return vppcalls.DefaultFlowHash()
+		return vppcalls.DefaultFlowHash
 	}
-	return vppcalls.FlowHash{
-		SrcIP: h.UseSrcIp, DstIP: h.UseDstIp, SrcPort: h.UseSrcPort, DstPort: h.UseDstPort,
-		Protocol: h.UseProtocol, Reverse: h.Reverse, Symmetric: h.Symmetric,
+	var covers ip.IPFlowHashConfig
+	for flag, set := range map[ip.IPFlowHashConfig]bool{
+		ip.IP_API_FLOW_HASH_SRC_IP: h.UseSrcIp, ip.IP_API_FLOW_HASH_DST_IP: h.UseDstIp,
+		ip.IP_API_FLOW_HASH_SRC_PORT: h.UseSrcPort, ip.IP_API_FLOW_HASH_DST_PORT: h.UseDstPort,
+		ip.IP_API_FLOW_HASH_PROTO: h.UseProtocol, ip.IP_API_FLOW_HASH_REVERSE: h.Reverse,
+		ip.IP_API_FLOW_HASH_SYMETRIC: h.Symmetric,
+	} {
+		if set {
+			covers |= flag
+		}
 	}
+	return covers
 }
 
 func meta(t *l3.VrfTable) *VRFMeta {

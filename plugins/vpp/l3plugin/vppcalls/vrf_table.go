@@ -67,32 +67,12 @@ func (c *Calls) DumpTables(ctx context.Context) ([]Table, error) {
 	return out, nil
 }
 
-// FlowHash says what the hash covers that chooses among paths.
-type FlowHash struct {
-	SrcIP, DstIP, SrcPort, DstPort, Protocol bool
-	// Reverse swaps source and destination; Symmetric makes both directions of a
-	// flow equal.
-	Reverse, Symmetric bool
-}
-
-// DefaultFlowHash is what VPP uses unless told otherwise.
-func DefaultFlowHash() FlowHash {
-	return FlowHash{SrcIP: true, DstIP: true, SrcPort: true, DstPort: true, Protocol: true}
-}
+// DefaultFlowHash is what the hash that chooses among paths covers unless VPP is told otherwise.
+const DefaultFlowHash = ip.IP_API_FLOW_HASH_SRC_IP | ip.IP_API_FLOW_HASH_DST_IP |
+	ip.IP_API_FLOW_HASH_SRC_PORT | ip.IP_API_FLOW_HASH_DST_PORT | ip.IP_API_FLOW_HASH_PROTO
 
 // SetFlowHash changes the hash of a table. VPP does not report the current one.
-func (c *Calls) SetFlowHash(ctx context.Context, t Table, h FlowHash) error {
-	var config ip.IPFlowHashConfig
-	for flag, set := range map[ip.IPFlowHashConfig]bool{
-		ip.IP_API_FLOW_HASH_SRC_IP: h.SrcIP, ip.IP_API_FLOW_HASH_DST_IP: h.DstIP,
-		ip.IP_API_FLOW_HASH_SRC_PORT: h.SrcPort, ip.IP_API_FLOW_HASH_DST_PORT: h.DstPort,
-		ip.IP_API_FLOW_HASH_PROTO: h.Protocol, ip.IP_API_FLOW_HASH_REVERSE: h.Reverse,
-		ip.IP_API_FLOW_HASH_SYMETRIC: h.Symmetric,
-	} {
-		if set {
-			config |= flag
-		}
-	}
-	return c.vpp.Call(ctx, &ip.SetIPFlowHashV2{TableID: t.ID, Af: ipconv.Family(t.IPv6), FlowHashConfig: config},
+func (c *Calls) SetFlowHash(ctx context.Context, t Table, covers ip.IPFlowHashConfig) error {
+	return c.vpp.Call(ctx, &ip.SetIPFlowHashV2{TableID: t.ID, Af: ipconv.Family(t.IPv6), FlowHashConfig: covers},
 		&ip.SetIPFlowHashV2Reply{})
 }
