@@ -42,9 +42,8 @@ var complexFunctions = map[string]string{
 }
 
 var longConditions = map[string]string{
-	"infra/process.parseRange":                       checks,
-	"plugins/govppmux/binding.ParseVersion":          checks,
-	"plugins/linux/ifplugin/descriptor.iface.*":      fields,
-	"plugins/orchestrator/document.beginsWord":       "the ranges of letters and digits",
-	"plugins/vpp/l3plugin/descriptor.sameButEnabled": fields,
+	"infra/process.parseRange":                  checks,
+	"plugins/govppmux/binding.ParseVersion":     checks,
+	"plugins/linux/ifplugin/descriptor.iface.*": fields,
+	"plugins/orchestrator/document.beginsWord":  "the ranges of letters and digits",
 }

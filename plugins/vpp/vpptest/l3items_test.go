@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	arpapi "go.fd.io/govpp/binapi/arp"
+	"go.fd.io/govpp/binapi/ip_types"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
@@ -35,6 +37,18 @@ func TestProxyARP(t *testing.T) {
 		b.Must(of(changed))
 		b.InSync()
 		if got := b.Dump("vpp-proxy-arp")[key(p)].(*l3.ProxyARP); len(got.Ranges) != 2 || len(got.Interfaces) != 1 {
+			t.Errorf("read back %v", got)
+		}
+
+		// A range of another client goes, also one that this one would not make.
+		if err := b.Mux.Conn().Call(t.Context(), &arpapi.ProxyArpAddDel{IsAdd: true, Proxy: arpapi.ProxyArp{
+			Low: ip_types.IP4Address{10, 1, 1, 9}, Hi: ip_types.IP4Address{10, 1, 1, 8},
+		}}, &arpapi.ProxyArpAddDelReply{}); err != nil {
+			t.Fatal(err)
+		}
+		b.Resync()
+		b.InSync()
+		if got := b.Dump("vpp-proxy-arp")[key(p)].(*l3.ProxyARP); len(got.Ranges) != 2 {
 			t.Errorf("read back %v", got)
 		}
 

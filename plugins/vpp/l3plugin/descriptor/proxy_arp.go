@@ -71,10 +71,10 @@ func resolveProxyARP(r *item.Resolver, p *l3.ProxyARP) []vppcalls.ARPRange {
 	for n, v := range p.GetRanges() {
 		field := fmt.Sprintf("ranges[%d]", n)
 		converted, ok := resolveARPRange(r, field, v)
-		switch {
-		case !ok:
+		if !ok {
 			continue
-		case slices.Contains(out, converted):
+		}
+		if slices.Contains(out, converted) {
 			r.Fail(field, "%s to %s in table %d is listed twice", converted.First, converted.Last, converted.Table)
 		}
 		out = append(out, converted)
@@ -86,6 +86,7 @@ func resolveProxyARP(r *item.Resolver, p *l3.ProxyARP) []vppcalls.ARPRange {
 	return out
 }
 
+// resolveARPRange returns a range that ends before it begins too: VPP takes it from others.
 func resolveARPRange(r *item.Resolver, field string, v *l3.ProxyARP_Range) (out vppcalls.ARPRange, ok bool) {
 	ends := [2]netip.Addr{}
 	for n, end := range []struct{ name, text string }{{"first_ip_addr", v.GetFirstIpAddr()}, {"last_ip_addr", v.GetLastIpAddr()}} {
@@ -98,7 +99,6 @@ func resolveARPRange(r *item.Resolver, field string, v *l3.ProxyARP_Range) (out 
 	}
 	if ends[1].Less(ends[0]) {
 		r.Fail(field+".last_ip_addr", "%s is before first_ip_addr %s", ends[1], ends[0])
-		return out, false
 	}
 	return vppcalls.ARPRange{Table: v.GetVrfId(), First: ends[0], Last: ends[1]}, true
 }
