@@ -21,6 +21,7 @@ import (
 	_ "github.com/tenuto-dev/tenuto/proto/ligato/govppmux"
 	_ "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	_ "github.com/tenuto-dev/tenuto/proto/ligato/linux/punt"
+	_ "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
 )
 
 var update = flag.Bool("update", false, "add what the generated code has more to additions.txt")
@@ -152,10 +153,10 @@ func parseTable(t *testing.T, path string) []string {
 	return facts
 }
 
-// allFiles yields the files of the ligato packages.
+// allFiles yields the files of the schema.
 func allFiles(yield func(protoreflect.FileDescriptor) bool) {
 	protoregistry.GlobalFiles.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
-		if !strings.HasPrefix(fd.Path(), "ligato/") {
+		if !strings.HasPrefix(fd.Path(), "ligato/") && !strings.HasPrefix(fd.Path(), "tenuto/v1/") {
 			return true
 		}
 		return yield(fd)

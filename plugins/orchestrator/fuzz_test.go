@@ -29,7 +29,7 @@ func FuzzPlan(f *testing.F) {
 		if err := api.OpenPlan(text, &plan); err != nil || plan.Changes == nil {
 			return
 		}
-		if _, err := api.SealPlan(plan.hideSecrets()); err != nil {
+		if _, err := api.SealPlan(plan.HideSecrets()); err != nil {
 			t.Errorf("what was read cannot be written: %v", err)
 		}
 	})

@@ -48,9 +48,9 @@ func (p *Plan) fingerprint() string {
 	return api.Fingerprint(append(left, p.Source, api.ValuesDigest(p.Items), p.Changes.Fingerprint())...)
 }
 
-// reference returns the plan by reference, with at most limit operations and
+// Reference returns the plan by reference, with at most limit operations and
 // reasons; 0 is all of them.
-func (p *Plan) reference(limit int) *Plan {
+func (p *Plan) Reference(limit int) *Plan {
 	ref := &Plan{Source: p.Source, Fingerprint: p.fingerprint(), Counts: map[api.StepKind]int{}, Changed: len(p.Changes.Changes())}
 	p.Changes.Steps(func(s api.PlanStep) { ref.Counts[s.Kind]++ }, func(api.PlanReason) { ref.Counts[api.StepLeft]++ })
 	ref.Counts[api.StepLeft] += len(p.Left)
@@ -84,9 +84,9 @@ func (p *Plan) items() []KeyVal {
 	return items
 }
 
-// hideSecrets returns the plan without secrets, and marks it as such if there
+// HideSecrets returns the plan without secrets, and marks it as such if there
 // are any.
-func (p *Plan) hideSecrets() *Plan {
+func (p *Plan) HideSecrets() *Plan {
 	shown := *p
 	shown.Changes = p.Changes.HideSecrets()
 	shown.Items = slices.Clone(p.Items)

@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"fmt"
 	"net/http"
-	"slices"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -36,11 +35,9 @@ func (p *Plugin) getItems(w http.ResponseWriter, r *http.Request) {
 // items returns the items in effect for some keys with their values, or all without.
 func (p *Plugin) items(keys []string, secrets bool) []response.SourcedItem {
 	items := []response.SourcedItem{}
-	p.mu.RLock()
-	defer p.mu.RUnlock()
 	if len(keys) == 0 {
-		for _, kv := range p.store.all() {
-			items = append(items, p.sourced(kv.Key, nil))
+		for _, it := range p.Sourced("") {
+			items = append(items, it.response(nil))
 		}
 		return items
 	}
@@ -51,38 +48,29 @@ func (p *Plugin) items(keys []string, secrets bool) []response.SourcedItem {
 		yaml, err := document.EncodeItem(val)
 		return string(yaml), err
 	}
+	p.mu.RLock()
+	defer p.mu.RUnlock()
 	for _, key := range keys {
-		if item := p.sourced(key, text); item.Source != "" {
-			items = append(items, item)
+		if it := p.store.sourced(key); len(it.Sources) > 0 {
+			items = append(items, it.response(text))
 		}
 	}
 	return items
 }
 
-// sourced returns the item in effect with those that it overrides, from the highest
-// priority on; without a source if there is none. text returns their values; nil omits
-// them. The lock is held.
-func (p *Plugin) sourced(key string, text func(proto.Message) (string, error)) (item response.SourcedItem) {
-	item.Key = key
-	for _, src := range slices.Backward(p.store.sources) {
-		it, ok := src.items[key]
-		if !ok {
-			continue
-		}
-		one := response.ItemSource{Source: src.name, Location: it.location.Text(key), Labels: it.labels}
+// response returns the items for REST. text returns their values; nil omits them.
+func (it SourcedItem) response(text func(proto.Message) (string, error)) response.SourcedItem {
+	all := make([]response.ItemSource, len(it.Sources))
+	for i, src := range it.Sources {
+		all[i] = response.ItemSource{Source: src.Source, Location: src.Location.Text(it.Key), Labels: src.Labels}
 		if text != nil {
 			var err error
-			if one.Value, err = text(it.val); err != nil {
-				one.Value = fmt.Sprintf("# %v\n", err)
+			if all[i].Value, err = text(src.Val); err != nil {
+				all[i].Value = fmt.Sprintf("# %v\n", err)
 			}
 		}
-		if item.Source == "" {
-			item.ItemSource = one
-		} else {
-			item.Shadowed = append(item.Shadowed, one)
-		}
 	}
-	return item
+	return response.SourcedItem{Key: it.Key, ItemSource: all[0], Shadowed: all[1:]}
 }
 
 func (p *Plugin) getModels(w http.ResponseWriter, r *http.Request) {

@@ -91,10 +91,10 @@ func limitOf(r *http.Request) (int, error) {
 // or a plan by reference.
 func writePlan(w http.ResponseWriter, r *http.Request, plan *Plan, limit int) {
 	if limit >= 0 {
-		plan = plan.reference(limit)
+		plan = plan.Reference(limit)
 	}
 	if !rest.ShowSecrets(r) {
-		plan = plan.hideSecrets()
+		plan = plan.HideSecrets()
 	}
 	text, err := api.SealPlan(plan)
 	if err != nil {

@@ -88,6 +88,17 @@ func among(sources []*source, key string) (KeyVal, *source) {
 	return KeyVal{Key: key}, nil
 }
 
+// sourced returns the items of all sources for a key; none if no source has one.
+func (s *store) sourced(key string) SourcedItem {
+	item := SourcedItem{Key: key}
+	for _, src := range slices.Backward(s.sources) {
+		if it, ok := src.items[key]; ok {
+			item.Sources = append(item.Sources, SourceItem{src.name, it.val, it.labels, it.location})
+		}
+	}
+	return item
+}
+
 // all returns the values in effect, sorted by key.
 func (s *store) all() []KeyVal {
 	most := 0

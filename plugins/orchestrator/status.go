@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
@@ -235,6 +238,33 @@ func (p *Plugin) ListData(name string) []KeyVal {
 		}
 	}
 	return nil
+}
+
+// SourcedItem has the items of all sources for one key: the one in effect first, then those
+// that it overrides.
+type SourcedItem struct {
+	Key     string
+	Sources []SourceItem // at least one
+}
+
+// SourceItem is the item of one source.
+type SourceItem struct {
+	Source   string
+	Val      proto.Message // must not be changed
+	Labels   map[string]string
+	Location kv.Location
+}
+
+// Sourced returns the items of all sources whose keys have the prefix, sorted by key.
+func (p *Plugin) Sourced(prefix string) (items []SourcedItem) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	for _, kv := range p.store.all() {
+		if strings.HasPrefix(kv.Key, prefix) {
+			items = append(items, p.store.sourced(kv.Key))
+		}
+	}
+	return items
 }
 
 // Status returns the state of the value of a key, and the source it comes from.

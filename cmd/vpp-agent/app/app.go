@@ -30,6 +30,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 	"github.com/tenuto-dev/tenuto/infra/tracing"
+	"github.com/tenuto-dev/tenuto/plugins/agentapi"
 	"github.com/tenuto-dev/tenuto/plugins/configurator"
 	"github.com/tenuto-dev/tenuto/plugins/dumpapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
@@ -129,6 +130,7 @@ type Northbound struct {
 	BoltSync        *kvdbsync.Plugin
 	Orchestrator    *orchestrator.Plugin
 	Configurator    *configurator.Plugin
+	AgentAPI        *agentapi.Plugin
 	DumpAPI         *dumpapi.Plugin
 }
 
@@ -159,6 +161,9 @@ func New() (*VPPAgent, error) {
 	a.Configurator = configurator.NewPlugin(configurator.UseDeps(func(d *configurator.Deps) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = a.GRPC, a.Orchestrator, a.Scheduler, vppStates{a}, a.Telemetry
 		d.LinuxInterfaces = linuxStates{a}
+	}))
+	a.AgentAPI = agentapi.NewPlugin(agentapi.UseDeps(func(d *agentapi.Deps) {
+		d.GRPC, d.HTTP, d.Orchestrator, d.Scheduler = a.GRPC, a.HTTP, a.Orchestrator, a.Scheduler
 	}))
 	a.DumpAPI = dumpapi.NewPlugin(dumpapi.UseDeps(func(d *dumpapi.Deps) {
 		d.HTTP, d.Scheduler, d.Codec, d.Interfaces, d.VPP = a.HTTP, a.Scheduler, a.Orchestrator.Codec, vppInterfaces{a}, a.GoVPP

@@ -1,0 +1,407 @@
+package agentapi_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/grpc"
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/agentapi"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+	pb "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for what must come; it is no measure.
+const patience = 2 * time.Minute
+
+// descriptors lets the scheduler handle interfaces, and routes that need them, in a mock
+// southbound.
+type descriptors struct {
+	infra.PluginDeps
+	Scheduler *kvscheduler.Scheduler
+	sb        *kvstest.MockSB
+}
+
+func (d *descriptors) Init() error {
+	d.Scheduler.SouthboundUp("mock", 1)
+	return d.Scheduler.RegisterKVDescriptor(
+		describe(d.sb, "interface", ifmodel.InterfaceModel, nil),
+		describe(d.sb, "route", l3model.RouteModel, func(r *l3.Route) []api.Dependency {
+			return []api.Dependency{{Label: "interface", Key: ifmodel.InterfaceModel.KeyFor(r.OutgoingInterface)}}
+		}))
+}
+
+func describe[V proto.Message](sb *kvstest.MockSB, name string, m models.Model[V], deps func(V) []api.Dependency) *api.KVDescriptor {
+	d := api.Descriptor[V, *kvstest.Meta]{
+		Name: name, WithMetadata: true, Southbound: "mock", Timeout: patience,
+		Validate: func(_ string, v V) error {
+			if i, ok := proto.Message(v).(*interfaces.Interface); ok && i.Mtu > 9000 {
+				return api.NewInvalidValueError(errors.New("the largest is 9000"), "mtu")
+			}
+			return nil
+		},
+		Create: func(key string, v V) (*kvstest.Meta, error) { return sb.Create(key, v) },
+		Update: func(key string, _, v V, meta *kvstest.Meta) (*kvstest.Meta, error) { return sb.Update(key, v, meta) },
+		Delete: func(key string, _ V, meta *kvstest.Meta) error { return sb.Delete(key, meta) },
+		Retrieve: func([]api.KV[V, *kvstest.Meta]) (kvs []api.KV[V, *kvstest.Meta], err error) {
+			all, err := sb.Retrieve(name, m.Matches)
+			for _, kv := range all {
+				kvs = append(kvs, api.KV[V, *kvstest.Meta]{Key: kv.Key, Value: kv.Value.(V), Metadata: kv.Metadata.(*kvstest.Meta), Origin: api.FromNB})
+			}
+			return kvs, err
+		},
+	}
+	if deps != nil {
+		d.Dependencies = func(_ string, v V) []api.Dependency { return deps(v) }
+	}
+	return api.Adapt(api.Describe(m, d))
+}
+
+// mux is an HTTP server without guards.
+type mux struct {
+	rest.HTTPHandlers // nil: the plugin uses Register alone
+	*http.ServeMux
+}
+
+func (m mux) Register(_ string, list ...rest.Endpoint) error {
+	for _, e := range list {
+		m.HandleFunc(e.Methods[0]+" "+e.Path, e.Handler)
+	}
+	return nil
+}
+
+// world is an agent with a mock southbound, and a client of it.
+type world struct {
+	pb.AgentServiceClient
+	t   *testing.T
+	sb  *kvstest.MockSB
+	url string
+}
+
+func start(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, sb: kvstest.NewMockSB()}
+	scheduler := kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
+	d := &descriptors{Scheduler: scheduler, sb: w.sb}
+	d.SetName("descriptors")
+	o := orchestrator.NewPlugin(orchestrator.UseScheduler(scheduler))
+	server := grpc.NewPlugin(grpc.UseDeps(func(d *grpc.Deps) { d.Cfg = config.Text("grpc", "endpoint: 127.0.0.1:0") }))
+	handlers := mux{ServeMux: http.NewServeMux()}
+	p := agentapi.NewPlugin(agentapi.UseDeps(func(d *agentapi.Deps) {
+		d.GRPC, d.HTTP, d.Orchestrator, d.Scheduler = server, handlers, o, scheduler
+	}))
+	agenttest.Start(t, d, p)
+	web := httptest.NewServer(handlers)
+	t.Cleanup(web.Close)
+	w.url = web.URL
+	conn, err := rpc.NewClient(server.Addr().String(), rpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	w.AgentServiceClient = pb.NewAgentServiceClient(conn)
+	return w
+}
+
+func (w *world) ctx() context.Context {
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	w.t.Cleanup(cancel)
+	return ctx
+}
+
+func item(t *testing.T, msg proto.Message) *pb.Item {
+	t.Helper()
+	value, err := anypb.New(msg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &pb.Item{Value: value}
+}
+
+func iface(name string, mtu uint32) *interfaces.Interface {
+	return &interfaces.Interface{Name: name, Mtu: mtu}
+}
+
+func key(name string) string { return ifmodel.InterfaceModel.KeyFor(name) }
+
+func (w *world) apply(req *pb.ApplyRequest) *pb.ApplyResponse {
+	w.t.Helper()
+	resp, err := w.Apply(w.ctx(), req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return resp
+}
+
+// A plan says what its change will do, and its fingerprint applies just that.
+func TestPlanThenApply(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	change := &pb.Change{Items: []*pb.Item{item(t, iface("a", 1500)), item(t, &l3.Route{DstNetwork: "10.0.0.0/8", OutgoingInterface: "b"})}}
+	plan, err := w.Plan(w.ctx(), &pb.PlanRequest{Change: change})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Operations) != 2 || plan.Operations[0].Key != key("a") || plan.Operations[0].NewState != kvspb.ValueState_CONFIGURED ||
+		plan.Operations[1].NewState != kvspb.ValueState_PENDING || len(plan.Reasons) != 1 || w.sb.Get(key("a")) != nil {
+		t.Fatalf("plan %v", plan)
+	}
+	resp := w.apply(&pb.ApplyRequest{Change: change, Fingerprint: plan.Fingerprint})
+	if resp.Transaction == nil || len(resp.Results) != 2 || resp.Results[0].State != kvspb.ValueState_CONFIGURED || resp.Results[0].Source != "grpc" ||
+		resp.Results[1].State != kvspb.ValueState_PENDING || !strings.Contains(resp.Results[1].Reason, key("b")) ||
+		!strings.HasPrefix(resp.Summary, "1 of 2 in effect, 1 pending") {
+		t.Errorf("response %v", resp)
+	}
+	_, err = w.Apply(w.ctx(), &pb.ApplyRequest{Change: change, Fingerprint: plan.Fingerprint})
+	if status.Code(err) != codes.Aborted {
+		t.Errorf("the same plan again: %v, want Aborted", err)
+	}
+	resp = w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("b", 1500))}, Remove: []string{key("a")}}, Wait: true})
+	if len(resp.Results) != 2 || resp.Results[0].State != kvspb.ValueState_CONFIGURED || w.sb.Get(key("a")) != nil {
+		t.Errorf("add b, remove a: %v", resp)
+	}
+	resp = w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("c", 1500))}, Replace: true}})
+	if w.sb.Get(key("b")) != nil || w.sb.Get(key("c")) == nil {
+		t.Errorf("replace left b: %v", resp)
+	}
+}
+
+// Invalid requests change nothing, and name every wrong field.
+func TestViolations(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	_, err := w.Apply(w.ctx(), &pb.ApplyRequest{Change: &pb.Change{
+		Items: []*pb.Item{
+			item(t, iface("a", 9100)), {}, {Key: key("x"), Value: item(t, iface("b", 1)).Value}, item(t, &l3.Route{DstNetwork: "10.0.0.0/8"}),
+			item(t, iface("c", 1)), item(t, iface("c", 2)), {Value: &anypb.Any{TypeUrl: "type.googleapis.com/no.such"}}, item(t, &pb.Change{}),
+		},
+		Remove: []string{"what"},
+	}})
+	st := status.Convert(err)
+	if st.Code() != codes.InvalidArgument || !strings.Contains(st.Message(), "and 4 more") {
+		t.Errorf("status %v %q", st.Code(), st.Message())
+	}
+	var got []string
+	for _, d := range st.Details() {
+		for _, v := range d.(*errdetails.BadRequest).FieldViolations {
+			got = append(got, v.Field)
+		}
+	}
+	want := "change.items[1] change.items[2] change.items[5] change.items[6] change.items[7] change.remove[0] change.items[0].value.mtu"
+	if strings.Join(got, " ") != want {
+		t.Errorf("violations of %v\nwant %s", got, want)
+	}
+	if w.sb.Get(key("c")) != nil {
+		t.Error("an item of a rejected request is in effect")
+	}
+	for _, timeout := range []*durationpb.Duration{durationpb.New(-1), {Seconds: 1, Nanos: -1}} {
+		if _, err := w.Apply(w.ctx(), &pb.ApplyRequest{ConfirmTimeout: timeout}); status.Code(err) != codes.InvalidArgument {
+			t.Errorf("timeout %v: %v", timeout, err)
+		}
+	}
+}
+
+// A failure reverts the change if the client asks for it; otherwise it is in the results.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("bad"), Err: errors.New("no buffers"), Times: 2})
+	change := &pb.Change{Items: []*pb.Item{item(t, iface("bad", 1)), item(t, iface("good", 1))}}
+	_, err := w.Apply(w.ctx(), &pb.ApplyRequest{Change: change, RevertOnFailure: true})
+	if st := status.Convert(err); st.Code() != codes.FailedPrecondition || !strings.Contains(st.Message(), "reverted: "+key("bad")) {
+		t.Errorf("status %v", err)
+	}
+	if w.sb.Get(key("good")) != nil {
+		t.Error("good was not reverted")
+	}
+	resp := w.apply(&pb.ApplyRequest{Change: change})
+	if r := resp.Results[0]; r.State != kvspb.ValueState_RETRYING || !strings.Contains(r.Error, "no buffers") || resp.Results[1].Reason != "" {
+		t.Errorf("results %v", resp)
+	}
+}
+
+// A change that has to be confirmed is confirmed once.
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	resp := w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("a", 1))}}, ConfirmTimeout: durationpb.New(time.Hour)})
+	if resp.ConfirmBy == nil {
+		t.Fatal("nothing to confirm")
+	}
+	confirmed, err := w.Confirm(w.ctx(), &pb.ConfirmRequest{})
+	if err != nil || confirmed.GetTransaction() != resp.GetTransaction() {
+		t.Errorf("confirmed %v, %v", confirmed, err)
+	}
+	if _, err := w.Confirm(w.ctx(), &pb.ConfirmRequest{}); status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("confirmed twice: %v", err)
+	}
+}
+
+// A watch begins with a snapshot, tells changes, and continues from a revision.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("a", 1))}}})
+	ctx, cancel := context.WithCancel(w.ctx())
+	stream, err := w.Watch(ctx, &pb.WatchRequest{KeyPrefix: key("")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := stream.Recv()
+	if err != nil || first.Kind != pb.WatchResponse_SNAPSHOT || len(first.Values) != 1 {
+		t.Fatalf("first %v, %v", first, err)
+	}
+	cancel()
+	w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("b", 1))}}})
+	again, err := w.Watch(w.ctx(), &pb.WatchRequest{KeyPrefix: key(""), Since: first.Revision})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := again.Recv()
+	if err != nil || next.Kind != pb.WatchResponse_DELTA || len(next.Values) != 1 || next.Values[0].GetValue().GetKey() != key("b") {
+		t.Errorf("next %v, %v", next, err)
+	}
+	wrong, err := w.Watch(w.ctx(), &pb.WatchRequest{Since: "yesterday"})
+	if err == nil {
+		_, err = wrong.Recv()
+	}
+	if status.Code(err) != codes.InvalidArgument {
+		t.Errorf("since yesterday: %v", err)
+	}
+}
+
+// The other calls return what the agent knows, without secrets.
+func TestQueries(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	secret := &interfaces.Interface{
+		Name: "m", Type: interfaces.Interface_MEMIF,
+		Link: &interfaces.Interface_Memif{Memif: &interfaces.MemifLink{Secret: "open sesame"}},
+	}
+	resp := w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, secret), item(t, &l3.Route{DstNetwork: "10.0.0.0/8", OutgoingInterface: "b"})}}})
+	items, err := w.ListItems(w.ctx(), &pb.ListItemsRequest{KeyPrefix: key(""), Values: true})
+	if err != nil || len(items.Items) != 1 || items.Items[0].Sources[0].Source != "grpc" || items.Items[0].Sources[0].Value == nil ||
+		strings.Contains(items.String(), "sesame") {
+		t.Errorf("items %v, %v", items, err)
+	}
+	why, err := w.Explain(w.ctx(), &pb.ExplainRequest{Key: l3model.RouteModel.Key(&l3.Route{DstNetwork: "10.0.0.0/8", OutgoingInterface: "b"})})
+	if err != nil || why.Explanation.State != kvspb.ValueState_PENDING || len(why.Explanation.Children) != 1 || !why.Explanation.Children[0].NotConfigured {
+		t.Errorf("explanation %v, %v", why, err)
+	}
+	if _, err := w.Explain(w.ctx(), &pb.ExplainRequest{}); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("no key: %v", err)
+	}
+	txns, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{SequenceNumber: resp.Transaction, Operations: true})
+	if err != nil || len(txns.Transactions) != 1 || len(txns.Transactions[0].Operations) != 2 || txns.Transactions[0].Type != "NBTransaction" ||
+		txns.Transactions[0].Operations[0].Duration == nil || strings.Contains(txns.String(), "sesame") {
+		t.Errorf("transactions %v, %v", txns, err)
+	}
+	if all, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{}); err != nil || len(all.Transactions) < 2 || all.Transactions[0].SequenceNumber != 0 {
+		t.Errorf("history %v, %v", all, err)
+	}
+	if later, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{Since: txns.Transactions[0].Stop}); err != nil || len(later.Transactions) != 0 {
+		t.Errorf("history since then %v, %v", later, err)
+	}
+	none := uint64(99)
+	if _, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{SequenceNumber: &none}); status.Code(err) != codes.NotFound {
+		t.Errorf("transaction 99: %v", err)
+	}
+	graph, err := w.GetGraph(w.ctx(), &pb.GetGraphRequest{KeyPrefix: "config/vpp/v2/route/", Values: true})
+	if err != nil || len(graph.Nodes) != 1 || graph.Nodes[0].DescriptorName != "route" || len(graph.Nodes[0].Edges) != 1 || graph.Nodes[0].Edges[0].Satisfied {
+		t.Errorf("graph %v, %v", graph, err)
+	}
+}
+
+// Drift and orphans are what the southbound has and no source configures.
+func TestDriftAndOrphans(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	if drift, err := w.GetDrift(w.ctx(), &pb.GetDriftRequest{}); err != nil || drift.Start != nil {
+		t.Errorf("drift before the first detection: %v, %v", drift, err)
+	}
+	w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("a", 1))}}})
+	w.sb.Put(key("a"), iface("a", 2))
+	drift, err := w.GetDrift(w.ctx(), &pb.GetDriftRequest{Detect: true})
+	if err != nil || len(drift.Drifts) != 1 || drift.Drifts[0].Key != key("a") || drift.Drifts[0].Fields[0].Field != "mtu" {
+		t.Errorf("drift %v, %v", drift, err)
+	}
+	if orphans, err := w.ListOrphans(w.ctx(), &pb.ListOrphansRequest{}); err != nil || len(orphans.Orphans) != 0 {
+		t.Errorf("orphans %v, %v", orphans, err)
+	}
+}
+
+// The same calls are served as JSON over HTTP.
+func TestHTTP(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	post := func(call, body string, want int) string {
+		t.Helper()
+		resp, err := http.Post(w.url+"/tenuto.v1.AgentService/"+call, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != want {
+			t.Errorf("%s: status %d, %v: %s", call, resp.StatusCode, err, text)
+		}
+		return strings.ReplaceAll(string(text), " ", "") // protojson varies its blanks
+	}
+	const change = `"change": {"items": [{"value": {"@type": "type.googleapis.com/ligato.vpp.interfaces.Interface", "name": "a", "mtu": MTU}}]}`
+	if got := post("Apply", "{"+strings.Replace(change, "MTU", "7", 1)+"}", 200); !strings.Contains(got, `"state":"CONFIGURED"`) {
+		t.Errorf("apply: %s", got)
+	}
+	if got := post("Apply", "{"+strings.Replace(change, "MTU", "9001", 1)+"}", 400); !strings.Contains(got, `"field":"change.items[0].value.mtu"`) {
+		t.Errorf("apply: %s", got)
+	}
+	post("Apply", `{"fingerprint": "old",`+strings.Replace(change, "MTU", "8", 1)+"}", 409)
+	post("Explain", `{"kee": "x"}`, 400)
+	post("Confirm", ``, 409)
+	post("ListTransactions", `{"sequenceNumber": "99"}`, 404)
+	post("Watch", `{"since": "yesterday"}`, 400)
+
+	req, err := http.NewRequestWithContext(w.ctx(), http.MethodPost, w.url+"/tenuto.v1.AgentService/Watch", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	if !lines.Scan() || !strings.Contains(lines.Text(), "SNAPSHOT") {
+		t.Errorf("watch: %q, %v", lines.Text(), lines.Err())
+	}
+}

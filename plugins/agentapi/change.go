@@ -1,0 +1,235 @@
+package agentapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	pb "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
+)
+
+// Plan implements the call.
+func (s *service) Plan(ctx context.Context, req *pb.PlanRequest) (*pb.PlanResponse, error) {
+	plan, err := s.plan(ctx, req.GetChange())
+	if err != nil {
+		return nil, err
+	}
+	ref := plan.Reference(int(req.GetLimit()))
+	if !mayShowSecrets(ctx) {
+		ref = ref.HideSecrets()
+	}
+	resp := &pb.PlanResponse{Fingerprint: ref.Fingerprint, Omitted: uint32(ref.Omitted)}
+	if resp.Operations, err = operations(ref.Changes.Operations); err != nil {
+		return nil, err
+	}
+	for _, r := range slices.Concat(ref.Left, ref.Changes.Reasons) {
+		resp.Reasons = append(resp.Reasons, &pb.Reason{Key: r.Key, Reason: r.Reason})
+	}
+	slices.SortStableFunc(resp.Reasons, func(a, b *pb.Reason) int { return strings.Compare(a.Key, b.Key) })
+	return resp, nil
+}
+
+func (s *service) plan(ctx context.Context, change *pb.Change) (*orchestrator.Plan, error) {
+	items, err := s.items(change)
+	if err != nil {
+		return nil, err
+	}
+	opts := []orchestrator.PushOption{orchestrator.WithCaller(callerOf(ctx))}
+	if change.GetReplace() {
+		opts = append(opts, orchestrator.WithResync())
+	}
+	plan, err := s.Orchestrator.PlanData(ctx, orchestrator.GRPC, items, opts...)
+	return plan, statusOf(ctx, err)
+}
+
+// maxReplans is how often a change without a fingerprint is planned again because its
+// plan became stale before it was applied.
+const maxReplans = 10
+
+// Apply implements the call.
+func (s *service) Apply(ctx context.Context, req *pb.ApplyRequest) (*pb.ApplyResponse, error) {
+	o, err := applyOptions(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	var plan *orchestrator.Plan
+	var applied orchestrator.Applied
+	for range maxReplans {
+		if plan, err = s.plan(ctx, req.GetChange()); err != nil {
+			return nil, err
+		}
+		if want := req.GetFingerprint(); want != "" && plan.Reference(1).Fingerprint != want {
+			return nil, status.Error(codes.Aborted, "the change would have other effects now than the plan with this fingerprint; plan again")
+		}
+		if applied, err = s.Orchestrator.ApplyPlan(ctx, plan, o); !errors.Is(err, api.ErrPlanStale) || req.GetFingerprint() != "" {
+			break
+		}
+	}
+	var failed *api.TransactionError
+	if err != nil && (!errors.As(err, &failed) || failed.GetTxnInitError() != nil || failed.Reverted()) {
+		return nil, statusOf(ctx, err)
+	}
+	return s.applied(ctx, req, plan, applied)
+}
+
+// applied returns the response to a change that was made, after the wait that it asks for.
+func (s *service) applied(ctx context.Context, req *pb.ApplyRequest, plan *orchestrator.Plan, applied orchestrator.Applied) (*pb.ApplyResponse, error) {
+	if req.GetWait() {
+		if err := s.wait(ctx, plan, applied.Results); err != nil {
+			return nil, err
+		}
+	}
+	effects, summary := s.Orchestrator.Effects(plan.Source, applied.Results)
+	resp := &pb.ApplyResponse{Results: make([]*pb.ItemResult, len(effects)), Summary: summary.Text}
+	if applied.SeqNum != api.NoSeqNum {
+		resp.Transaction = &applied.SeqNum
+	}
+	if !applied.ConfirmBy.IsZero() {
+		resp.ConfirmBy = timestamppb.New(applied.ConfirmBy)
+	}
+	for i, e := range effects {
+		r := applied.Results[i]
+		resp.Results[i] = &pb.ItemResult{Key: r.Key, State: e.State, Source: r.Source, Reason: e.Reason}
+		if r.Err != nil {
+			resp.Results[i].Error = r.Err.Error()
+		}
+	}
+	return resp, nil
+}
+
+// wait waits for the items of a plan, and brings their results up to date.
+func (s *service) wait(ctx context.Context, plan *orchestrator.Plan, results []orchestrator.Result) error {
+	items := make([]orchestrator.KeyVal, len(plan.Items))
+	for i, it := range plan.Items {
+		items[i] = orchestrator.KeyVal{Key: it.Key, Val: it.Value}
+	}
+	err := s.Orchestrator.WaitFor(ctx, items, results)
+	if ctx.Err() != nil || errors.Is(err, api.ErrClosedScheduler) {
+		return statusOf(ctx, err)
+	}
+	for i := range results { // a value that can never be in effect ends the wait: the results tell
+		results[i] = s.Orchestrator.Status(results[i].Key)
+	}
+	return nil
+}
+
+func applyOptions(ctx context.Context, req *pb.ApplyRequest) (o orchestrator.ApplyOptions, err error) {
+	o = orchestrator.ApplyOptions{Revert: req.GetRevertOnFailure(), Verify: req.GetVerify(), Caller: callerOf(ctx)}
+	if d := req.GetConfirmTimeout(); d != nil {
+		if o.ConfirmTimeout = d.AsDuration(); d.CheckValid() != nil || o.ConfirmTimeout < 0 {
+			return o, violations{{"confirm_timeout", fmt.Sprintf("%v: expected a positive duration, or 0 for no confirmation", d.AsDuration())}}.status()
+		}
+	}
+	return o, nil
+}
+
+// Confirm implements the call.
+func (s *service) Confirm(ctx context.Context, _ *pb.ConfirmRequest) (*pb.ConfirmResponse, error) {
+	seq, err := s.Orchestrator.Confirm()
+	if err != nil {
+		return nil, statusOf(ctx, err)
+	}
+	resp := &pb.ConfirmResponse{}
+	if seq != api.NoSeqNum {
+		resp.Transaction = &seq
+	}
+	return resp, nil
+}
+
+// items reads and validates the items of a change.
+func (s *service) items(change *pb.Change) ([]orchestrator.KeyVal, error) {
+	items := make([]orchestrator.KeyVal, 0, len(change.GetItems())+len(change.GetRemove()))
+	fields := make(map[string]string, cap(items)) // by key
+	byMessage := make(map[proto.Message]string, cap(items))
+	messages := make([]proto.Message, 0, cap(items))
+	var wrong violations
+	add := func(field string, it orchestrator.KeyVal, err error) {
+		if before := fields[it.Key]; err == nil && before != "" {
+			err = fmt.Errorf("key %s: the same item as %s", it.Key, before)
+		}
+		if err != nil {
+			wrong = append(wrong, violation{field, err.Error()})
+			return
+		}
+		fields[it.Key] = field
+		items = append(items, it)
+		if it.Val != nil {
+			byMessage[it.Val] = field + ".value"
+			messages = append(messages, it.Val)
+		}
+	}
+	for i, it := range change.GetItems() {
+		kv, err := s.item(it)
+		add(fmt.Sprintf("change.items[%d]", i), kv, err)
+	}
+	for i, key := range change.GetRemove() {
+		_, err := s.model(key)
+		add(fmt.Sprintf("change.remove[%d]", i), orchestrator.KeyVal{Key: key}, err)
+	}
+	var invalid *api.InvalidMessagesError
+	if err := s.Scheduler.ValidateSemantically(messages); errors.As(err, &invalid) {
+		wrong = append(wrong, semantic(invalid, byMessage)...)
+	} else if err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	return items, wrong.status()
+}
+
+// item reads an item.
+func (s *service) item(it *pb.Item) (kv orchestrator.KeyVal, err error) {
+	if it.GetValue() == nil {
+		return kv, errors.New("value: expected a message of a model; change.remove removes items")
+	}
+	if kv.Val, err = it.GetValue().UnmarshalNew(); err != nil {
+		return kv, fmt.Errorf("value: %s: %w", it.GetValue().GetTypeUrl(), err)
+	}
+	if kv.Key, err = s.Orchestrator.Models().KeyOf(kv.Val); err != nil {
+		return kv, fmt.Errorf("value: %w", err)
+	}
+	if key := it.GetKey(); key != "" && key != kv.Key {
+		return kv, fmt.Errorf("key %s does not belong to the value, whose key is %s", key, kv.Key)
+	}
+	kv.Val = s.Orchestrator.RestoreSecrets(orchestrator.GRPC, kv.Key, kv.Val)
+	return kv, nil
+}
+
+func (s *service) model(key string) (name string, err error) {
+	m, ok := s.Orchestrator.Models().ForKey(key)
+	if !ok || !m.Matches(key) {
+		return "", fmt.Errorf("key %q: no model has such keys", key)
+	}
+	return m.Spec().ModelName(), nil
+}
+
+// semantic returns what descriptors say about messages, by the fields of the request.
+func semantic(invalid *api.InvalidMessagesError, byMessage map[proto.Message]string) (wrong violations) {
+	for _, e := range invalid.MessageErrors {
+		field, ok := byMessage[e.Message]
+		if !ok { // derived from an item
+			field = byMessage[e.ParentMessage]
+		}
+		if ok && len(e.InvalidFields) > 0 {
+			field += "." + e.InvalidFields[0]
+		}
+		wrong = append(wrong, violation{field, e.Err.Error()})
+	}
+	return wrong
+}
+
+// timestamp is unset for the zero time.
+func timestamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}

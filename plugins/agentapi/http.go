@@ -1,0 +1,187 @@
+package agentapi
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/tenuto-dev/tenuto/infra/grpc"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	pb "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
+)
+
+// httpKey is the key of the *http.Request in the context of a call over HTTP.
+type httpKey struct{}
+
+// callerOf returns the client of a call.
+func callerOf(ctx context.Context) (c orchestrator.Caller) {
+	if r, ok := ctx.Value(httpKey{}).(*http.Request); ok {
+		c.User, c.Addr = rest.Caller(r)
+	} else {
+		c.User, c.Addr = grpc.Caller(ctx)
+	}
+	return c
+}
+
+// mayShowSecrets reports whether the client of a call asked for secrets. The servers have
+// rejected those that may not.
+func mayShowSecrets(ctx context.Context) bool {
+	if r, ok := ctx.Value(httpKey{}).(*http.Request); ok {
+		return rest.ShowSecrets(r)
+	}
+	return grpc.ShowSecrets(ctx)
+}
+
+// docs are the descriptions of the endpoints, and groups their permission groups, by call.
+var (
+	docs = map[string]string{
+		"Plan":             "what Apply with the same change would do",
+		"Apply":            "make a change of items, with revert_on_failure, verify, confirm_timeout and wait",
+		"Confirm":          "keep the change that was applied with a confirm_timeout",
+		"Explain":          "why a value is in its state, down to the values that block it",
+		"ListItems":        "the items of all sources, and which of them are in effect",
+		"ListTransactions": "transactions from the history",
+		"GetGraph":         "values with their relations",
+		"ListOrphans":      "what exists in the southbound and is not configured",
+		"GetDrift":         "how the southbound differs from what is believed to exist",
+		"Watch":            "the status of values and each of its changes, a JSON object per line",
+	}
+	groups = map[string]string{
+		"Plan": rest.GroupConfigValidation, "Apply": rest.GroupConfigWrite, "Confirm": rest.GroupConfigWrite, "ListItems": rest.GroupConfigRead,
+	}
+)
+
+// endpoints are the calls as JSON over HTTP: the body is the request, and the response is that
+// of the call, or the google.rpc.Status of its error.
+func endpoints(s *service) (list []rest.Endpoint, err error) {
+	desc := pb.File_tenuto_v1_agent_proto.Services().ByName("AgentService")
+	for i := range desc.Methods().Len() {
+		m := desc.Methods().Get(i)
+		name := string(m.Name())
+		group := rest.GroupDump
+		if g := groups[name]; g != "" {
+			group = g
+		}
+		response, err := protoregistry.GlobalTypes.FindMessageByName(m.Output().FullName())
+		if err != nil {
+			return nil, fmt.Errorf("call %s: %w", name, err)
+		}
+		list = append(list, rest.Endpoint{
+			Path: "/" + string(desc.FullName()) + "/" + name, Methods: []string{http.MethodPost}, Groups: []string{group},
+			Query: []string{rest.ShowSecretsParameter}, Response: response.New().Interface(), Doc: docs[name], Handler: s.handler(m),
+		})
+	}
+	return list, nil
+}
+
+// handler serves a call.
+func (s *service) handler(m protoreflect.MethodDescriptor) http.HandlerFunc {
+	name := string(m.Name())
+	return func(w http.ResponseWriter, r *http.Request) {
+		decode := func(into any) error {
+			body, err := io.ReadAll(r.Body)
+			if err == nil && len(body) > 0 {
+				err = protojson.Unmarshal(body, into.(proto.Message))
+			}
+			if err != nil {
+				return status.Errorf(codes.InvalidArgument, "body: expected a %s as JSON: %v", m.Input().FullName(), err)
+			}
+			return nil
+		}
+		ctx := context.WithValue(r.Context(), httpKey{}, r)
+		for _, d := range pb.AgentService_ServiceDesc.Streams {
+			if d.StreamName == name {
+				stream := &jsonStream{ctx: ctx, decode: decode, w: w, control: http.NewResponseController(w)}
+				if err := d.Handler(s, stream); err != nil && !stream.begun {
+					writeStatus(w, err)
+				}
+				return
+			}
+		}
+		for _, d := range pb.AgentService_ServiceDesc.Methods {
+			if d.MethodName == name {
+				resp, err := d.Handler(s, ctx, decode, nil)
+				if err != nil {
+					writeStatus(w, err)
+					return
+				}
+				writeMessage(w, http.StatusOK, resp.(proto.Message))
+				return
+			}
+		}
+	}
+}
+
+func writeMessage(w http.ResponseWriter, code int, m proto.Message) {
+	text, err := protojson.Marshal(m)
+	if err != nil {
+		rest.WriteError(w, http.StatusInternalServerError, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(text, '\n')) // fails only if the client has disconnected
+}
+
+func writeStatus(w http.ResponseWriter, err error) {
+	st := status.Convert(err)
+	code, known := map[codes.Code]int{
+		codes.InvalidArgument: http.StatusBadRequest, codes.NotFound: http.StatusNotFound,
+		codes.Aborted: http.StatusConflict, codes.FailedPrecondition: http.StatusConflict,
+		codes.ResourceExhausted: http.StatusTooManyRequests, codes.Unavailable: http.StatusServiceUnavailable,
+		codes.DeadlineExceeded: http.StatusGatewayTimeout,
+	}[st.Code()]
+	if !known {
+		code = http.StatusInternalServerError
+	}
+	writeMessage(w, code, st.Proto())
+}
+
+// writeTimeout is how long a client may take to receive a message of a stream.
+const writeTimeout = time.Minute
+
+// jsonStream is a stream of a call over HTTP: one request, and responses as lines of JSON.
+type jsonStream struct {
+	rpc.ServerStream // nil: the calls use none of its other methods
+	ctx              context.Context
+	decode           func(into any) error
+	w                http.ResponseWriter
+	control          *http.ResponseController
+	begun            bool
+}
+
+func (s *jsonStream) Context() context.Context     { return s.ctx }
+func (s *jsonStream) SetTrailer(metadata.MD)       {}
+func (s *jsonStream) SendHeader(metadata.MD) error { return nil }
+func (s *jsonStream) SetHeader(metadata.MD) error  { return nil }
+func (s *jsonStream) RecvMsg(into any) error       { return s.decode(into) }
+
+func (s *jsonStream) SendMsg(m any) error {
+	text, err := protojson.Marshal(m.(proto.Message))
+	if err != nil {
+		return err
+	}
+	if !s.begun {
+		s.begun = true
+		_ = s.control.SetReadDeadline(time.Time{}) // the limit of requests does not apply to streams
+		s.w.Header().Set("Content-Type", "application/x-ndjson")
+		s.w.Header().Set("Cache-Control", "no-store")
+	}
+	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if _, err := s.w.Write(append(text, '\n')); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
