@@ -120,15 +120,11 @@ func (c *Calls) AddMember(ctx context.Context, id uint32, m Member) error {
 	if err != nil {
 		return err
 	}
-	if known.elsewhere(m.SwIfIndex, id) {
-		if err := c.checkFree(ctx, id, m.SwIfIndex); err != nil {
-			return err
-		}
+	if err := c.checkFree(ctx, known, id, m.SwIfIndex); err != nil {
+		return err
 	}
-	if known.crossConnected(m.SwIfIndex) {
-		if err := c.checkNotConnected(ctx, m.SwIfIndex); err != nil {
-			return err
-		}
+	if err := c.checkNotConnected(ctx, known, m.SwIfIndex); err != nil {
+		return err
 	}
 	req := &l2.SwInterfaceSetL2Bridge{
 		RxSwIfIndex: interface_types.InterfaceIndex(m.SwIfIndex), BdID: id,
@@ -147,8 +143,11 @@ func (c *Calls) AddMember(ctx context.Context, id uint32, m Member) error {
 	return nil
 }
 
-// checkFree asks VPP whether the interface is in another bridge domain.
-func (c *Calls) checkFree(ctx context.Context, id, swIfIndex uint32) error {
+// checkFree asks VPP whether the interface is in another bridge domain, if it was known to be.
+func (c *Calls) checkFree(ctx context.Context, known *attached, id, swIfIndex uint32) error {
+	if !known.elsewhere(swIfIndex, id) {
+		return nil
+	}
 	all, err := c.DumpBridgeDomains(ctx)
 	if err != nil {
 		return err
@@ -163,8 +162,11 @@ func (c *Calls) checkFree(ctx context.Context, id, swIfIndex uint32) error {
 	return nil
 }
 
-// checkNotConnected asks VPP whether the interface is cross-connected.
-func (c *Calls) checkNotConnected(ctx context.Context, swIfIndex uint32) error {
+// checkNotConnected asks VPP whether the interface is cross-connected, if it was known to be.
+func (c *Calls) checkNotConnected(ctx context.Context, known *attached, swIfIndex uint32) error {
+	if !known.crossConnected(swIfIndex) {
+		return nil
+	}
 	all, err := c.DumpConnections(ctx)
 	if err != nil {
 		return err

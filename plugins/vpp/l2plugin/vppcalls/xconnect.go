@@ -23,10 +23,8 @@ func (c *Calls) Connect(ctx context.Context, rx, tx uint32) error {
 	if err != nil {
 		return err
 	}
-	if known.elsewhere(rx, noBridgeDomain) {
-		if err := c.checkFree(ctx, noBridgeDomain, rx); err != nil {
-			return err
-		}
+	if err := c.checkFree(ctx, known, noBridgeDomain, rx); err != nil {
+		return err
 	}
 	err = c.vpp.Call(ctx, &l2.SwInterfaceSetL2Xconnect{
 		RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx), Enable: true,

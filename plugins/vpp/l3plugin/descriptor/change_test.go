@@ -21,16 +21,13 @@ func TestChangeOfParts(t *testing.T) {
 		{3, "+c +d -a"},
 	} {
 		var calls []string
-		call := func(sign string) func(string) error {
-			return func(part string) error {
-				calls = append(calls, sign+part)
-				if len(calls) == test.refuse {
-					return errRefused
-				}
-				return nil
+		err := changeParts([]string{"a", "b"}, []string{"b", "c", "d"}, func(part string, add bool) error {
+			calls = append(calls, map[bool]string{true: "+", false: "-"}[add]+part)
+			if len(calls) == test.refuse {
+				return errRefused
 			}
-		}
-		err := changeParts([]string{"a", "b"}, []string{"b", "c", "d"}, call("+"), call("-"))
+			return nil
+		})
 		if got := strings.Join(calls, " "); got != test.want {
 			t.Errorf("request %d refused: %s, expected %s", test.refuse, got, test.want)
 		}

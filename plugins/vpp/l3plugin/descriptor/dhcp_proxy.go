@@ -112,9 +112,9 @@ func (d *dhcpProxyDescriptor) change(ctx context.Context, old, p *l3.DHCPProxy) 
 			return err
 		}
 	}
-	return changeParts(before.Servers, wanted.Servers,
-		func(s vppcalls.DHCPServer) error { return d.vpp.AddDHCPServer(ctx, wanted.Table, wanted.Source, s) },
-		func(s vppcalls.DHCPServer) error { return d.vpp.DeleteDHCPServer(ctx, wanted.Table, wanted.Source, s) })
+	return changeParts(before.Servers, wanted.Servers, func(s vppcalls.DHCPServer, add bool) error {
+		return d.vpp.SetDHCPServer(ctx, wanted.Table, wanted.Source, s, add)
+	})
 }
 
 func (d *dhcpProxyDescriptor) retrieve(ctx context.Context, correlate []dhcpProxyKV) ([]dhcpProxyKV, error) {

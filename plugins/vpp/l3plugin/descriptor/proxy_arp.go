@@ -118,25 +118,23 @@ func (d *proxyARPDescriptor) change(ctx context.Context, old, p *l3.ProxyARP) er
 		return err
 	}
 	before, _ := d.Live(old) // VPP may have what no value may say
-	return changeParts(before, wanted,
-		func(r vppcalls.ARPRange) error { return d.vpp.AddARPRange(ctx, r) },
-		func(r vppcalls.ARPRange) error { return d.vpp.DeleteARPRange(ctx, r) })
+	return changeParts(before, wanted, func(r vppcalls.ARPRange, add bool) error { return d.vpp.SetARPRange(ctx, r, add) })
 }
 
 // changeParts turns old parts into new ones. New ones come first; they go again when one
 // cannot be added, and the old ones stay.
-func changeParts[T comparable](old, wanted []T, add, remove func(T) error) error {
+func changeParts[T comparable](old, wanted []T, set func(part T, add bool) error) error {
 	more := item.Without(wanted, old)
 	for n, part := range more {
-		if err := add(part); err != nil {
+		if err := set(part, true); err != nil {
 			for _, added := range more[:n] {
-				err = errors.Join(err, remove(added))
+				err = errors.Join(err, set(added, false))
 			}
 			return err
 		}
 	}
 	for _, part := range item.Without(old, wanted) {
-		if err := remove(part); err != nil {
+		if err := set(part, false); err != nil {
 			return err
 		}
 	}

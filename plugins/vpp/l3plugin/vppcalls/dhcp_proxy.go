@@ -31,20 +31,10 @@ var dhcpProxies = session.Require(&Operations, "DHCP proxy", "dhcp",
 	(*dhcp.DHCPProxyConfig)(nil), (*dhcp.DHCPProxyConfigReply)(nil),
 	(*dhcp.DHCPProxyDump)(nil), (*dhcp.DHCPProxyDetails)(nil))
 
-// AddDHCPServer adds a server to the proxy of a table, and the proxy with its
-// first server. The source is that of the first. If it exists, that is a success.
-// VPP makes tables that do not exist.
-func (c *Calls) AddDHCPServer(ctx context.Context, table uint32, source netip.Addr, s DHCPServer) error {
-	return c.dhcpServer(ctx, table, source, s, true)
-}
-
-// DeleteDHCPServer removes a server from the proxy of a table, and the proxy with
-// its last server. If it does not exist, that is a success.
-func (c *Calls) DeleteDHCPServer(ctx context.Context, table uint32, source netip.Addr, s DHCPServer) error {
-	return c.dhcpServer(ctx, table, source, s, false)
-}
-
-func (c *Calls) dhcpServer(ctx context.Context, table uint32, source netip.Addr, s DHCPServer, add bool) error {
+// SetDHCPServer adds a server to the proxy of a table, or removes it; the proxy is added with its
+// first server and goes with its last. The source is that of the first. If there is nothing to
+// do, that is a success. VPP makes tables that do not exist.
+func (c *Calls) SetDHCPServer(ctx context.Context, table uint32, source netip.Addr, s DHCPServer, add bool) error {
 	if err := dhcpProxies.Check(c.vpp); err != nil {
 		return err
 	}

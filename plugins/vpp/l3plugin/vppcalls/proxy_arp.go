@@ -25,29 +25,18 @@ var ProxyARP = session.Require(&Operations, "proxy ARP", "",
 	(*arp.ProxyArpIntfcEnableDisable)(nil), (*arp.ProxyArpIntfcEnableDisableReply)(nil),
 	(*arp.ProxyArpIntfcDump)(nil), (*arp.ProxyArpIntfcDetails)(nil))
 
-// AddARPRange adds a range. If it exists, that is a success.
-func (c *Calls) AddARPRange(ctx context.Context, r ARPRange) error { return c.arpRange(ctx, r, true) }
-
-// DeleteARPRange deletes a range. If it does not exist, that is a success.
-func (c *Calls) DeleteARPRange(ctx context.Context, r ARPRange) error {
-	err := c.arpRange(ctx, r, false)
-	if session.Gone(err, api.NO_SUCH_ENTRY, api.NO_SUCH_FIB) {
-		return nil
-	}
-	return err
-}
-
-func (c *Calls) arpRange(ctx context.Context, r ARPRange, add bool) error {
+// SetARPRange adds or deletes a range. If there is nothing to do, that is a success.
+func (c *Calls) SetARPRange(ctx context.Context, r ARPRange, add bool) error {
 	if err := ProxyARP.Check(c.vpp); err != nil {
 		return err
 	}
 	err := c.vpp.Call(ctx, &arp.ProxyArpAddDel{IsAdd: add, Proxy: arp.ProxyArp{
 		TableID: r.Table, Low: r.First.As4(), Hi: r.Last.As4(),
 	}}, &arp.ProxyArpAddDelReply{})
-	if err != nil {
-		return fmt.Errorf("range %s-%s in table %d: %w", r.First, r.Last, r.Table, err)
+	if err == nil || !add && session.Gone(err, api.NO_SUCH_ENTRY, api.NO_SUCH_FIB) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("range %s-%s in table %d: %w", r.First, r.Last, r.Table, err)
 }
 
 // DumpARPRanges returns all ranges, in the order in which they were added, without
