@@ -67,7 +67,7 @@ func (c *Calls) DumpTables(ctx context.Context) ([]Table, error) {
 	return out, nil
 }
 
-// DefaultFlowHash is what the hash that chooses among paths covers unless VPP is told otherwise.
+// DefaultFlowHash is what the hash that chooses among paths covers by default.
 const DefaultFlowHash = ip.IP_API_FLOW_HASH_SRC_IP | ip.IP_API_FLOW_HASH_DST_IP |
 	ip.IP_API_FLOW_HASH_SRC_PORT | ip.IP_API_FLOW_HASH_DST_PORT | ip.IP_API_FLOW_HASH_PROTO
 
