@@ -18,6 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
+	tenutov1 "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
 )
 
 // unreadTrailer is the trailer of a dump that lists what could not be read.
@@ -29,8 +30,8 @@ func (a *app) configDelete() *cobra.Command {
 		Use:   "delete FILE",
 		Short: "Remove items from the configuration, over gRPC",
 		Long: "Removes the items of a file in YAML or JSON (\"-\" is the standard input) that clients have\n" +
-			"put; only the fields that make up their keys matter. The exit code is 1 if an item failed, or\n" +
-			"if clients have not put it; the others are removed anyway.",
+			"put; only the fields that make up their keys matter. A warning names items that clients have\n" +
+			"not put. The exit code is 1 if an item failed.",
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := readDocument(cmd, args[0])
@@ -41,16 +42,17 @@ func (a *app) configDelete() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			missing := a.missing(cmd.Context(), keys)
-			err = a.withAgent(cmd.Context(), true, func(ctx context.Context, c configurator.ConfiguratorServiceClient) error {
-				_, err := c.Delete(ctx, &configurator.DeleteRequest{Delete: items, WaitDone: waitDone})
+			var missing []string
+			err = a.withConn(cmd.Context(), true, func(ctx context.Context, conn *rpc.ClientConn) error {
+				missing = a.missing(ctx, conn, keys)
+				_, err := configurator.NewConfiguratorServiceClient(conn).Delete(ctx, &configurator.DeleteRequest{Delete: items, WaitDone: waitDone})
 				return err
 			})
 			if err != nil {
 				return err
 			}
 			if len(missing) > 0 {
-				return fmt.Errorf("%d of %d items not found: %s", len(missing), len(keys), strings.Join(missing[:min(len(missing), maxPerReason)], ", "))
+				fmt.Fprintf(a.Err, "warning: clients have not put %d of %d items: %s\n", len(missing), len(keys), strings.Join(missing[:min(len(missing), maxPerReason)], ", "))
 			}
 			_, err = fmt.Fprintln(a.Out, "OK")
 			return err
@@ -60,17 +62,16 @@ func (a *app) configDelete() *cobra.Command {
 	return cmd
 }
 
-// missing returns the items that clients have not put; none if the agent does not serve HTTP,
-// or cannot tell.
-func (a *app) missing(ctx context.Context, keys []string) (list []string) {
-	items, err := a.client.Items(ctx)
+// missing returns the items that clients have not put; none if the agent is too old to tell.
+func (a *app) missing(ctx context.Context, conn *rpc.ClientConn, keys []string) (list []string) {
+	resp, err := tenutov1.NewAgentServiceClient(conn).ListItems(ctx, &tenutov1.ListItemsRequest{})
 	if err != nil {
 		return nil
 	}
 	put := map[string]bool{}
-	for _, it := range items {
-		for _, s := range append(it.Shadowed, it.ItemSource) {
-			put[it.Key] = put[it.Key] || s.Source == orchestrator.GRPC
+	for _, it := range resp.GetItems() {
+		for _, s := range it.GetSources() {
+			put[it.GetKey()] = put[it.GetKey()] || s.GetSource() == orchestrator.GRPC
 		}
 	}
 	for _, key := range keys {

@@ -16,6 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	"github.com/tenuto-dev/tenuto/proto/ligato/vpp"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+	tenutov1 "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
 )
 
 // fakeGRPC is the configurator of an agent with one interface, loop1.
@@ -59,12 +60,25 @@ func (f *fakeGRPC) Notify(req *configurator.NotifyRequest, stream rpc.ServerStre
 	return status.Error(codes.Unavailable, "the agent stops")
 }
 
+// ListItems implements the call of the agent's own API: clients have put loop1.
+func (f *fakeItems) ListItems(context.Context, *tenutov1.ListItemsRequest) (*tenutov1.ListItemsResponse, error) {
+	return &tenutov1.ListItemsResponse{Items: []*tenutov1.SourcedItem{
+		{Key: "config/vpp/v2/interfaces/loop1", Sources: []*tenutov1.SourceItem{{Source: "etcd"}, {Source: "grpc"}}},
+		{Key: "config/vpp/v2/interfaces/loop2", Sources: []*tenutov1.SourceItem{{Source: "etcd"}}},
+	}}, nil
+}
+
+type fakeItems struct {
+	tenutov1.UnimplementedAgentServiceServer
+}
+
 // newFakeGRPC serves on a port and on a socket.
 func newFakeGRPC(t *testing.T) (f *fakeGRPC, port, socket string) {
 	t.Helper()
 	f = &fakeGRPC{}
 	s := rpc.NewServer()
 	configurator.RegisterConfiguratorServiceServer(s, f)
+	tenutov1.RegisterAgentServiceServer(s, &fakeItems{})
 	socket = filepath.Join(t.TempDir(), "s")
 	done := make(chan error, 2)
 	for _, at := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", socket}} {
@@ -99,6 +113,7 @@ func TestConfigOverGRPC(t *testing.T) {
 		return path
 	}
 	good := write("good.yaml", "vppConfig: {interfaces: [{name: loop1}]}")
+	others := write("others.yaml", "vppConfig: {interfaces: [{name: loop1}, {name: loop2}, {name: loop3}]}")
 	stuck := write("stuck.yaml", "vppConfig: {interfaces: [{name: stuck}]}")
 	wrong := write("wrong.yaml", "vppConfig: {interfaces: [{name: loop1, mtuu: 1}]}")
 	write("config.yaml", "grpc-socket: "+socket+"\ngrpc-token: secret\n")
@@ -114,6 +129,7 @@ func TestConfigOverGRPC(t *testing.T) {
 		{"--grpc-socket " + socket + " config retrieve", 1, "", "expected a token (--grpc-token, --grpc-basic-auth)"},
 		{"--grpc-socket " + dir + "/none config retrieve", 1, "", "no agent serves gRPC at unix:" + dir + "/none: there is no such socket (--grpc-socket)"},
 		{"--config-dir " + dir + " config delete --waitdone " + good, 0, "OK\n", ""},
+		{"--config-dir " + dir + " config delete " + others, 0, "OK\n", "warning: clients have not put 2 of 3 items: vpp.interfaces/loop2, vpp.interfaces/loop3\n"},
 		{"--config-dir " + dir + " config delete " + stuck, 1, "", "1 values failed; stuck: in use"},
 		{"--config-dir " + dir + " config delete " + wrong, 1, "", "wrong.yaml:1:40: vppConfig.interfaces[0].mtuu: unknown field"},
 		{"--config-dir " + dir + " config watch", 1, "NOTIFICATION #1\n Source: VPP\n Value:\n   interface:\n     state:\n       name: loop\n       operStatus: UP\n", "the agent stops"},
