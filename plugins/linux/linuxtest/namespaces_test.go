@@ -19,8 +19,8 @@ import (
 )
 
 var (
-	simNamespaces  = flag.Int("sim-namespaces", 2000, "network namespaces that come and go on the simulator")
-	realNamespaces = flag.Int("real-namespaces", 100, "network namespaces that come and go on the kernel")
+	simNamespaces  = flag.Int("sim-namespaces", 2000, "network namespaces to create and delete on the simulator")
+	realNamespaces = flag.Int("real-namespaces", 100, "network namespaces to create and delete on the kernel")
 )
 
 // atOnce is how many namespaces there are at the same time.

@@ -49,7 +49,7 @@ func ParseSource(name string) (netalloc.IPAddressSource, bool) {
 // predecessor has it.
 func NetworkKeyPart(dst string) string { return string(AppendNetworkKeyPart(nil, dst)) }
 
-// AppendNetworkKeyPart is NetworkKeyPart for keys of which there are many.
+// AppendNetworkKeyPart appends NetworkKeyPart to a key, without memory of its own.
 func AppendNetworkKeyPart(key []byte, dst string) []byte {
 	if IsRef(dst) {
 		return append(key, dst...)

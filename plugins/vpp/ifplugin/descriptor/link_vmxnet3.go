@@ -13,8 +13,8 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// A VMXNET3 interface is a network card of a virtual machine on VMware. Which one is told by
-// the name, vmxnet3-<domain>/<bus>/<slot>/<function> in hexadecimal numbers, as VPP calls it.
+// A VMXNET3 interface is a network card of a virtual machine on VMware. Its name has the PCI
+// address, vmxnet3-<domain>/<bus>/<slot>/<function> in hexadecimal numbers, as VPP calls it.
 // Whether VPP logs its events cannot be read back and is taken to be as wanted.
 var vmxnet3Cards = linkSpec[vmxnet3.Vmxnet3Create]{
 	op: declareLinks("interface VMXNET3_INTERFACE", "vmxnet3", linkCalls[vmxnet3.Vmxnet3Create]{
