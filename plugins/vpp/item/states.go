@@ -2,7 +2,8 @@ package item
 
 import (
 	"context"
-	"sync/atomic"
+	"maps"
+	"sync"
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
@@ -29,8 +30,12 @@ type States[K comparable] struct {
 	After []string
 
 	reported map[K]string // by Report
-	// retrieved: the scheduler has read states itself since the last report.
-	retrieved atomic.Bool
+
+	mu sync.Mutex
+	// retrieved reports that the scheduler has read states itself since the last report; they
+	// are in read.
+	retrieved bool
+	read      map[K]string
 }
 
 type stateKV = kvs.KV[*emptypb.Empty, kvs.Metadata]
@@ -42,8 +47,9 @@ func (s *States[K]) Descriptor() *kvs.KVDescriptor {
 		Southbound:  Southbound,
 		KeySelector: s.Template.Matches,
 		RetrieveContext: func(ctx context.Context, _ []stateKV) (out []stateKV, err error) {
-			s.retrieved.Store(true)
+			s.noteRetrieval(nil)
 			states, err := s.Read(ctx)
+			s.noteRetrieval(states)
 			for k, state := range states {
 				out = append(out, stateKV{Key: s.Key(k, state), Value: &emptypb.Empty{}, Origin: kvs.FromSB})
 			}
@@ -53,17 +59,33 @@ func (s *States[K]) Descriptor() *kvs.KVDescriptor {
 	})
 }
 
+// noteRetrieval notes that the scheduler reads states, and what has one.
+func (s *States[K]) noteRetrieval(states map[K]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.retrieved = true
+	if s.read == nil {
+		s.read = map[K]string{}
+	}
+	maps.Copy(s.read, states)
+}
+
 // Report reads the states, and notifies the scheduler of those that changed since the last call; of
 // all if all is true, as at the beginning of a session. It must not be called concurrently.
 func (s *States[K]) Report(ctx context.Context, to kvs.Notifier, all bool) error {
-	all = s.retrieved.Swap(false) || all
+	s.mu.Lock()
+	all = all || s.retrieved
+	before := s.read // states of things that may be gone before they were reported
+	s.retrieved, s.read = false, map[K]string{}
+	s.mu.Unlock()
 	now, err := s.Read(ctx)
 	if err != nil {
-		s.retrieved.Store(true)
+		s.noteRetrieval(before)
 		return err
 	}
 	var changes []kvs.KVWithMetadata
-	for k := range s.reported {
+	maps.Copy(before, s.reported)
+	for k := range before {
 		if now[k] == "" {
 			changes = append(changes, s.change(k, "")...)
 		}
