@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -162,6 +163,93 @@ func (w *world) apply(req *pb.ApplyRequest) *pb.ApplyResponse {
 		w.t.Fatal(err)
 	}
 	return resp
+}
+
+// A client with default settings, which accepts 4 MiB, sends and reads 50,000 items.
+func TestManyItems(t *testing.T) {
+	t.Parallel()
+	const items, limit = 50_000, 7
+	w := start(t)
+	change := &pb.Change{}
+	for i := range items {
+		change.Items = append(change.Items, item(t, iface(fmt.Sprintf("if%05d", i), 1500)))
+	}
+	change.Items = append(change.Items, item(t, &l3.Route{DstNetwork: "10.0.0.0/8", OutgoingInterface: "missing"}))
+	plan, err := w.Plan(w.ctx(), &pb.PlanRequest{Change: change, Limit: limit})
+	if err != nil || len(plan.Operations) != limit || plan.Omitted != items+1-limit {
+		t.Fatalf("%d operations, %d left out, %v", len(plan.GetOperations()), plan.GetOmitted(), err)
+	}
+	first := w.apply(&pb.ApplyRequest{Change: change, Fingerprint: plan.Fingerprint})
+	if len(first.Results) != 10_000 || first.Omitted != items+1-10_000 || first.Results[0].State != kvspb.ValueState_PENDING {
+		t.Errorf("%d results, %d left out, first %v", len(first.Results), first.Omitted, first.Results[0])
+	}
+	resp := w.apply(&pb.ApplyRequest{Change: change, Limit: limit})
+	if len(resp.Results) != limit || resp.Omitted != items+1-limit {
+		t.Errorf("%d results, %d left out", len(resp.Results), resp.Omitted)
+	}
+	watch, err := w.Watch(w.ctx(), &pb.WatchRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, values := 0, 0
+	for more := true; more; messages++ {
+		ev, err := watch.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		more, values = ev.More, values+len(ev.Values)
+		if ev.Kind != pb.WatchResponse_SNAPSHOT || more != (ev.Revision == "") {
+			t.Fatalf("message %d: kind %s, more %t, revision %q", messages, ev.Kind, ev.More, ev.Revision)
+		}
+	}
+	if messages < 2 || values != items+1 {
+		t.Errorf("a snapshot of %d messages with %d values", messages, values)
+	}
+	w.pages(items + 1)
+	txns, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{SequenceNumber: first.Transaction, Operations: true, Limit: limit})
+	if err != nil || len(txns.Transactions) != 1 {
+		t.Fatalf("%v, %v", txns, err)
+	}
+	if txn := txns.Transactions[0]; len(txn.Operations) != limit || txn.OperationCount < items {
+		t.Errorf("%d operations of %d", len(txn.Operations), txn.OperationCount)
+	}
+}
+
+// pages reads all items and the graph in pages. Both must have the number of values.
+func (w *world) pages(number int) {
+	w.t.Helper()
+	const size = 20_000
+	items, nodes, last := 0, 0, ""
+	next := func(key string) {
+		if key <= last {
+			w.t.Fatalf("%s follows %s", key, last)
+		}
+		last = key
+	}
+	for token, more := "", true; more; more = token != "" {
+		list, err := w.ListItems(w.ctx(), &pb.ListItemsRequest{PageSize: size, PageToken: token})
+		if err != nil || len(list.Items) > size {
+			w.t.Fatalf("%d items, %v", len(list.GetItems()), err)
+		}
+		for _, it := range list.Items {
+			next(it.Key)
+		}
+		items, token = items+len(list.Items), list.NextPageToken
+	}
+	last = ""
+	for token, more := "", true; more; more = token != "" {
+		list, err := w.GetGraph(w.ctx(), &pb.GetGraphRequest{PageSize: size, PageToken: token})
+		if err != nil || len(list.Nodes) > size {
+			w.t.Fatalf("%d values, %v", len(list.GetNodes()), err)
+		}
+		for _, n := range list.Nodes {
+			next(n.Key)
+		}
+		nodes, token = nodes+len(list.Nodes), list.NextPageToken
+	}
+	if items != number || nodes != number {
+		w.t.Errorf("pages with %d items and %d values, expected %d", items, nodes, number)
+	}
 }
 
 // A plan says what its change will do, and its fingerprint applies just that.

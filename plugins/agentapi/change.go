@@ -1,6 +1,7 @@
 package agentapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,21 +91,43 @@ func (s *service) applied(ctx context.Context, req *pb.ApplyRequest, plan *orche
 		}
 	}
 	effects, summary := s.Orchestrator.Effects(plan.Source, applied.Results)
-	resp := &pb.ApplyResponse{Results: make([]*pb.ItemResult, len(effects)), Summary: summary.Text}
+	resp := &pb.ApplyResponse{Summary: summary.Text}
 	if applied.SeqNum != api.NoSeqNum {
 		resp.Transaction = &applied.SeqNum
 	}
 	if !applied.ConfirmBy.IsZero() {
 		resp.ConfirmBy = timestamppb.New(applied.ConfirmBy)
 	}
-	for i, e := range effects {
+	shown, omitted := mostImportant(effects, int(cmp.Or(req.GetLimit(), maxResults)))
+	resp.Omitted = uint32(omitted)
+	for _, i := range shown {
 		r := applied.Results[i]
-		resp.Results[i] = &pb.ItemResult{Key: r.Key, State: e.State, Source: r.Source, Reason: e.Reason}
+		out := &pb.ItemResult{Key: r.Key, State: effects[i].State, Source: r.Source, Reason: effects[i].Reason}
 		if r.Err != nil {
-			resp.Results[i].Error = r.Err.Error()
+			out.Error = r.Err.Error()
 		}
+		resp.Results = append(resp.Results, out)
 	}
 	return resp, nil
+}
+
+// maxResults is the default of ApplyRequest.limit.
+const maxResults = 10_000
+
+// mostImportant returns the indexes of at most limit effects, and how many are left out. If
+// there are more, those of items that are not in effect come first.
+func mostImportant(effects []orchestrator.Effect, limit int) (shown []int, omitted int) {
+	var inEffect []int
+	for i, e := range effects {
+		if e.InEffect() && len(effects) > limit {
+			inEffect = append(inEffect, i)
+		} else {
+			shown = append(shown, i)
+		}
+	}
+	shown = append(shown, inEffect...)
+	limit = min(limit, len(shown))
+	return shown[:limit], len(shown) - limit
 }
 
 // wait waits for the items of a plan, and brings their results up to date.

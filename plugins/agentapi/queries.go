@@ -3,6 +3,7 @@ package agentapi
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	pb "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
 )
 
@@ -38,10 +41,50 @@ func (s *service) Watch(req *pb.WatchRequest, stream rpc.ServerStreamingServer[p
 		if err != nil {
 			return statusOf(stream.Context(), err)
 		}
-		if err := stream.Send(&pb.WatchResponse{Kind: kinds[ev.Kind], Revision: ev.Revision.String(), Values: ev.Values}); err != nil {
-			return err
+		values := ev.Values
+		for more := true; more; {
+			resp := &pb.WatchResponse{Kind: kinds[ev.Kind]}
+			resp.Values, values = firstOf(values)
+			if more = len(values) > 0; !more {
+				resp.Revision = ev.Revision.String()
+			}
+			resp.More = more
+			if err := stream.Send(resp); err != nil {
+				return err
+			}
 		}
 	}
+}
+
+// maxWatchBytes is the size of values in one message of a watch: gRPC clients accept 4 MiB by
+// default.
+const maxWatchBytes = 1 << 20
+
+// firstOf splits the values that fit into one message from the rest.
+func firstOf(values []*kvspb.BaseValueStatus) (first, rest []*kvspb.BaseValueStatus) {
+	size := 0
+	for i, v := range values {
+		if size += proto.Size(v); size > maxWatchBytes && i > 0 {
+			return values[:i], values[i:]
+		}
+	}
+	return values, nil
+}
+
+// page returns the part of a list, which is sorted by key, that follows the page with a token.
+func page[T any](list []T, key func(T) string, size uint32, token string) (part []T, next string) {
+	if token != "" {
+		at, found := slices.BinarySearchFunc(list, token, func(e T, token string) int { return strings.Compare(key(e), token) })
+		if found {
+			at++
+		}
+		list = list[at:]
+	}
+	if size == 0 || uint64(len(list)) <= uint64(size) {
+		return list, ""
+	}
+	list = list[:size]
+	return list, key(list[size-1])
 }
 
 // Explain implements the call.
@@ -65,8 +108,10 @@ func explanation(e *api.Explanation) *pb.Explanation {
 
 // ListItems implements the call.
 func (s *service) ListItems(ctx context.Context, req *pb.ListItemsRequest) (*pb.ListItemsResponse, error) {
-	resp := &pb.ListItemsResponse{}
-	for _, it := range s.Orchestrator.Sourced(req.GetKeyPrefix()) {
+	items, next := page(s.Orchestrator.Sourced(req.GetKeyPrefix()),
+		func(it orchestrator.SourcedItem) string { return it.Key }, req.GetPageSize(), req.GetPageToken())
+	resp := &pb.ListItemsResponse{NextPageToken: next}
+	for _, it := range items {
 		out := &pb.SourcedItem{Key: it.Key}
 		for _, src := range it.Sources {
 			item := &pb.SourceItem{Source: src.Source, Location: src.Location.Text(it.Key), Labels: src.Labels}
@@ -119,7 +164,7 @@ func (s *service) ListTransactions(ctx context.Context, req *pb.ListTransactions
 	}
 	resp := &pb.ListTransactionsResponse{}
 	for _, txn := range list {
-		out, err := transaction(ctx, txn, req.GetOperations())
+		out, err := transaction(ctx, txn, req)
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +181,7 @@ func timeOf(t *timestamppb.Timestamp) time.Time {
 	return t.AsTime()
 }
 
-func transaction(ctx context.Context, txn *api.RecordedTxn, withOperations bool) (out *pb.Transaction, err error) {
+func transaction(ctx context.Context, txn *api.RecordedTxn, req *pb.ListTransactionsRequest) (out *pb.Transaction, err error) {
 	kind, err := txn.TxnType.MarshalText()
 	if err != nil {
 		return nil, status.Error(codes.Internal, err.Error())
@@ -153,11 +198,15 @@ func transaction(ctx context.Context, txn *api.RecordedTxn, withOperations bool)
 			out.Failed++
 		}
 	}
-	if withOperations {
+	if req.GetOperations() {
 		if !mayShowSecrets(ctx) {
 			txn = txn.HideSecrets()
 		}
-		out.Operations, err = operations(txn.Executed)
+		ops := txn.Executed
+		if limit := int(req.GetLimit()); limit > 0 {
+			ops = ops[:min(limit, len(ops))]
+		}
+		out.Operations, err = operations(ops)
 	}
 	return out, err
 }
@@ -187,11 +236,10 @@ func operations(ops []api.RecordedTxnOp) (list []*pb.Operation, err error) {
 
 // GetGraph implements the call.
 func (s *service) GetGraph(ctx context.Context, req *pb.GetGraphRequest) (*pb.GetGraphResponse, error) {
-	resp := &pb.GetGraphResponse{}
-	for _, n := range s.Scheduler.GraphSnapshot() {
-		if !strings.HasPrefix(n.Key, req.GetKeyPrefix()) {
-			continue
-		}
+	nodes := slices.DeleteFunc(s.Scheduler.GraphSnapshot(), func(n api.GraphNode) bool { return !strings.HasPrefix(n.Key, req.GetKeyPrefix()) })
+	nodes, next := page(nodes, func(n api.GraphNode) string { return n.Key }, req.GetPageSize(), req.GetPageToken())
+	resp := &pb.GetGraphResponse{NextPageToken: next}
+	for _, n := range nodes {
 		out := &pb.Node{Key: n.Key, DescriptorName: n.Descriptor, Base: n.Base, State: n.State, Error: n.Error}
 		if req.GetValues() {
 			var err error

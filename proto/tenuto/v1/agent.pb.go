@@ -563,7 +563,10 @@ type ApplyRequest struct {
 	ConfirmTimeout *durationpb.Duration `protobuf:"bytes,5,opt,name=confirm_timeout,json=confirmTimeout,proto3" json:"confirm_timeout,omitempty"`
 	// Wait until all items are in effect, or one of them can never be. The deadline of the call
 	// bounds it.
-	Wait          bool `protobuf:"varint,6,opt,name=wait,proto3" json:"wait,omitempty"`
+	Wait bool `protobuf:"varint,6,opt,name=wait,proto3" json:"wait,omitempty"`
+	// Maximum number of results in the response; 0 is 10,000, which fit in the 4 MiB that gRPC
+	// clients accept by default. If there are more, those that are not in effect come first.
+	Limit         uint32 `protobuf:"varint,7,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -638,6 +641,13 @@ func (x *ApplyRequest) GetWait() bool {
 		return x.Wait
 	}
 	return false
+}
+
+func (x *ApplyRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
 }
 
 // ItemResult is the result of an item of a change.
@@ -727,12 +737,15 @@ type ApplyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Sequence number of the transaction; unset if nothing had to be done.
 	Transaction *uint64 `protobuf:"varint,1,opt,name=transaction,proto3,oneof" json:"transaction,omitempty"`
-	// Results in the order of Change.items, Change.remove, and what replace removed.
+	// Results in the order of Change.items, Change.remove, and what replace removed; see
+	// ApplyRequest.limit.
 	Results []*ItemResult `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
 	// When the change is undone unless it is confirmed; unset if no confirmation is needed.
 	ConfirmBy *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=confirm_by,json=confirmBy,proto3" json:"confirm_by,omitempty"`
 	// Summary for users, such as "3 of 5 in effect, 1 pending (waits for loop1)".
-	Summary       string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
+	Summary string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
+	// Number of results that the limit left out.
+	Omitted       uint32 `protobuf:"varint,5,opt,name=omitted,proto3" json:"omitted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -793,6 +806,13 @@ func (x *ApplyResponse) GetSummary() string {
 		return x.Summary
 	}
 	return ""
+}
+
+func (x *ApplyResponse) GetOmitted() uint32 {
+	if x != nil {
+		return x.Omitted
+	}
+	return 0
 }
 
 // ConfirmRequest confirms the last change.
@@ -948,10 +968,12 @@ type WatchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What the values are.
 	Kind WatchResponse_Kind `protobuf:"varint,1,opt,name=kind,proto3,enum=tenuto.v1.WatchResponse_Kind" json:"kind,omitempty"`
-	// Revision up to which the client knows everything now.
+	// Revision up to which the client knows everything now; empty if more is set.
 	Revision string `protobuf:"bytes,2,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Status of the values.
-	Values        []*kvscheduler.BaseValueStatus `protobuf:"bytes,3,rep,name=values,proto3" json:"values,omitempty"`
+	Values []*kvscheduler.BaseValueStatus `protobuf:"bytes,3,rep,name=values,proto3" json:"values,omitempty"`
+	// The next message has more values of the same snapshot, or of the same changes.
+	More          bool `protobuf:"varint,4,opt,name=more,proto3" json:"more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1005,6 +1027,13 @@ func (x *WatchResponse) GetValues() []*kvscheduler.BaseValueStatus {
 		return x.Values
 	}
 	return nil
+}
+
+func (x *WatchResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
 }
 
 // ExplainRequest names a value.
@@ -1214,7 +1243,12 @@ type ListItemsRequest struct {
 	// Prefix of the keys; empty is all.
 	KeyPrefix string `protobuf:"bytes,1,opt,name=key_prefix,json=keyPrefix,proto3" json:"key_prefix,omitempty"`
 	// Return the values too.
-	Values        bool `protobuf:"varint,2,opt,name=values,proto3" json:"values,omitempty"`
+	Values bool `protobuf:"varint,2,opt,name=values,proto3" json:"values,omitempty"`
+	// Maximum number of items in the response; 0 is all of them. gRPC clients accept 4 MiB by
+	// default.
+	PageSize uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// ListItemsResponse.next_page_token of the previous page; empty is the first page.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1263,11 +1297,27 @@ func (x *ListItemsRequest) GetValues() bool {
 	return false
 }
 
+func (x *ListItemsRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListItemsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
 // ListItemsResponse are the items.
 type ListItemsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Sorted by key.
-	Items         []*SourcedItem `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"`
+	Items []*SourcedItem `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"`
+	// Token of the next page; empty: there is none.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1307,6 +1357,13 @@ func (x *ListItemsResponse) GetItems() []*SourcedItem {
 		return x.Items
 	}
 	return nil
+}
+
+func (x *ListItemsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // SourcedItem are the items of all sources for one key.
@@ -1447,7 +1504,9 @@ type ListTransactionsRequest struct {
 	// Only the transaction with this sequence number. NOT_FOUND: it is not in the history.
 	SequenceNumber *uint64 `protobuf:"varint,3,opt,name=sequence_number,json=sequenceNumber,proto3,oneof" json:"sequence_number,omitempty"`
 	// Return the operations too.
-	Operations    bool `protobuf:"varint,4,opt,name=operations,proto3" json:"operations,omitempty"`
+	Operations bool `protobuf:"varint,4,opt,name=operations,proto3" json:"operations,omitempty"`
+	// Maximum number of operations of each transaction in the response; 0 is all of them.
+	Limit         uint32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1508,6 +1567,13 @@ func (x *ListTransactionsRequest) GetOperations() bool {
 		return x.Operations
 	}
 	return false
+}
+
+func (x *ListTransactionsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
 }
 
 // ListTransactionsResponse are the transactions.
@@ -1575,7 +1641,7 @@ type Transaction struct {
 	Failed uint32 `protobuf:"varint,7,opt,name=failed,proto3" json:"failed,omitempty"`
 	// A failure made the transaction undo itself.
 	Reverted bool `protobuf:"varint,8,opt,name=reverted,proto3" json:"reverted,omitempty"`
-	// The executed operations, if ListTransactionsRequest.operations asked for them.
+	// The executed operations, if ListTransactionsRequest.operations asked for them; see limit.
 	Operations    []*Operation `protobuf:"bytes,9,rep,name=operations,proto3" json:"operations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1680,7 +1746,12 @@ type GetGraphRequest struct {
 	// Prefix of the keys; empty is all.
 	KeyPrefix string `protobuf:"bytes,1,opt,name=key_prefix,json=keyPrefix,proto3" json:"key_prefix,omitempty"`
 	// Return the values too.
-	Values        bool `protobuf:"varint,2,opt,name=values,proto3" json:"values,omitempty"`
+	Values bool `protobuf:"varint,2,opt,name=values,proto3" json:"values,omitempty"`
+	// Maximum number of values in the response; 0 is all of them. gRPC clients accept 4 MiB by
+	// default.
+	PageSize uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// GetGraphResponse.next_page_token of the previous page; empty is the first page.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1729,11 +1800,27 @@ func (x *GetGraphRequest) GetValues() bool {
 	return false
 }
 
+func (x *GetGraphRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *GetGraphRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
 // GetGraphResponse is the graph.
 type GetGraphResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Sorted by key.
-	Nodes         []*Node `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	Nodes []*Node `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// Token of the next page; empty: there is none.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1773,6 +1860,13 @@ func (x *GetGraphResponse) GetNodes() []*Node {
 		return x.Nodes
 	}
 	return nil
+}
+
+func (x *GetGraphResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // Node is a value in the graph.
@@ -2410,27 +2504,29 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"operations\x18\x02 \x03(\v2\x14.tenuto.v1.OperationR\n" +
 	"operations\x12+\n" +
 	"\areasons\x18\x03 \x03(\v2\x11.tenuto.v1.ReasonR\areasons\x12\x18\n" +
-	"\aomitted\x18\x04 \x01(\rR\aomitted\"\xf7\x01\n" +
+	"\aomitted\x18\x04 \x01(\rR\aomitted\"\x8d\x02\n" +
 	"\fApplyRequest\x12)\n" +
 	"\x06change\x18\x01 \x01(\v2\x11.tenuto.v1.ChangeR\x06change\x12 \n" +
 	"\vfingerprint\x18\x02 \x01(\tR\vfingerprint\x12*\n" +
 	"\x11revert_on_failure\x18\x03 \x01(\bR\x0frevertOnFailure\x12\x16\n" +
 	"\x06verify\x18\x04 \x01(\bR\x06verify\x12B\n" +
 	"\x0fconfirm_timeout\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x0econfirmTimeout\x12\x12\n" +
-	"\x04wait\x18\x06 \x01(\bR\x04wait\"\x9a\x01\n" +
+	"\x04wait\x18\x06 \x01(\bR\x04wait\x12\x14\n" +
+	"\x05limit\x18\a \x01(\rR\x05limit\"\x9a\x01\n" +
 	"\n" +
 	"ItemResult\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x124\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1e.ligato.kvscheduler.ValueStateR\x05state\x12\x16\n" +
 	"\x06source\x18\x03 \x01(\tR\x06source\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\tR\x05error\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xcc\x01\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xe6\x01\n" +
 	"\rApplyResponse\x12%\n" +
 	"\vtransaction\x18\x01 \x01(\x04H\x00R\vtransaction\x88\x01\x01\x12/\n" +
 	"\aresults\x18\x02 \x03(\v2\x15.tenuto.v1.ItemResultR\aresults\x129\n" +
 	"\n" +
 	"confirm_by\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tconfirmBy\x12\x18\n" +
-	"\asummary\x18\x04 \x01(\tR\asummaryB\x0e\n" +
+	"\asummary\x18\x04 \x01(\tR\asummary\x12\x18\n" +
+	"\aomitted\x18\x05 \x01(\rR\aomittedB\x0e\n" +
 	"\f_transaction\"\x10\n" +
 	"\x0eConfirmRequest\"H\n" +
 	"\x0fConfirmResponse\x12%\n" +
@@ -2441,11 +2537,12 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"key_prefix\x18\x01 \x01(\tR\tkeyPrefix\x12\x14\n" +
 	"\x05since\x18\x02 \x01(\tR\x05since\x12\x1f\n" +
 	"\vno_snapshot\x18\x03 \x01(\bR\n" +
-	"noSnapshot\"\xde\x01\n" +
+	"noSnapshot\"\xf2\x01\n" +
 	"\rWatchResponse\x121\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1d.tenuto.v1.WatchResponse.KindR\x04kind\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\tR\brevision\x12;\n" +
-	"\x06values\x18\x03 \x03(\v2#.ligato.kvscheduler.BaseValueStatusR\x06values\"A\n" +
+	"\x06values\x18\x03 \x03(\v2#.ligato.kvscheduler.BaseValueStatusR\x06values\x12\x12\n" +
+	"\x04more\x18\x04 \x01(\bR\x04more\"A\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\f\n" +
 	"\bSNAPSHOT\x10\x01\x12\t\n" +
@@ -2464,13 +2561,17 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x05label\x18\x05 \x01(\tR\x05label\x122\n" +
 	"\bchildren\x18\x06 \x03(\v2\x16.tenuto.v1.ExplanationR\bchildren\x12 \n" +
 	"\vundescribed\x18\a \x01(\bR\vundescribed\x12%\n" +
-	"\x0enot_configured\x18\b \x01(\bR\rnotConfigured\"I\n" +
+	"\x0enot_configured\x18\b \x01(\bR\rnotConfigured\"\x85\x01\n" +
 	"\x10ListItemsRequest\x12\x1d\n" +
 	"\n" +
 	"key_prefix\x18\x01 \x01(\tR\tkeyPrefix\x12\x16\n" +
-	"\x06values\x18\x02 \x01(\bR\x06values\"A\n" +
+	"\x06values\x18\x02 \x01(\bR\x06values\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"i\n" +
 	"\x11ListItemsResponse\x12,\n" +
-	"\x05items\x18\x01 \x03(\v2\x16.tenuto.v1.SourcedItemR\x05items\"P\n" +
+	"\x05items\x18\x01 \x03(\v2\x16.tenuto.v1.SourcedItemR\x05items\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"P\n" +
 	"\vSourcedItem\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12/\n" +
 	"\asources\x18\x02 \x03(\v2\x15.tenuto.v1.SourceItemR\asources\"\xe2\x01\n" +
@@ -2482,14 +2583,15 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x05value\x18\x04 \x01(\v2\x14.google.protobuf.AnyR\x05value\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xdf\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf5\x01\n" +
 	"\x17ListTransactionsRequest\x120\n" +
 	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12,\n" +
 	"\x0fsequence_number\x18\x03 \x01(\x04H\x00R\x0esequenceNumber\x88\x01\x01\x12\x1e\n" +
 	"\n" +
 	"operations\x18\x04 \x01(\bR\n" +
-	"operationsB\x12\n" +
+	"operations\x12\x14\n" +
+	"\x05limit\x18\x05 \x01(\rR\x05limitB\x12\n" +
 	"\x10_sequence_number\"V\n" +
 	"\x18ListTransactionsResponse\x12:\n" +
 	"\ftransactions\x18\x01 \x03(\v2\x16.tenuto.v1.TransactionR\ftransactions\"\xe1\x02\n" +
@@ -2504,13 +2606,17 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\breverted\x18\b \x01(\bR\breverted\x124\n" +
 	"\n" +
 	"operations\x18\t \x03(\v2\x14.tenuto.v1.OperationR\n" +
-	"operations\"H\n" +
+	"operations\"\x84\x01\n" +
 	"\x0fGetGraphRequest\x12\x1d\n" +
 	"\n" +
 	"key_prefix\x18\x01 \x01(\tR\tkeyPrefix\x12\x16\n" +
-	"\x06values\x18\x02 \x01(\bR\x06values\"9\n" +
+	"\x06values\x18\x02 \x01(\bR\x06values\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"a\n" +
 	"\x10GetGraphResponse\x12%\n" +
-	"\x05nodes\x18\x01 \x03(\v2\x0f.tenuto.v1.NodeR\x05nodes\"\xf4\x01\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x0f.tenuto.v1.NodeR\x05nodes\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf4\x01\n" +
 	"\x04Node\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12'\n" +
 	"\x0fdescriptor_name\x18\x02 \x01(\tR\x0edescriptorName\x12\x12\n" +
