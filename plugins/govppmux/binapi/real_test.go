@@ -24,7 +24,7 @@ import (
 // TestRealVPP does with a real VPP what the other tests do with a script.
 func TestRealVPP(t *testing.T) {
 	t.Parallel()
-	vpp := realvpptest.Start(t, "plugins { plugin linux_cp_plugin.so { enable } }")
+	vpp := realvpptest.Start(t)
 	ctx := patient(t)
 	c, err := Dial(ctx, Options{Socket: vpp.Socket})
 	if err != nil {

@@ -103,6 +103,16 @@ func (c *client) read() ([]byte, error) {
 	return payload, err
 }
 
+// has reports whether VPP has a message whose name begins with a prefix.
+func (c *client) has(prefix string) bool {
+	for name := range c.ids {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // encode returns a request as it goes over the wire.
 func (c *client) encode(req message, context uint32) []byte {
 	c.t.Helper()

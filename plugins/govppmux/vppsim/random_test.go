@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 )
 
@@ -137,11 +137,7 @@ func comparable(answers string) string {
 // requests. VPP_RANDOM is the number of sequences (3 if not set), VPP_SEED the first
 // seed.
 func TestConformanceRandom(t *testing.T) {
-	vpp := os.Getenv("VPP_BIN")
-	if vpp == "" {
-		vpp, _ = exec.LookPath("vpp")
-	}
-	if vpp == "" {
+	if realvpptest.Find() == "" {
 		t.Skip("NOT CHECKED AGAINST A REAL VPP: there is no vpp in PATH and VPP_BIN is not set")
 	}
 	sequences, err := strconv.Atoi(os.Getenv("VPP_RANDOM"))
@@ -153,7 +149,7 @@ func TestConformanceRandom(t *testing.T) {
 		seed := uint64(first + i)
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			script := randomScript(seed, 200)
-			c := dial(t, startVPP(t, vpp))
+			c := dial(t, realvpptest.Start(t).Socket)
 			_, socket := startSimulator(t, simulated(t, releaseOf(t, c)))
 			want := comparable(runScript(t, dial(t, socket), script))
 			answers, err := tryScript(t, c, script)
