@@ -367,9 +367,13 @@ func TestStatusOfOlderAgents(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	f := &fakeAgent{Server: server}
-	r := f.run(t, nil, "status")
+	r := f.run(t, nil, "status", "-o", "wide")
 	if r.code != 0 || !strings.Contains(r.out, "etcd:         OK") {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+	// Without "wide", plugins that are OK are counted.
+	if r := f.run(t, nil, "status"); strings.Contains(r.out, "etcd:") || !strings.Contains(r.out, "others: 4 OK (agentctl status -o wide lists them)") {
+		t.Error(r.out)
 	}
 }
 

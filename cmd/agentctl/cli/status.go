@@ -217,26 +217,46 @@ func (a *app) printStatus(d statusData) error {
 		a.writeSummary(&b, d.Values)
 	}
 	b.WriteString("\nPLUGINS\n")
-	width := 0
-	shown := slices.DeleteFunc(slices.Clone(s.Health.Plugins), func(p client.HealthState) bool { return p.State == "DISABLED" })
-	for _, p := range shown {
-		width = max(width, len(p.Name))
+	a.writePlugins(&b, s.Health.Plugins)
+	_, err := a.Out.Write([]byte(b.String()))
+	return err
+}
+
+// writePlugins writes the plugins that are not OK or say more than that, with -o wide all.
+func (a *app) writePlugins(b *strings.Builder, all []client.HealthState) {
+	var shown []client.HealthState
+	well, disabled, width := 0, 0, 0
+	for _, p := range all {
+		switch quiet := p.Well() && !a.wide; {
+		case quiet && p.State == "DISABLED":
+			disabled++
+		case quiet && reasonOf(p) == "":
+			well++
+		default:
+			shown = append(shown, p)
+			width = max(width, len(p.Name))
+		}
 	}
 	for _, p := range shown {
 		since := ""
 		if !p.Well() {
-			since = " for " + age(now, sinceOf(p))
+			since = " for " + age(a.now(), sinceOf(p))
 		}
-		fmt.Fprintf(&b, "    %-*s %s%s%s\n", width+1, p.Name+":", a.paintState(p.State), since, oneLine(reasonOf(p)))
+		fmt.Fprintf(b, "    %-*s %s%s%s\n", width+1, p.Name+":", a.paintState(p.State), since, oneLine(reasonOf(p)))
 		if by := effectOf(p); by != "" {
-			fmt.Fprintf(&b, "    %*s caused by %s\n", width+1, "", by)
+			fmt.Fprintf(b, "    %*s caused by %s\n", width+1, "", by)
 		}
 	}
-	if n := len(s.Health.Plugins) - len(shown); n > 0 {
-		fmt.Fprintf(&b, "    %d disabled (agentctl status -o json lists them)\n", n)
+	var others []string
+	if well > 0 {
+		others = append(others, fmt.Sprintf("%d %s", well, a.paintState("OK")))
 	}
-	_, err := a.Out.Write([]byte(b.String()))
-	return err
+	if disabled > 0 {
+		others = append(others, fmt.Sprintf("%d disabled", disabled))
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(b, "    others: %s (agentctl status -o wide lists them)\n", strings.Join(others, ", "))
+	}
 }
 
 // writeSummary writes the number of values by state, and the worst values.
