@@ -12,6 +12,9 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
 DATE    := $(shell git log -1 --format=%cI 2>/dev/null)
 INFO    := github.com/tenuto-dev/tenuto/cmd/internal/buildinfo
+# Without the trace pages of grpc, which are templates: with a template in a program,
+# the linker keeps all exported methods of all types.
+TAGS    := grpcnotrace
 LDFLAGS := -s -w -X $(INFO).version=$(VERSION) -X $(INFO).commit=$(COMMIT) -X $(INFO).date=$(DATE)
 
 # Where "make run" looks for a VPP that runs already.
@@ -29,7 +32,7 @@ help: ## list the targets
 .PHONY: build
 build: ## build the programs into bin/
 	@mkdir -p bin
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	go build -tags '$(TAGS)' -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 .PHONY: run
 run: build ## start the agent with examples/quickstart; Ctrl-C ends it and cleans up

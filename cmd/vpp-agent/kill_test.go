@@ -30,10 +30,10 @@ type simulator struct {
 }
 
 // build makes the programs.
-func build(t testing.TB) (dir string) {
+func build(t testing.TB, flags ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	cmd := exec.Command("go", "build", "-o", dir, ".", "../vpp-sim")
+	cmd := exec.Command("go", slices.Concat([]string{"build", "-o", dir}, flags, []string{".", "../vpp-sim"})...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)

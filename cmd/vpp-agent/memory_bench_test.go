@@ -25,7 +25,7 @@ func BenchmarkMemory(b *testing.B) {
 	}{{100_000, 150, 250}, {1_000_000, 1200, 2000}} {
 		name := fmt.Sprintf("%dk", n.routes/1000)
 		b.Run(name, func(b *testing.B) {
-			dir := build(b)
+			dir := build(b, "-tags", "grpcnotrace", "-trimpath", "-ldflags", "-s -w") // as "make build" does
 			for range b.N {
 				rss, peak := memoryOfRoutes(b, dir, n.routes)
 				budgettest.AtMost(b, "agent-rss-"+name, rss, "MiB", n.rss)
