@@ -35,6 +35,10 @@ func TestMissingCards(t *testing.T) {
 			"no VMXNET3 device at 0000:fe:1e.0 that VPP can use": vmxnet3("vmxnet3-0/fe/1e/0"),
 			"create RDMA: ": rdma("rdma1", "nosuchif"),
 		} {
+			if i.Type == interfaces.Interface_RDMA && b.Sim == nil && !strings.Contains(b.CLI("show plugins"), "rdma_plugin.so") {
+				t.Log("RDMA NOT CHECKED ON A REAL VPP: this one was built without the plugin rdma")
+				continue
+			}
 			err := b.Commit(of(i))
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, expected %q", err, want)
