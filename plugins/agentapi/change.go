@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/apierr"
 	pb "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
 )
 
@@ -50,12 +51,8 @@ func (s *service) plan(ctx context.Context, change *pb.Change) (*orchestrator.Pl
 		opts = append(opts, orchestrator.WithResync())
 	}
 	plan, err := s.Orchestrator.PlanData(ctx, orchestrator.GRPC, items, opts...)
-	return plan, statusOf(ctx, err)
+	return plan, apierr.Of(ctx, err)
 }
-
-// maxReplans is how often a change without a fingerprint is planned again because its
-// plan became stale before it was applied.
-const maxReplans = 10
 
 // Apply implements the call.
 func (s *service) Apply(ctx context.Context, req *pb.ApplyRequest) (*pb.ApplyResponse, error) {
@@ -63,22 +60,16 @@ func (s *service) Apply(ctx context.Context, req *pb.ApplyRequest) (*pb.ApplyRes
 	if err != nil {
 		return nil, err
 	}
-	var plan *orchestrator.Plan
-	var applied orchestrator.Applied
-	for range maxReplans {
-		if plan, err = s.plan(ctx, req.GetChange()); err != nil {
-			return nil, err
-		}
-		if want := req.GetFingerprint(); want != "" && plan.Reference(1).Fingerprint != want {
+	plan, applied, err := s.Orchestrator.PlanAndApply(ctx, func() (*orchestrator.Plan, error) {
+		plan, err := s.plan(ctx, req.GetChange())
+		if want := req.GetFingerprint(); err == nil && want != "" && plan.Reference(1).Fingerprint != want {
 			return nil, status.Error(codes.Aborted, "the change would have other effects now than the plan with this fingerprint; plan again")
 		}
-		if applied, err = s.Orchestrator.ApplyPlan(ctx, plan, o); !errors.Is(err, api.ErrPlanStale) || req.GetFingerprint() != "" {
-			break
-		}
-	}
+		return plan, err
+	}, o)
 	var failed *api.TransactionError
 	if err != nil && (!errors.As(err, &failed) || failed.GetTxnInitError() != nil || failed.Reverted()) {
-		return nil, statusOf(ctx, err)
+		return nil, apierr.Of(ctx, err)
 	}
 	return s.applied(ctx, req, plan, applied)
 }
@@ -138,7 +129,7 @@ func (s *service) wait(ctx context.Context, plan *orchestrator.Plan, results []o
 	}
 	err := s.Orchestrator.WaitFor(ctx, items, results)
 	if ctx.Err() != nil || errors.Is(err, api.ErrClosedScheduler) {
-		return statusOf(ctx, err)
+		return apierr.Of(ctx, err)
 	}
 	for i := range results { // a value that can never be in effect ends the wait: the results tell
 		results[i] = s.Orchestrator.Status(results[i].Key)
@@ -150,7 +141,7 @@ func applyOptions(ctx context.Context, req *pb.ApplyRequest) (o orchestrator.App
 	o = orchestrator.ApplyOptions{Revert: req.GetRevertOnFailure(), Verify: req.GetVerify(), Caller: callerOf(ctx)}
 	if d := req.GetConfirmTimeout(); d != nil {
 		if o.ConfirmTimeout = d.AsDuration(); d.CheckValid() != nil || o.ConfirmTimeout < 0 {
-			return o, violations{{"confirm_timeout", fmt.Sprintf("%v: expected a positive duration, or 0 for no confirmation", d.AsDuration())}}.status()
+			return o, apierr.Invalid("confirm_timeout", fmt.Sprintf("%v: expected a positive duration, or 0 for no confirmation", d.AsDuration()))
 		}
 	}
 	return o, nil
@@ -160,7 +151,7 @@ func applyOptions(ctx context.Context, req *pb.ApplyRequest) (o orchestrator.App
 func (s *service) Confirm(ctx context.Context, _ *pb.ConfirmRequest) (*pb.ConfirmResponse, error) {
 	seq, err := s.Orchestrator.Confirm()
 	if err != nil {
-		return nil, statusOf(ctx, err)
+		return nil, apierr.Of(ctx, err)
 	}
 	resp := &pb.ConfirmResponse{}
 	if seq != api.NoSeqNum {
@@ -175,13 +166,13 @@ func (s *service) items(change *pb.Change) ([]orchestrator.KeyVal, error) {
 	fields := make(map[string]string, cap(items)) // by key
 	byMessage := make(map[proto.Message]string, cap(items))
 	messages := make([]proto.Message, 0, cap(items))
-	var wrong violations
+	var wrong apierr.Violations
 	add := func(field string, it orchestrator.KeyVal, err error) {
 		if before := fields[it.Key]; err == nil && before != "" {
 			err = fmt.Errorf("key %s: the same item as %s", it.Key, before)
 		}
 		if err != nil {
-			wrong = append(wrong, violation{field, err.Error()})
+			wrong = append(wrong, apierr.Violation{Field: field, Text: err.Error()})
 			return
 		}
 		fields[it.Key] = field
@@ -201,11 +192,11 @@ func (s *service) items(change *pb.Change) ([]orchestrator.KeyVal, error) {
 	}
 	var invalid *api.InvalidMessagesError
 	if err := s.Scheduler.ValidateSemantically(messages); errors.As(err, &invalid) {
-		wrong = append(wrong, semantic(invalid, byMessage)...)
+		wrong = append(wrong, apierr.Semantic(invalid, byMessage)...)
 	} else if err != nil {
 		return nil, status.Error(codes.Internal, err.Error())
 	}
-	return items, wrong.status()
+	return items, wrong.Status()
 }
 
 // item reads an item.
@@ -232,21 +223,6 @@ func (s *service) model(key string) (name string, err error) {
 		return "", fmt.Errorf("key %q: no model has such keys", key)
 	}
 	return m.Spec().ModelName(), nil
-}
-
-// semantic returns what descriptors say about messages, by the fields of the request.
-func semantic(invalid *api.InvalidMessagesError, byMessage map[proto.Message]string) (wrong violations) {
-	for _, e := range invalid.MessageErrors {
-		field, ok := byMessage[e.Message]
-		if !ok { // derived from an item
-			field = byMessage[e.ParentMessage]
-		}
-		if ok && len(e.InvalidFields) > 0 {
-			field += "." + e.InvalidFields[0]
-		}
-		wrong = append(wrong, violation{field, e.Err.Error()})
-	}
-	return wrong
 }
 
 // timestamp is unset for the zero time.

@@ -46,7 +46,7 @@ type Deps struct {
 // Orchestrator is the part of the orchestrator that the plugin uses.
 type Orchestrator interface {
 	PlanData(ctx context.Context, source string, items []orchestrator.KeyVal, opts ...orchestrator.PushOption) (*orchestrator.Plan, error)
-	ApplyPlan(ctx context.Context, plan *orchestrator.Plan, o orchestrator.ApplyOptions) (orchestrator.Applied, error)
+	PlanAndApply(ctx context.Context, plan func() (*orchestrator.Plan, error), o orchestrator.ApplyOptions) (*orchestrator.Plan, orchestrator.Applied, error)
 	Confirm() (seqNum uint64, err error)
 	WaitFor(ctx context.Context, items []orchestrator.KeyVal, results []orchestrator.Result) error
 	Effects(source string, results []orchestrator.Result) ([]orchestrator.Effect, response.Summary)

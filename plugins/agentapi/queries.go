@@ -18,6 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/apierr"
 	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	pb "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
 )
@@ -28,7 +29,7 @@ func (s *service) Watch(req *pb.WatchRequest, stream rpc.ServerStreamingServer[p
 	if since := req.GetSince(); since != "" {
 		var err error
 		if want.Since, err = api.ParseStatusRevision(since); err != nil {
-			return violations{{"since", err.Error()}}.status()
+			return apierr.Invalid("since", err.Error())
 		}
 	}
 	kinds := map[api.WatchKind]pb.WatchResponse_Kind{
@@ -39,7 +40,7 @@ func (s *service) Watch(req *pb.WatchRequest, stream rpc.ServerStreamingServer[p
 	for {
 		ev, err := watch.Next(stream.Context())
 		if err != nil {
-			return statusOf(stream.Context(), err)
+			return apierr.Of(stream.Context(), err)
 		}
 		values := ev.Values
 		for more := true; more; {
@@ -90,7 +91,7 @@ func page[T any](list []T, key func(T) string, size uint32, token string) (part 
 // Explain implements the call.
 func (s *service) Explain(_ context.Context, req *pb.ExplainRequest) (*pb.ExplainResponse, error) {
 	if req.GetKey() == "" {
-		return nil, violations{{"key", "expected the key of a value"}}.status()
+		return nil, apierr.Invalid("key", "expected the key of a value")
 	}
 	return &pb.ExplainResponse{Explanation: explanation(s.Scheduler.Explain(req.GetKey()))}, nil
 }
@@ -270,7 +271,7 @@ func (s *service) GetDrift(ctx context.Context, req *pb.GetDriftRequest) (*pb.Ge
 	if req.GetDetect() {
 		var err error
 		if report, err = s.Scheduler.DetectDrift(ctx); err != nil {
-			return nil, statusOf(ctx, err)
+			return nil, apierr.Of(ctx, err)
 		}
 	}
 	if report == nil {

@@ -20,6 +20,7 @@ var ErrNothingToConfirm = errors.New("no change is waiting for confirmation")
 // State it is persistent: after a restart, the agent continues to wait, or
 // reverts the change if the deadline has passed.
 type unconfirmed struct {
+	id        string // of ApplyOptions.CommitID
 	seq       uint64
 	by        time.Time
 	source    string
@@ -31,6 +32,7 @@ type unconfirmed struct {
 
 // keptChange is the persistent form of an unconfirmed change.
 type keptChange struct {
+	ID       string     `json:"id,omitempty"`
 	Deadline deadline   `json:"deadline"`
 	Source   string     `json:"source"`
 	Before   []keptItem `json:"before"`
@@ -54,20 +56,27 @@ func (u *unconfirmed) note() string {
 }
 
 // newUnconfirmed records a change before it is made.
-func (p *Plugin) newUnconfirmed(timeout time.Duration, source string, before, after []KeyVal) *unconfirmed {
+func (p *Plugin) newUnconfirmed(o ApplyOptions, source string, before, after []KeyVal) *unconfirmed {
 	u := &unconfirmed{
-		seq: api.NoSeqNum, by: p.clocks.now().Add(timeout), source: source, before: before, after: after, confirmed: make(chan struct{}),
+		id: o.CommitID, seq: api.NoSeqNum, by: p.clocks.now().Add(o.ConfirmTimeout), source: source, before: before, after: after,
+		confirmed: make(chan struct{}),
 	}
+	u.kept = p.keepUnconfirmed(u, o.ConfirmTimeout)
+	return u
+}
+
+// keepUnconfirmed returns the persistent form of a change; nil without State.
+func (p *Plugin) keepUnconfirmed(u *unconfirmed, timeout time.Duration) []byte {
 	if p.State == nil {
-		return u
+		return nil
 	}
-	kept := keptChange{Deadline: p.clocks.in(timeout), Source: source}
+	kept := keptChange{ID: u.id, Deadline: p.clocks.in(timeout), Source: u.source}
 	var errs []error
-	for i := range after {
+	for i := range u.after {
 		for _, x := range []struct {
 			to   *[]keptItem
 			item KeyVal
-		}{{&kept.Before, before[i]}, {&kept.After, after[i]}} {
+		}{{&kept.Before, u.before[i]}, {&kept.After, u.after[i]}} {
 			it, err := keep(x.item)
 			it.Key = x.item.Key
 			*x.to = append(*x.to, it)
@@ -77,10 +86,9 @@ func (p *Plugin) newUnconfirmed(timeout time.Duration, source string, before, af
 	data, err := json.Marshal(kept)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		p.Log.Error("cannot store the unconfirmed change: it will not be reverted if the agent ends before the confirmation", "error", err)
-		return u
+		return nil
 	}
-	u.kept = data
-	return u
+	return data
 }
 
 // state returns the persistent state of an unconfirmed change.
@@ -108,7 +116,7 @@ func (p *Plugin) recallUnconfirmed(data []byte) error {
 		return nil
 	}
 	left := p.clocks.left(kept.Deadline)
-	u := &unconfirmed{seq: api.NoSeqNum, by: p.clocks.now().Add(left), source: kept.Source, confirmed: make(chan struct{}), kept: data}
+	u := &unconfirmed{id: kept.ID, seq: api.NoSeqNum, by: p.clocks.now().Add(left), source: kept.Source, confirmed: make(chan struct{}), kept: data}
 	for i := range kept.After {
 		before, err1 := kept.Before[i].item(kept.Before[i].Key)
 		after, err2 := kept.After[i].item(kept.After[i].Key)
@@ -173,7 +181,7 @@ func (p *Plugin) expect(u *unconfirmed) {
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			p.takeBack(ctx, u)
+			_ = p.takeBack(ctx, u, "was not confirmed in time") // logged
 		case <-u.confirmed:
 		case <-ctx.Done():
 		}
@@ -183,11 +191,21 @@ func (p *Plugin) expect(u *unconfirmed) {
 // Confirm confirms the waiting change and returns its transaction
 // (api.NoSeqNum if unknown). The error is ErrNothingToConfirm.
 func (p *Plugin) Confirm() (seqNum uint64, err error) {
+	return p.confirm(func(*unconfirmed) error { return nil })
+}
+
+// confirm confirms the waiting change if check returns nil.
+func (p *Plugin) confirm(check func(*unconfirmed) error) (seqNum uint64, err error) {
 	p.mu.Lock()
 	u := p.unconfirmed
 	if u == nil {
+		err = ErrNothingToConfirm
+	} else {
+		err = check(u)
+	}
+	if err != nil {
 		p.mu.Unlock()
-		return api.NoSeqNum, ErrNothingToConfirm
+		return api.NoSeqNum, err
 	}
 	p.unconfirmed = nil
 	close(u.confirmed)
@@ -198,28 +216,29 @@ func (p *Plugin) Confirm() (seqNum uint64, err error) {
 }
 
 // takeBack restores the items of the source from before the change, except
-// items that were changed again since then.
-func (p *Plugin) takeBack(ctx context.Context, u *unconfirmed) {
+// items that were changed again since then. The error is that of the transaction.
+func (p *Plugin) takeBack(ctx context.Context, u *unconfirmed, why string) error {
 	turn, err := p.takeTurn(ctx, fairqueue.Request{Class: fairqueue.Urgent, Source: u.source, What: "revert the unconfirmed change"})
 	if err != nil {
-		return // the agent stops; the next one reverts it
+		return err // the agent stops; the next one reverts it
 	}
 	p.mu.Lock()
 	if p.unconfirmed != u {
 		p.mu.Unlock()
 		turn.End()
-		return // confirmed at the last moment
+		return ErrNothingToConfirm // confirmed at the last moment
 	}
 	p.unconfirmed = nil
 	items := p.toTakeBack(u)
 	p.mu.Unlock()
-	p.Log.Warn("a change was not confirmed in time; reverting it",
+	p.Log.Warn("a change "+why+"; reverting it",
 		"seq-num", u.seq, "items", len(items), "changed-since", len(u.after)-len(items))
 	_, err = p.applyInTurn(ctx, turn, change{
-		source: u.source, items: items, again: true, state: nothingUnconfirmed(), description: fmt.Sprintf("revert: %s was not confirmed in time", u.what()),
+		source: u.source, items: items, again: true, state: nothingUnconfirmed(), description: fmt.Sprintf("revert: %s %s", u.what(), why),
 	})
 	p.tellFailures(err)
 	p.tellHealth()
+	return err
 }
 
 // toTakeBack returns the items that restore the state before the change,

@@ -109,6 +109,9 @@ type ApplyOptions struct {
 	// ConfirmTimeout reverts the change unless Confirm is called in time; 0
 	// disables it.
 	ConfirmTimeout time.Duration
+	// CommitID identifies the change in ConfirmCommit and similar calls; it may be
+	// empty.
+	CommitID string
 	// Caller is the client that applies the plan.
 	Caller Caller
 }
@@ -226,6 +229,24 @@ func (p *Plugin) ApplyPlan(ctx context.Context, plan *Plan, o ApplyOptions) (App
 	return out, err
 }
 
+// maxReplans is how often PlanAndApply plans again.
+const maxReplans = 10
+
+// PlanAndApply applies the plan that the function returns, and calls it again if the plan has
+// become stale. It returns the last plan.
+func (p *Plugin) PlanAndApply(ctx context.Context, plan func() (*Plan, error), o ApplyOptions) (last *Plan, applied Applied, err error) {
+	for range maxReplans {
+		applied = Applied{SeqNum: api.NoSeqNum}
+		if last, err = plan(); err == nil {
+			applied, err = p.ApplyPlan(ctx, last, o)
+		}
+		if !errors.Is(err, api.ErrPlanStale) {
+			break
+		}
+	}
+	return last, applied, err
+}
+
 // planned is the change of a plan before its execution.
 type planned struct {
 	effects []KeyVal
@@ -250,7 +271,7 @@ func (p *Plugin) makePlanned(plan *Plan, items []KeyVal, o ApplyOptions) (m plan
 		return m, fmt.Errorf("%w: the sources have changed since then: %s", api.ErrPlanStale, moved)
 	}
 	if m.timeout = o.ConfirmTimeout; m.timeout > 0 {
-		m.waiting = p.newUnconfirmed(m.timeout, plan.Source, before, items)
+		m.waiting = p.newUnconfirmed(o, plan.Source, before, items)
 	}
 	m.keys = p.changedKeys(change{items: items}, nil)
 	p.mu.Unlock()

@@ -1,4 +1,6 @@
-package agentapi
+// Package apierr makes the gRPC statuses of the services that change the configuration: those
+// of invalid requests name every wrong field in a google.rpc.BadRequest.
+package apierr
 
 import (
 	"context"
@@ -9,16 +11,21 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 )
 
-// violation is what is wrong with a field of a request.
-type violation struct{ field, text string }
+// Violation is what is wrong with a field of a request.
+type Violation struct{ Field, Text string }
 
-type violations []violation
+// Violations are those of one request.
+type Violations []Violation
+
+// Invalid is the status of a request with one wrong field.
+func Invalid(field, text string) error { return Violations{{field, text}}.Status() }
 
 // A status travels in a header, for which some clients accept 8 KiB.
 const (
@@ -27,26 +34,31 @@ const (
 	maxText      = 200 // bytes
 )
 
-// status is an INVALID_ARGUMENT with the first violations in its text, and more of them in a
+// Status is an INVALID_ARGUMENT with the first violations in its text, and more of them in a
 // google.rpc.BadRequest; nil if there are none.
-func (v violations) status() error {
+func (v Violations) Status() error { return v.status("nothing was changed: ") }
+
+// QueryStatus is Status for a request that is not for a change.
+func (v Violations) QueryStatus() error { return v.status("") }
+
+func (v Violations) status(prefix string) error {
 	if len(v) == 0 {
 		return nil
 	}
 	details, texts := &errdetails.BadRequest{}, []string{}
 	for i, one := range v {
-		text := shorten(one.text)
+		text := shorten(one.Text)
 		if i < maxInText {
-			texts = append(texts, one.field+": "+text)
+			texts = append(texts, one.Field+": "+text)
 		}
 		if i < maxInDetails {
-			details.FieldViolations = append(details.FieldViolations, &errdetails.BadRequest_FieldViolation{Field: one.field, Description: text})
+			details.FieldViolations = append(details.FieldViolations, &errdetails.BadRequest_FieldViolation{Field: one.Field, Description: text})
 		}
 	}
 	if n := len(v) - maxInText; n > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", n))
 	}
-	st, err := status.New(codes.InvalidArgument, "nothing was changed: "+strings.Join(texts, "; ")).WithDetails(details)
+	st, err := status.New(codes.InvalidArgument, prefix+strings.Join(texts, "; ")).WithDetails(details)
 	if err != nil {
 		return status.Error(codes.Internal, err.Error())
 	}
@@ -60,8 +72,8 @@ func shorten(text string) string {
 	return text
 }
 
-// statusOf returns the status of an error of the orchestrator or the scheduler; nil for nil.
-func statusOf(ctx context.Context, err error) error {
+// Of returns the status of an error of the orchestrator or the scheduler; nil for nil.
+func Of(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -115,4 +127,20 @@ func shortList(err error) string {
 		text += fmt.Sprintf("; %d values could not be reverted", n)
 	}
 	return text
+}
+
+// Semantic returns what descriptors say about messages. fields has the fields of the request
+// that the messages are from.
+func Semantic(invalid *api.InvalidMessagesError, fields map[proto.Message]string) (wrong Violations) {
+	for _, e := range invalid.MessageErrors {
+		field, ok := fields[e.Message]
+		if !ok { // derived from an item
+			field = fields[e.ParentMessage]
+		}
+		if ok && len(e.InvalidFields) > 0 {
+			field += "." + e.InvalidFields[0]
+		}
+		wrong = append(wrong, Violation{field, e.Err.Error()})
+	}
+	return wrong
 }
