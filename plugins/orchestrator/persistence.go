@@ -137,7 +137,7 @@ func (p *Plugin) recallItem(key string, data []byte) (kv KeyVal, err error) {
 // dropForgotten drops the items of stores that are not watched any more.
 func (p *Plugin) dropForgotten(stores []*watched) {
 	p.mu.Lock()
-	var gone []string
+	var gone, keys []string
 	for _, s := range stores {
 		st, ok := p.recalled[s.name]
 		s.recalled = ok && st.Complete
@@ -145,10 +145,12 @@ func (p *Plugin) dropForgotten(stores []*watched) {
 	for name := range p.recalled {
 		if !slices.ContainsFunc(stores, func(s *watched) bool { return s.name == name }) {
 			gone = append(gone, name)
+			keys = slices.AppendSeq(keys, maps.Keys(p.store.source(name).items))
 			p.store.drop(name)
 		}
 	}
 	p.mu.Unlock()
+	p.itemWatches.note(keys)
 	if len(gone) > 0 {
 		slices.Sort(gone)
 		p.Log.Info("dropping the configuration of removed stores", "sources", strings.Join(gone, ", "))
@@ -159,9 +161,6 @@ func (p *Plugin) dropForgotten(stores []*watched) {
 // changedKeys returns the keys of a source that a change concerns; before are its
 // previous items. The lock is held.
 func (p *Plugin) changedKeys(ch change, before map[string]item) (keys []string) {
-	if p.State == nil {
-		return nil
-	}
 	if !ch.resync {
 		for _, it := range ch.items {
 			keys = append(keys, it.Key)
@@ -182,10 +181,11 @@ func (p *Plugin) changedKeys(ch change, before map[string]item) (keys []string) 
 	return keys
 }
 
-// save persists the present items of a source with the given keys, together
-// with more. A failed write does not fail the change; it is retried by the
+// save reports changes of a source to watches, and persists its present items with
+// the given keys, together with more. A failed write does not fail the change; it is retried by the
 // next change or after a delay.
 func (p *Plugin) save(source string, keys []string, more map[string][]byte) {
+	p.itemWatches.note(keys)
 	if p.State == nil || len(keys)+len(more) == 0 {
 		return
 	}

@@ -81,6 +81,8 @@ type Plugin struct {
 	unconfirmed *unconfirmed       // nil: no change waits for confirmation
 	syncErr     error              // of the initial synchronisation; final when synced is closed
 
+	itemWatches itemWatches
+
 	clocks   clocks
 	recalled map[string]keptStore // stores whose state was known before the restart
 	overdue  []KeyVal             // reverted at the start, and not persisted yet

@@ -77,7 +77,7 @@ func (p *Plugin) followStates(ctx context.Context, prefix string, publishers []*
 			key := prefix + strings.TrimPrefix(v.GetValue().GetKey(), ConfigPrefix)
 			states[key] = nil
 			if s := v.GetValue().GetState(); s != kvspb.ValueState_NONEXISTENT && s != kvspb.ValueState_REMOVED {
-				states[key] = publicState(v)
+				states[key] = PublicState(v)
 			}
 		}
 		for _, pub := range publishers {
@@ -100,9 +100,9 @@ func dropOthers(pub *publish.Publisher, states map[string]proto.Message) {
 	}
 }
 
-// publicState returns the state of an item. Its details include derived values
+// PublicState returns the state of an item as it is published. Its details include derived values
 // that are not configured.
-func publicState(v *api.BaseValueStatus) *kvspb.ValueStatus {
+func PublicState(v *api.BaseValueStatus) *kvspb.ValueStatus {
 	state := proto.CloneOf(v.GetValue())
 	for _, d := range v.GetDerivedValues() {
 		if d.GetState() == kvspb.ValueState_CONFIGURED || d.GetState() == kvspb.ValueState_OBTAINED {

@@ -267,6 +267,13 @@ func (p *Plugin) Sourced(prefix string) (items []SourcedItem) {
 	return items
 }
 
+// Item returns the items of all sources for a key; it has no Sources if there are none.
+func (p *Plugin) Item(key string) SourcedItem {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.store.sourced(key)
+}
+
 // Status returns the state of the value of a key, and the source it comes from.
 func (p *Plugin) Status(key string) Result { return p.results([]KeyVal{{Key: key}}, nil)[0] }
 

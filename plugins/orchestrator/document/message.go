@@ -105,8 +105,10 @@ func (d *decoder) once(f *fieldPlan, key *yaml.Node, p *path, given **yaml.Node)
 func (d *decoder) field(f *fieldPlan, n *yaml.Node, p *path, m protoreflect.Message) bool {
 	switch {
 	case f.IsMap():
+		m.Clear(f.FieldDescriptor)
 		return d.table(f, n, p, m.Mutable(f.FieldDescriptor).Map())
 	case f.IsList():
+		m.Clear(f.FieldDescriptor)
 		list, good := m.Mutable(f.FieldDescriptor).List(), true
 		ok := d.list(n, p, func(e *yaml.Node, p *path) {
 			if v, ok := d.element(f, e, p, list.NewElement); ok {
