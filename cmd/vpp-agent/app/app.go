@@ -33,6 +33,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/agentapi"
 	"github.com/tenuto-dev/tenuto/plugins/configurator"
 	"github.com/tenuto-dev/tenuto/plugins/dumpapi"
+	"github.com/tenuto-dev/tenuto/plugins/gnmi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	linuxif "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin"
@@ -131,6 +132,7 @@ type Northbound struct {
 	Orchestrator    *orchestrator.Plugin
 	Configurator    *configurator.Plugin
 	AgentAPI        *agentapi.Plugin
+	GNMI            *gnmi.Plugin
 	DumpAPI         *dumpapi.Plugin
 }
 
@@ -164,6 +166,9 @@ func New() (*VPPAgent, error) {
 	}))
 	a.AgentAPI = agentapi.NewPlugin(agentapi.UseDeps(func(d *agentapi.Deps) {
 		d.GRPC, d.HTTP, d.Orchestrator, d.Scheduler = a.GRPC, a.HTTP, a.Orchestrator, a.Scheduler
+	}))
+	a.GNMI = gnmi.NewPlugin(gnmi.UseDeps(func(d *gnmi.Deps) {
+		d.GRPC, d.Orchestrator, d.Scheduler, d.Stats, d.Label = a.GRPC, a.Orchestrator, a.Scheduler, a.Telemetry, a.Label
 	}))
 	a.DumpAPI = dumpapi.NewPlugin(dumpapi.UseDeps(func(d *dumpapi.Deps) {
 		d.HTTP, d.Scheduler, d.Codec, d.Interfaces, d.VPP = a.HTTP, a.Scheduler, a.Orchestrator.Codec, vppInterfaces{a}, a.GoVPP

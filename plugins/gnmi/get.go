@@ -1,0 +1,124 @@
+package gnmi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/apierr"
+)
+
+// Get implements the call. The response has a notification for each path, with an update for
+// each item that it selects.
+func (s *service) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
+	if err := s.checkGet(req); err != nil {
+		return nil, err
+	}
+	only, err := s.only(req.GetUseModels())
+	if err != nil {
+		return nil, err
+	}
+	paths := req.GetPath()
+	if len(paths) == 0 {
+		paths = []*gpb.Path{{}}
+	}
+	sels, err := s.selections(req.GetPrefix(), paths, "path", only)
+	if err != nil {
+		return nil, err
+	}
+	resp := &gpb.GetResponse{}
+	for i, sel := range sels {
+		restrict(sel, req.GetType())
+		updates, err := s.updates(ctx, sel, req.GetEncoding())
+		if err == nil && len(updates) == 0 && sel.key != "" && !sel.wildcard {
+			err = s.notFound(fmt.Sprintf("path[%d]", i), sel)
+		}
+		if err != nil {
+			return nil, err
+		}
+		resp.Notification = append(resp.Notification, notification(req.GetPrefix(), updates))
+	}
+	return resp, nil
+}
+
+func (s *service) checkGet(req *gpb.GetRequest) error {
+	if err := checkExtensions(req.GetExtension()); err != nil {
+		return err
+	}
+	if err := checkEncoding(req.GetEncoding()); err != nil {
+		return err
+	}
+	if _, known := gpb.GetRequest_DataType_name[int32(req.GetType())]; !known {
+		return apierr.Violations{{Field: "type", Text: fmt.Sprintf("%d: expected ALL, CONFIG, STATE or OPERATIONAL", req.GetType())}}.QueryStatus()
+	}
+	return s.checkPrefix(req.GetPrefix())
+}
+
+// selections reads paths; field is their name in the request.
+func (s *service) selections(prefix *gpb.Path, paths []*gpb.Path, field string, only []*model) (sels []*selection, err error) {
+	var wrong apierr.Violations
+	for i, p := range paths {
+		sel, err := s.parse(prefix, p, only)
+		if err != nil {
+			wrong = append(wrong, err.violation(prefix, fmt.Sprintf("%s[%d]", field, i)))
+			continue
+		}
+		sels = append(sels, sel)
+	}
+	return sels, wrong.QueryStatus()
+}
+
+// restrict leaves the trees with data of a type. All state is operational.
+func restrict(sel *selection, of gpb.GetRequest_DataType) {
+	sel.trees = slices.DeleteFunc(slices.Clone(sel.trees), func(t *tree) bool {
+		return of == gpb.GetRequest_CONFIG && t.name != configTree || of >= gpb.GetRequest_STATE && t.name == configTree
+	})
+}
+
+// updates returns what a selection has.
+func (s *service) updates(ctx context.Context, sel *selection, enc gpb.Encoding) (updates []*gpb.Update, err error) {
+	nodes, err := s.nodes(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	for i := range nodes {
+		u, err := nodes[i].update(sel.fields, enc)
+		if err != nil {
+			return nil, err
+		}
+		if u != nil {
+			updates = append(updates, u)
+		}
+	}
+	return updates, nil
+}
+
+// notification has the origin and the target of the prefix; the paths in it are absolute.
+func notification(prefix *gpb.Path, updates []*gpb.Update) *gpb.Notification {
+	return &gpb.Notification{
+		Timestamp: time.Now().UnixNano(), Prefix: &gpb.Path{Origin: prefix.GetOrigin(), Target: prefix.GetTarget()}, Update: updates,
+	}
+}
+
+// maxSimilar limits the items among which notFound looks for a similar name.
+const maxSimilar = 10_000
+
+// notFound is the status of a path of an item, or of a field of it, that is not there.
+func (s *service) notFound(field string, sel *selection) error {
+	m := sel.models[0]
+	if f := sel.field(); f != nil && len(s.Orchestrator.Item(sel.key).Sources) > 0 {
+		return status.Errorf(codes.NotFound, "%s: %s %s has no %s", field, m.name, m.Label(sel.key), f.JSONName())
+	}
+	var labels []string
+	for _, kv := range s.Orchestrator.ListData("") {
+		if m.Matches(kv.Key) && len(labels) < maxSimilar {
+			labels = append(labels, m.Label(kv.Key))
+		}
+	}
+	return status.Errorf(codes.NotFound, "%s: no source configures %s %s%s", field, m.name, m.Label(sel.key), didYouMean(m.Label(sel.key), labels))
+}
