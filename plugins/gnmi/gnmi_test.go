@@ -294,7 +294,7 @@ func TestGet(t *testing.T) {
 		want string
 	}{
 		{&gpb.GetRequest{Path: paths(a)}, whole},
-		{&gpb.GetRequest{Path: paths(a + "/mtu", a+"/enabled", a+"/ip_addresses", a+"/rxModes", a+"/type")},
+		{&gpb.GetRequest{Path: paths(a+"/mtu", a+"/enabled", a+"/ip_addresses", a+"/rxModes", a+"/type")},
 			a + "/mtu 1500\n" + a + "/enabled false\n" + a + "/ipAddresses []\n" + a + "/rxModes []\n" + a + `/type "UNDEFINED_TYPE"` + "\n"},
 		{&gpb.GetRequest{Path: paths("/config/vpp.interfaces")}, whole + b},
 		{&gpb.GetRequest{Path: paths("/config/vpp.interfaces[name=*]/mtu")}, a + "/mtu 1500\n/config/vpp.interfaces[name=b]/mtu 9000\n"},
@@ -361,7 +361,7 @@ func TestGetErrors(t *testing.T) {
 		checkStatus(t, c.path, err, c.code, c.text)
 	}
 	for text, req := range map[string]*gpb.GetRequest{
-		"element: this form":  {Path: []*gpb.Path{{Element: []string{"config"}}}}, //nolint:staticcheck // the obsolete form
+		"element: this form":  {Path: []*gpb.Path{{Element: []string{"config"}}}},
 		`origin "openconfig"`: {Path: []*gpb.Path{{Origin: "openconfig"}}},
 		"expected it in the":  {Path: []*gpb.Path{{Target: "vpp1"}}},
 		"unknown model":       {UseModels: []*gpb.ModelData{{Name: "vpp.interface"}}},

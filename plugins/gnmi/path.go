@@ -63,9 +63,6 @@ func (sel *selection) has(m *model, key string, item protoreflect.Message) bool 
 	return slices.Contains(sel.models, m)
 }
 
-// hasTree reports whether the selection includes a tree.
-func (sel *selection) hasTree(t *tree) bool { return slices.Contains(sel.trees, t) }
-
 // pathError is the error of an element of a path; elem is -1 for the path as a whole.
 type pathError struct {
 	elem int
@@ -183,22 +180,28 @@ func (s *service) modelElem(sel *selection, i int, e *gpb.PathElem) *pathError {
 		}
 		return nil
 	}
-	var names []string
 	for _, m := range sel.models {
-		if len(sel.trees) == 1 && sel.trees[0].fields(m) == nil {
-			continue
-		}
-		if m.name == e.GetName() {
+		if m.name == e.GetName() && sel.mayHave(m) {
 			sel.models = []*model{m}
 			return sel.setKeys(m, i, e.GetKey())
 		}
-		names = append(names, m.name)
+	}
+	var names []string
+	for _, m := range sel.models {
+		if sel.mayHave(m) {
+			names = append(names, m.name)
+		}
 	}
 	where := "the agent"
 	if len(sel.trees) == 1 {
 		where = "/" + sel.trees[0].name
 	}
 	return wrong(i, "%s has no model %q%s", where, e.GetName(), didYouMean(e.GetName(), names))
+}
+
+// mayHave reports whether one of the trees has nodes of a model.
+func (sel *selection) mayHave(m *model) bool {
+	return slices.ContainsFunc(sel.trees, func(t *tree) bool { return t.fields(m) != nil })
 }
 
 // setKeys reads the keys of an item, and makes the scheduler's key of it if all are given.
