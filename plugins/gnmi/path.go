@@ -32,6 +32,7 @@ type selection struct {
 
 	depth    int  // number of elements: of the tree, of the model, and of fields
 	wildcard bool // an element or a key is one
+	named    bool // it names its tree
 }
 
 // model returns the model if there is only one.
@@ -164,7 +165,7 @@ func (s *service) treeElem(sel *selection, i int, e *gpb.PathElem) *pathError {
 	var names []string
 	for _, t := range s.trees {
 		if t.name == e.GetName() {
-			sel.trees = []*tree{t}
+			sel.trees, sel.named = []*tree{t}, true
 			return nil
 		}
 		names = append(names, t.name)

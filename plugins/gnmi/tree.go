@@ -173,7 +173,7 @@ func (s *service) stateNode(t *tree, m *model, key string, st *api.BaseValueStat
 var interfaceName = (&interfaces.Interface{}).ProtoReflect().Descriptor().FullName()
 
 // counters returns the counters of interfaces, no older than maxAge. Those of interfaces that
-// no source configures have the names of VPP. A selection of more than counters may lack them.
+// no source configures have the names of VPP. A selection that does not name the tree may lack them.
 func (s *service) counters(t *tree, sel *selection, maxAge time.Duration) (nodes []node, err error) {
 	var m *model
 	for _, other := range sel.models {
@@ -186,7 +186,7 @@ func (s *service) counters(t *tree, sel *selection, maxAge time.Duration) (nodes
 	}
 	list, err := s.Stats.InterfaceStats(maxAge)
 	if err != nil {
-		if len(sel.trees) > 1 {
+		if !sel.named {
 			return nil, nil
 		}
 		return nil, status.Error(codes.Unavailable, err.Error())
