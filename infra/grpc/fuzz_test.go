@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 	"github.com/tenuto-dev/tenuto/infra/logging"
@@ -51,7 +52,7 @@ func FuzzCredentials(f *testing.F) {
 		f.Add(header)
 	}
 	f.Fuzz(func(t *testing.T, header string) {
-		account, err := g.who(t.Context(), []string{header})
+		account, err := g.who(t.Context(), metadata.Pairs("authorization", header))
 		switch {
 		case (account == nil) == (err == nil):
 			t.Errorf("%q: %v, %v", header, account, err)

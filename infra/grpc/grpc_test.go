@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -265,6 +266,23 @@ func (h header) GetRequestMetadata(context.Context, ...string) (map[string]strin
 	return map[string]string{"authorization": string(h)}, nil
 }
 func (header) RequireTransportSecurity() bool { return false }
+
+// Clients of gNMI send a user and password as metadata of these names.
+func TestUserInMetadata(t *testing.T) {
+	t.Parallel()
+	p, _, _ := start(t, anyPort+"client-basic-auth: ['joe:pw']\npassword-hash-cost: 4\n")
+	conn := dial(t, p.Addr(), nil)
+	named := func(user, password string) context.Context {
+		return metadata.AppendToOutgoingContext(t.Context(), "username", user, "password", password)
+	}
+	if got, err := say(named("joe", "pw"), conn, "hi"); got != "hi" || err != nil {
+		t.Errorf("username and password: got %q, %v", got, err)
+	}
+	for _, ctx := range []context.Context{named("joe", "wrong"), named("jim", "pw"), metadata.AppendToOutgoingContext(named("joe", "pw"), "username", "jim")} {
+		_, err := say(ctx, conn, "hi")
+		wantCode(t, "a wrong user or password", err, codes.Unauthenticated)
+	}
+}
 
 func TestTokens(t *testing.T) {
 	t.Parallel()

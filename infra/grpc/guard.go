@@ -86,7 +86,7 @@ func (g *guard) check(ctx context.Context, info *tap.Info) (context.Context, err
 	if info.FullMethodName == grpc_health_v1.Health_Check_FullMethodName {
 		return ctx, nil
 	}
-	account, err := g.who(ctx, info.Header.Get("authorization"))
+	account, err := g.who(ctx, info.Header)
 	if err == nil {
 		err = g.may(account, info.FullMethodName, info.Header)
 	}
@@ -97,10 +97,19 @@ func (g *guard) check(ctx context.Context, info *tap.Info) (context.Context, err
 	return context.WithValue(ctx, accountKey{}, account), nil
 }
 
-// who returns the account of the credentials.
-func (g *guard) who(ctx context.Context, given []string) (*accounts.Account, error) {
+// who returns the account of the credentials. Clients of gNMI send a user and password as
+// metadata of these names.
+func (g *guard) who(ctx context.Context, header metadata.MD) (*accounts.Account, error) {
+	given, user, password := header.Get("authorization"), header.Get("username"), header.Get("password")
+	if len(given) == 0 && len(user) == 1 && len(password) == 1 {
+		account, err := g.login(ctx, user[0], password[0])
+		if err == nil && account == nil {
+			err = status.Error(codes.Unauthenticated, "the metadata (username, password) has an unknown user or a wrong password")
+		}
+		return account, err
+	}
 	if len(given) != 1 {
-		return nil, status.Error(codes.Unauthenticated, "expected a token in the metadata (authorization: Bearer TOKEN), or a user and password (Basic)")
+		return nil, status.Error(codes.Unauthenticated, "expected a token in the metadata (authorization: Bearer TOKEN), or a user and password (Basic, or username and password)")
 	}
 	var account *accounts.Account
 	var err error
@@ -112,7 +121,7 @@ func (g *guard) who(ctx context.Context, given []string) (*accounts.Account, err
 			return nil, status.Error(codes.Unauthenticated, "the token in the metadata (authorization) has expired")
 		}
 	case strings.EqualFold(scheme, "Basic"):
-		account, err = g.login(ctx, word)
+		account, err = g.basic(ctx, word)
 	}
 	if err == nil && account == nil {
 		err = status.Error(codes.Unauthenticated, "the metadata (authorization) has an unknown token, or user and password")
@@ -120,12 +129,20 @@ func (g *guard) who(ctx context.Context, given []string) (*accounts.Account, err
 	return account, err
 }
 
-// login returns the account of base64 of user:password, nil if they are wrong. The
-// first login blocks only its own connection while it compares the hash.
-func (g *guard) login(ctx context.Context, word string) (*accounts.Account, error) {
+// basic returns the account of base64 of user:password, nil if they are wrong.
+func (g *guard) basic(ctx context.Context, word string) (*accounts.Account, error) {
 	text, err := base64.StdEncoding.DecodeString(word)
 	user, password, ok := strings.Cut(string(text), ":")
-	if err != nil || !ok || g.accounts == nil {
+	if err != nil || !ok {
+		return nil, nil
+	}
+	return g.login(ctx, user, password)
+}
+
+// login returns the account of a user and password, nil if they are wrong. The
+// first login blocks only its own connection while it compares the hash.
+func (g *guard) login(ctx context.Context, user, password string) (*accounts.Account, error) {
+	if g.accounts == nil {
 		return nil, nil
 	}
 	account, err := g.accounts.Check(ctx, user, password)
