@@ -99,13 +99,14 @@ func (s *service) checkPrefix(prefix *gpb.Path) error {
 	return nil
 }
 
-// checkOrigin returns what is wrong with a path besides its elements.
+// checkOrigin returns what is wrong with a path besides its elements. Some clients send both
+// forms of elements.
 func checkOrigin(p *gpb.Path) string {
 	if o := p.GetOrigin(); o != "" && o != origin {
 		return fmt.Sprintf("origin %q: expected %q or no origin", o, origin)
 	}
 	m := p.ProtoReflect()
-	if m.IsValid() && m.Has(m.Descriptor().Fields().ByName("element")) {
+	if len(p.GetElem()) == 0 && m.IsValid() && m.Has(m.Descriptor().Fields().ByName("element")) {
 		return "element: this form of paths is obsolete: expected elem"
 	}
 	return ""
