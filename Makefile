@@ -48,6 +48,7 @@ test: deps ## install what the tests use, vet and test all packages
 	go vet ./...
 	go test -v -timeout 40m ./... 2>&1 | ./.ci/summary
 	go -C tests/openapi test -v ./... 2>&1 | ./.ci/summary
+	go -C tests/gnmi test -v ./... 2>&1 | ./.ci/summary
 
 .PHONY: race
 race: ## test with the race detector (needs gcc)

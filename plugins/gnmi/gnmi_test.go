@@ -27,8 +27,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
@@ -100,7 +102,6 @@ type world struct {
 	t            *testing.T
 	sb           *kvstest.MockSB
 	orchestrator *orchestrator.Plugin
-	addr         string
 }
 
 func start(t *testing.T, counters *stats) *world {
@@ -119,14 +120,18 @@ func start(t *testing.T, counters *stats) *world {
 		}
 	}))
 	agenttest.Start(t, d, p)
-	w.addr = server.Addr().String()
-	conn, err := rpc.NewClient(w.addr, rpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	w.GNMIClient = gpb.NewGNMIClient(conn)
+	w.connect(server.Addr().String())
 	return w
+}
+
+func (w *world) connect(addr string) {
+	w.t.Helper()
+	conn, err := rpc.NewClient(addr, rpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = conn.Close() })
+	w.GNMIClient = gpb.NewGNMIClient(conn)
 }
 
 func (w *world) ctx() context.Context {
@@ -191,7 +196,7 @@ func (w *world) text(p *gpb.Path) string {
 	var b strings.Builder
 	for _, e := range p.GetElem() {
 		b.WriteString("/" + e.Name)
-		for _, key := range []string{"name", "vrfId", "dstNetwork", "nextHopAddr", "outgoingInterface"} {
+		for _, key := range []string{"name", "key", "state", "vrfId", "dstNetwork", "nextHopAddr", "outgoingInterface"} {
 			if v, ok := e.Key[key]; ok {
 				b.WriteString("[" + key + "=" + v + "]")
 			}
@@ -382,6 +387,53 @@ func TestGetErrors(t *testing.T) {
 	if got := strings.Join(fieldsOf(err), " "); got != "path[0].elem[0] path[1].elem[1]" {
 		t.Errorf("fields %s", got)
 	}
+}
+
+// A model of a custom agent is read, written and followed like any other.
+func TestCustomModel(t *testing.T) {
+	t.Parallel()
+	things := models.New(models.Spec{Module: "custom", Version: "v1", Type: "thing"}, func(v *kvspb.ValueStatus) string { return v.GetState().String() + "/" + v.GetKey() })
+	set, err := models.NewSet(things)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheduler := kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
+	sb := kvstest.NewMockSB()
+	o := orchestrator.NewPlugin(orchestrator.UseScheduler(scheduler), orchestrator.UseCodec(document.New(set)))
+	server := grpc.NewPlugin(grpc.UseDeps(func(d *grpc.Deps) { d.Cfg = config.Text("grpc", "endpoint: 127.0.0.1:0") }))
+	d := &custom{Scheduler: scheduler, descriptor: describe(sb, "thing", things, nil)}
+	d.SetName("custom")
+	agenttest.Start(t, d, gnmi.NewPlugin(gnmi.UseDeps(func(d *gnmi.Deps) { d.GRPC, d.Orchestrator, d.Scheduler, d.Label = server, o, scheduler, label("vpp1") })))
+	w := &world{t: t, sb: sb, orchestrator: o}
+	w.connect(server.Addr().String())
+
+	const thing = "/config/custom.thing[key=x][state=PENDING]"
+	follower := w.subscribe(&gpb.SubscriptionList{Prefix: vpp1, UpdatesOnly: true, Subscription: subs(0, "/config/custom.thing")})
+	follower.expect("sync")
+	w.set(&gpb.SetRequest{Update: updates(thing+"/details", `["one"]`)})
+	want := thing + ` {"key":"x","state":"PENDING","details":["one"]}` + "\n" + `/state/custom.thing[key=x][state=PENDING]/state "CONFIGURED"` + "\n"
+	if got, err := w.get(&gpb.GetRequest{Path: paths("/config/custom.thing[state=7]", "/state/*/state")}); err != nil || got != want {
+		t.Errorf("get: %s, %v", got, err)
+	}
+	follower.until(`"details":["one"]`)
+	resp, err := w.Capabilities(w.ctx(), &gpb.CapabilityRequest{})
+	if err != nil || len(resp.SupportedModels) != 1 || resp.SupportedModels[0].Name != "custom.thing" {
+		t.Errorf("capabilities %v, %v", resp, err)
+	}
+	_, err = w.get(&gpb.GetRequest{Path: paths("/config/custom.things")})
+	checkStatus(t, "nearest", err, codes.InvalidArgument, "did you mean custom.thing?")
+}
+
+// custom is a plugin with one descriptor.
+type custom struct {
+	infra.PluginDeps
+	Scheduler  *kvscheduler.Scheduler
+	descriptor *api.KVDescriptor
+}
+
+func (c *custom) Init() error {
+	c.Scheduler.SouthboundUp("mock", 1)
+	return c.Scheduler.RegisterKVDescriptor(c.descriptor)
 }
 
 // The configuration of the plugin has descriptions and good defaults.
