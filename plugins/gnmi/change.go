@@ -3,6 +3,7 @@ package gnmi
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -201,15 +202,15 @@ func (c *change) writeTree(sel *selection, val *gpb.TypedValue, replace bool, fi
 		return
 	}
 	if sel.depth == 0 {
-		var trees map[string]json.RawMessage
-		if err := json.Unmarshal(text, &trees); err != nil || len(trees) != 1 || trees[configTree] == nil {
-			c.fail(field, `expected a JSON object with the field %s`, configTree)
+		trees, err := object(text)
+		if err != nil || len(trees) != 1 || trees[configTree] == nil {
+			c.fail(field, "expected a JSON object with the field %s", configTree)
 			return
 		}
 		text, field = trees[configTree], field+"."+configTree
 	}
-	var byModel map[string]json.RawMessage
-	if err := json.Unmarshal(text, &byModel); err != nil {
+	byModel, err := object(text)
+	if err != nil {
 		c.fail(field, "expected a JSON object with the names of models: %v", err)
 		return
 	}
@@ -228,6 +229,34 @@ func (c *change) writeTree(sel *selection, val *gpb.TypedValue, replace bool, fi
 		}
 		c.writeItems(c.models[at], nil, byModel[name], replace, field+"."+name)
 	}
+}
+
+// object returns the fields of a JSON object.
+func object(text []byte) (map[string]json.RawMessage, error) {
+	if !json.Valid(text) {
+		return nil, errors.New("malformed JSON")
+	}
+	in := json.NewDecoder(bytes.NewReader(text))
+	if first, err := in.Token(); err != nil || first != json.Delim('{') {
+		return nil, errors.New("it is no object")
+	}
+	fields := map[string]json.RawMessage{}
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return nil, err
+		}
+		text, _ := name.(string) // names are texts
+		if _, twice := fields[text]; twice {
+			return nil, fmt.Errorf("%s is given twice", text)
+		}
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			return nil, err
+		}
+		fields[text] = value
+	}
+	return fields, nil
 }
 
 // writeModel writes an item, or a list of items if the path has no keys.
@@ -256,29 +285,36 @@ func (c *change) writeItems(m *model, keys map[string]string, text []byte, repla
 		c.fail(field, "malformed JSON: %v", err)
 		return
 	}
+	seen := map[string]int{}
 	for i, one := range list {
-		c.writeItem(m, nil, one, replace, fmt.Sprintf("%s[%d]", field, i))
+		at := fmt.Sprintf("%s[%d]", field, i)
+		key := c.writeItem(m, nil, one, replace, at)
+		if first, twice := seen[key]; twice && key != "" {
+			c.fail(at, "the same item as %s[%d]", field, first)
+		}
+		seen[key] = i
 	}
 }
 
-// writeItem writes an item, whose keys are those of the path, the others those of the value.
-func (c *change) writeItem(m *model, keys map[string]string, text []byte, replace bool, field string) {
+// writeItem writes an item, whose keys are those of the path, the others those of the value. It
+// returns the scheduler's key, empty if the value is invalid.
+func (c *change) writeItem(m *model, keys map[string]string, text []byte, replace bool, field string) (key string) {
 	item := m.NewInstance()
 	read := func(into protoreflect.Message) []*document.Error { return c.codec.ReadMessage(text, into) }
 	if c.failAll(field, read(item.ProtoReflect())) || !c.fillKeys(m, keys, item, field) {
-		return
+		return ""
 	}
 	key, err := m.KeyOf(item)
 	switch label := keys[labelKey]; {
 	case err != nil:
 		c.fail(field, "%v", err)
-		return
+		return ""
 	case !m.Matches(key):
 		c.fail(field, "the value names no item: expected %s", strings.Join(m.keyNames(), ", "))
-		return
+		return ""
 	case len(m.names) == 0 && label != "" && label != m.Label(key):
 		c.fail(field, "the item is %s: expected %s, the key of the path", m.Label(key), label)
-		return
+		return ""
 	}
 	if base := c.base(key); base != nil && !replace {
 		item = proto.Clone(base)
@@ -286,6 +322,7 @@ func (c *change) writeItem(m *model, keys map[string]string, text []byte, replac
 	}
 	c.part(key, field, read)
 	c.put(key, item, field)
+	return key
 }
 
 // fillKeys sets the fields of keys, which must not contradict the value.

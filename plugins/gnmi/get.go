@@ -35,7 +35,7 @@ func (s *service) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetRespons
 	for i, sel := range sels {
 		restrict(sel, req.GetType())
 		updates, err := s.updates(ctx, sel, req.GetEncoding())
-		if err == nil && len(updates) == 0 && sel.key != "" && !sel.wildcard {
+		if err == nil && len(updates) == 0 && sel.key != "" && len(sel.trees) == 1 {
 			err = s.notFound(fmt.Sprintf("path[%d]", i), sel)
 		}
 		if err != nil {
@@ -111,8 +111,12 @@ const maxSimilar = 10_000
 // notFound is the status of a path of an item, or of a field of it, that is not there.
 func (s *service) notFound(field string, sel *selection) error {
 	m := sel.models[0]
-	if f := sel.field(); f != nil && len(s.Orchestrator.Item(sel.key).Sources) > 0 {
-		return status.Errorf(codes.NotFound, "%s: %s %s has no %s", field, m.name, m.Label(sel.key), f.JSONName())
+	if len(s.Orchestrator.Item(sel.key).Sources) > 0 {
+		what := "/" + sel.trees[0].name
+		if f := sel.field(); f != nil {
+			what += " with " + f.JSONName()
+		}
+		return status.Errorf(codes.NotFound, "%s: %s %s is not in %s", field, m.name, m.Label(sel.key), what)
 	}
 	var labels []string
 	for _, kv := range s.Orchestrator.ListData("") {

@@ -307,7 +307,7 @@ func TestGet(t *testing.T) {
 		{&gpb.GetRequest{Path: paths("/config/vpp.route[vrfId=0][dstNetwork=10.9.9.9/8][nextHopAddr=][outgoingInterface=c]")}, r},
 		{&gpb.GetRequest{Prefix: &gpb.Path{Target: "vpp1", Origin: "tenuto", Elem: path("/config").Elem}}, whole + b + r},
 		{&gpb.GetRequest{Type: gpb.GetRequest_CONFIG, Path: paths("/...")}, whole + b + r},
-		{&gpb.GetRequest{Type: gpb.GetRequest_STATE, Path: paths("/config")}, ""},
+		{&gpb.GetRequest{Type: gpb.GetRequest_STATE, Path: paths("/config", a)}, ""},
 		{&gpb.GetRequest{UseModels: []*gpb.ModelData{{Name: "vpp.route", Version: "v2"}}, Path: paths("/config")}, r},
 		{&gpb.GetRequest{Path: paths("/state/vpp.interfaces[name=a]/state", "/state/*/lastOperation")},
 			`/state/vpp.interfaces[name=a]/state "CONFIGURED"` + "\n" + `/state/vpp.interfaces[name=a]/lastOperation "CREATE"` + "\n" +
@@ -359,7 +359,7 @@ func TestGetErrors(t *testing.T) {
 		{"/config/vpp.proxyarp-global[name=x]", codes.InvalidArgument, "no keys"},
 		{"/config/vpp.interfaces[name=]", codes.InvalidArgument, "name no item"},
 		{"/config/vpp.interfaces[name=loop2]", codes.NotFound, "no source configures vpp.interfaces loop2; did you mean loop1?"},
-		{"/config/vpp.interfaces[name=loop1]/memif", codes.NotFound, "vpp.interfaces loop1 has no memif"},
+		{"/config/vpp.interfaces[name=loop1]/memif", codes.NotFound, "vpp.interfaces loop1 is not in /config with memif"},
 		{"/counters/vpp.interfaces[name=loop1]", codes.Unavailable, "no stats segment"},
 	} {
 		_, err := w.get(&gpb.GetRequest{Path: paths(c.path)})

@@ -236,7 +236,7 @@ func (sub *subscriber) follow(ctx context.Context, out *batch, one *subscription
 	return nil
 }
 
-// Limits of a notification. Clients accept 4 MiB unless they are told otherwise.
+// Limits of a notification. The default limit of clients is 4 MiB.
 const (
 	batchUpdates = 1000
 	batchBytes   = 1 << 20

@@ -215,7 +215,7 @@ users:
 		{"admin", "open", codes.OK, codes.OK},
 		{"guest", "look", codes.OK, codes.PermissionDenied},
 		{"guest", "open", codes.Unauthenticated, codes.Unauthenticated},
-		{"nobody", "open", codes.Unauthenticated, codes.Unauthenticated},
+		{"unknown", "open", codes.Unauthenticated, codes.Unauthenticated},
 	} {
 		conn := as(c.user, c.password)
 		if _, err := conn.Capabilities(t.Context(), &gpb.CapabilityRequest{}); status.Code(err) != c.get {
