@@ -18,7 +18,7 @@ type PluginDeps struct {
 	Log logging.PluginLogger
 	// Cfg is the source of the plugin's configuration; read it with
 	// config.Load.
-	Cfg config.Source
+	Cfg config.PluginConfig
 	// Health is the plugin's scope in the health tree of the agent.
 	Health health.Reporter
 
@@ -37,7 +37,7 @@ type standIn struct{ log, cfg, health bool }
 type Runtime struct {
 	Context context.Context
 	Log     logging.PluginLogger
-	Config  config.Source
+	Config  config.PluginConfig
 	Health  health.Reporter
 }
 
@@ -59,6 +59,17 @@ func (d *PluginDeps) Attach(rt Runtime) {
 	if d.ctx == nil || d.ctx.Err() != nil { // not attached yet, or a second life
 		d.ctx, d.cancel = context.WithCancel(rt.Context)
 	}
+}
+
+// BindConfig defines the flags of a source that the plugin was given (config.ForPlugin).
+// The agent calls it before it reads the command line.
+func (d *PluginDeps) BindConfig(f *config.Flags) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.standIn.cfg {
+		return nil
+	}
+	return config.Bind(d.Cfg, f)
 }
 
 // Setup fills Log, Cfg and Health with stand-alone services if they are nil. A

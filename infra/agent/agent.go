@@ -69,12 +69,12 @@ func NewAgent(opts ...Option) *Agent {
 	return a
 }
 
-// Run executes the command line. By default it starts the agent and waits
-// until a signal, the context or the quit channel stops it. It returns the
+// Run executes the command line. It also sets the flags that the program has defined
+// with package flag. By default it starts the agent and waits until a signal, the context or the quit channel stops it. It returns the
 // error of the start or of the stop.
 func (a *Agent) Run() error {
 	if !a.opts.hasArgs {
-		a.opts.args, a.opts.hasArgs = os.Args[1:], true
+		a.opts.args, a.opts.hasArgs, a.opts.processFlags = os.Args[1:], true, true
 	}
 	if done, err := a.command(); done || err != nil {
 		return err

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"slices"
@@ -45,15 +46,36 @@ func (a *Agent) defineFlags() *config.Flags {
 		}
 	}
 	for _, m := range a.wiring.members {
-		d, ok := m.Plugin.(infra.FlagDefiner)
-		if !ok {
-			continue
-		}
-		if err := guard(func() error { d.DefineFlags(f.FlagSet); return nil }); err != nil {
+		if err := guard(func() error { return definePluginFlags(m, f) }); err != nil {
 			a.wiring.errs = append(a.wiring.errs, fmt.Errorf("flags of plugin %s: %w", m.name, err))
 		}
 	}
+	if a.opts.processFlags {
+		if err := guard(func() error { return addProcessFlags(f, flag.CommandLine) }); err != nil {
+			a.wiring.errs = append(a.wiring.errs, fmt.Errorf("flags of the program: %w", err))
+		}
+	}
 	return f
+}
+
+func definePluginFlags(m *member, f *config.Flags) error {
+	if d, ok := m.Plugin.(infra.FlagDefiner); ok {
+		d.DefineFlags(f.FlagSet)
+	}
+	if d, ok := m.Plugin.(interface{ BindConfig(*config.Flags) error }); ok {
+		return d.BindConfig(f)
+	}
+	return nil
+}
+
+// addProcessFlags adds the flags that the program has defined with package flag. A flag of
+// the agent with the same name takes precedence.
+func addProcessFlags(f *config.Flags, process *flag.FlagSet) error {
+	process.VisitAll(func(p *flag.Flag) { f.AddGoFlag(p) })
+	if process.Parsed() {
+		return nil
+	}
+	return process.Parse(nil)
 }
 
 // stopBound copies the timeout of the stop from its flag to the options.

@@ -27,6 +27,7 @@ type options struct {
 	stopTimeout  time.Duration
 	args         []string
 	hasArgs      bool
+	processFlags bool // the command line is that of the process
 	environ      config.Environ
 	output       io.Writer
 	listeners    []func(Event)

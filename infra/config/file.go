@@ -16,21 +16,14 @@ const maxFileSize = 4 << 20
 // ForPlugin returns the source of a plugin that runs without an agent: the
 // file named by <PLUGIN>_CONFIG, or <plugin>.conf in CONFIG_DIR or in the
 // working directory.
-func ForPlugin(name string) Source {
-	return standalone{name}
-}
-
-type standalone struct{ name string }
-
-func (s standalone) Name() string { return s.name }
-
-func (s standalone) Read() ([]byte, string, bool, error) {
-	f := NewFlags(s.name, nil)
-	src := f.Source(s.name)
-	if _, err := f.Parse(nil); err != nil {
-		return nil, "", false, err
+//
+// In an agent it is the source that the flags of the agent name.
+func ForPlugin(name string, opts ...Option) PluginConfig {
+	s := &standalone{name: name}
+	for _, o := range opts {
+		o(s)
 	}
-	return src.Read()
+	return s
 }
 
 // fileSource reads the file named by a flag.
@@ -87,7 +80,7 @@ func readFirst(paths ...string) (data []byte, path string, found bool, err error
 
 // Text returns a source that holds its YAML, for tests and for agents with a
 // built-in configuration. Errors show the name instead of a file.
-func Text(plugin, yaml string) Source { return text{plugin, yaml} }
+func Text(plugin, yaml string) PluginConfig { return text{plugin, yaml} }
 
 type text struct{ name, yaml string }
 

@@ -56,7 +56,7 @@ func (f *Flags) Define(plugin string, listed bool) {
 }
 
 // Source returns the source that reads the file named by --<plugin>-config.
-func (f *Flags) Source(plugin string) Source {
+func (f *Flags) Source(plugin string) PluginConfig {
 	f.Define(plugin, true)
 	return fileSource{name: plugin, flag: strings.ToLower(plugin) + "-config", flags: f}
 }

@@ -71,16 +71,16 @@ func loadInto(s Source, target reflect.Value) (found bool, err error) {
 	}
 	if found {
 		refs := &references{environ: os.LookupEnv, dir: filepath.Dir(path)}
-		f, ofFlags := s.(fileSource)
-		if ofFlags {
-			refs.environ = f.flags.environ
+		flags := flagsOf(s)
+		if flags != nil {
+			refs.environ = flags.environ
 		}
 		if err := decode(data, path, target, refs); err != nil {
 			return true, err
 		}
-		if ofFlags && f.flags.onOpenFile != nil {
+		if flags != nil && flags.onOpenFile != nil {
 			for _, open := range refs.openFiles(path) {
-				f.flags.onOpenFile(s.Name(), open)
+				flags.onOpenFile(s.Name(), open)
 			}
 		}
 	} else {
@@ -90,6 +90,17 @@ func loadInto(s Source, target reflect.Value) (found bool, err error) {
 		return found, fmt.Errorf("%s: %w", path, err)
 	}
 	return found, nil
+}
+
+// flagsOf returns the flags that name the file of a source; nil if none do.
+func flagsOf(s Source) *Flags {
+	switch s := s.(type) {
+	case fileSource:
+		return s.flags
+	case *standalone:
+		return s.flags
+	}
+	return nil
 }
 
 func validate(v reflect.Value) error {

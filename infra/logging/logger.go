@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 )
 
 // badKey is the key of a value passed to With without a key, or with a key that is
@@ -15,36 +14,51 @@ const badKey = "!BADKEY"
 // logger implements Logger by zap. Its zap.Logger carries the name and checks
 // the level that the registry keeps for the name.
 type logger struct {
-	z *zap.Logger
+	z        *zap.Logger
+	name     string
+	registry *Registry // nil: of Nop
 }
 
-func (l logger) Debug(msg string, kv ...any) { l.log(DebugLevel, msg, kv) }
-func (l logger) Info(msg string, kv ...any)  { l.log(InfoLevel, msg, kv) }
-func (l logger) Warn(msg string, kv ...any)  { l.log(WarnLevel, msg, kv) }
-func (l logger) Error(msg string, kv ...any) { l.log(ErrorLevel, msg, kv) }
+func (l logger) Debug(msg any, kv ...any) { l.log(DebugLevel, msg, kv) }
+func (l logger) Info(msg any, kv ...any)  { l.log(InfoLevel, msg, kv) }
+func (l logger) Warn(msg any, kv ...any)  { l.log(WarnLevel, msg, kv) }
+func (l logger) Error(msg any, kv ...any) { l.log(ErrorLevel, msg, kv) }
 
 func (l logger) Debugf(format string, args ...any) { l.logf(DebugLevel, format, args) }
 func (l logger) Infof(format string, args ...any)  { l.logf(InfoLevel, format, args) }
 func (l logger) Warnf(format string, args ...any)  { l.logf(WarnLevel, format, args) }
 func (l logger) Errorf(format string, args ...any) { l.logf(ErrorLevel, format, args) }
 
-func (l logger) Println(args ...any) {
-	if ce := l.z.Check(zapcore.InfoLevel, ""); ce != nil {
-		ce.Message = strings.TrimSuffix(fmt.Sprintln(args...), "\n")
-		ce.Write()
-	}
-}
+func (l logger) Println(args ...any) { l.logln(InfoLevel, args) }
 
-func (l logger) With(kv ...any) Logger { return logger{l.z.With(fields(kv)...)} }
+func (l logger) With(kv ...any) Logger {
+	l.z = l.z.With(fields(kv)...)
+	return l
+}
 
 func (l logger) Enabled(level Level) bool { return l.z.Core().Enabled(level.zap()) }
 
-func (l logger) log(level Level, msg string, kv []any) {
-	if ce := l.z.Check(level.zap(), msg); ce != nil {
-		if !pairs(kv) {
-			ce.Message, kv = text(msg, kv), nil
-		}
-		ce.Write(fields(kv)...)
+func (l logger) log(level Level, msg any, kv []any) {
+	ce := l.z.Check(level.zap(), "")
+	if ce == nil {
+		return
+	}
+	constant, isText := msg.(string)
+	switch {
+	case !pairs(kv):
+		ce.Message, kv = text(msg, kv), nil
+	case isText:
+		ce.Message = constant
+	default:
+		ce.Message = text(msg, nil)
+	}
+	ce.Write(fields(kv)...)
+}
+
+func (l logger) logln(level Level, args []any) {
+	if ce := l.z.Check(level.zap(), ""); ce != nil {
+		ce.Message = words(args)
+		ce.Write()
 	}
 }
 
@@ -60,16 +74,18 @@ func pairs(kv []any) bool {
 
 // text returns the message of a call whose arguments are not keys and values, as
 // in log.Error("open the file:", err).
-func text(msg string, args []any) string {
-	words := make([]any, 0, 1+len(args))
-	words = append(words, msg)
-	for _, arg := range args {
+func text(msg any, args []any) string { return words(append([]any{msg}, args...)) }
+
+// words returns the arguments as text, separated by spaces.
+func words(args []any) string {
+	shown := make([]any, len(args))
+	for i, arg := range args {
+		shown[i] = arg
 		if m, ok := redactable(arg); ok {
-			arg = m
+			shown[i] = m
 		}
-		words = append(words, arg)
 	}
-	return strings.TrimSuffix(fmt.Sprintln(words...), "\n")
+	return strings.TrimSuffix(fmt.Sprintln(shown...), "\n")
 }
 
 func (l logger) logf(level Level, format string, args []any) {
@@ -120,6 +136,6 @@ func (p pluginLogger) NewLogger(part string) Logger {
 type nop struct{ Logger }
 
 // Nop returns a logger that drops every entry.
-func Nop() PluginLogger { return nop{logger{zap.NewNop()}} }
+func Nop() PluginLogger { return nop{logger{z: zap.NewNop()}} }
 
 func (n nop) NewLogger(string) Logger { return n }

@@ -16,14 +16,14 @@ const (
 
 // Logger writes entries of one named logger. The message of Debug, Info, Warn and
 // Error is constant text; facts follow as alternating keys and values
-// (log.Info("route added", "key", key)). Other arguments become part of the
-// message, separated by spaces: log.Error("open the file:", err). All methods may
-// be called concurrently.
+// (log.Info("route added", "key", key)). A message that is not text, such as an
+// error, is converted. Other arguments become part of the message, separated by
+// spaces: log.Error("open the file:", err). All methods may be called concurrently.
 type Logger interface {
-	Debug(msg string, kv ...any)
-	Info(msg string, kv ...any)
-	Warn(msg string, kv ...any)
-	Error(msg string, kv ...any)
+	Debug(msg any, kv ...any)
+	Info(msg any, kv ...any)
+	Warn(msg any, kv ...any)
+	Error(msg any, kv ...any)
 	Debugf(format string, args ...any)
 	Infof(format string, args ...any)
 	Warnf(format string, args ...any)
@@ -35,6 +35,7 @@ type Logger interface {
 	// Enabled reports whether an entry of the level would be written. Use it
 	// where preparing the facts is costly.
 	Enabled(Level) bool
+	Ported
 }
 
 // PluginLogger is the logger of a plugin. NewLogger creates loggers for its

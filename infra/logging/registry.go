@@ -123,7 +123,7 @@ func (r *Registry) Logger(name string) Logger {
 		e = entry{level, zap.New(r.core, zap.IncreaseLevel(level), zap.WithClock(r.clock)).Named(name)}
 		r.loggers[name] = e
 	}
-	return logger{e.z}
+	return logger{z: e.z, name: name, registry: r}
 }
 
 // PluginLogger returns the logger of a plugin.
@@ -146,6 +146,14 @@ func (r *Registry) SetLevel(name string, level Level) error {
 	r.set(name, level, pattern)
 	r.refresh()
 	return nil
+}
+
+// setOwn sets the level of one logger and of its parts without levels of their own.
+func (r *Registry) setOwn(name string, level Level) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.exact[name] = level
+	r.refresh()
 }
 
 // IsPattern reports whether SetLevel treats the name as a pattern.

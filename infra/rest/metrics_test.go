@@ -115,13 +115,13 @@ func TestClientThatDoesNotRead(t *testing.T) {
 func stall(t *testing.T, p *rest.Plugin) {
 	t.Helper()
 	written := make(chan error, 1)
-	if err := p.RegisterHTTPHandler("/much", func(w http.ResponseWriter, _ *http.Request) {
+	if err := p.RegisterHTTPHandler("/much", plain(func(w http.ResponseWriter, _ *http.Request) {
 		buf, err := make([]byte, 1<<20), error(nil)
 		for i := 0; i < 1<<10 && err == nil; i++ {
 			_, err = w.Write(buf)
 		}
 		written <- err
-	}); err != nil {
+	})); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := net.Dial("tcp", p.Addr().String())
@@ -145,7 +145,7 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := make(chan struct{})
-	if err := p.RegisterHTTPHandler("/events", func(w http.ResponseWriter, r *http.Request) {
+	if err := p.RegisterHTTPHandler("/events", plain(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for i := 0; ; i++ {
 			select {
@@ -159,7 +159,7 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 				return
 			}
 		}
-	}); err != nil {
+	})); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := net.Dial("tcp", p.Addr().String())

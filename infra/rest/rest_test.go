@@ -86,7 +86,7 @@ func TestEndpoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.RegisterHTTPHandler("/plain", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hi") }, "GET"); err != nil {
+	if err := p.RegisterHTTPHandler("/plain", plain(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hi") }), "GET"); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -341,11 +341,11 @@ func TestGracefulShutdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	arrived := make(chan struct{})
-	if err := p.RegisterHTTPHandler("/long", func(w http.ResponseWriter, r *http.Request) {
+	if err := p.RegisterHTTPHandler("/long", plain(func(w http.ResponseWriter, r *http.Request) {
 		close(arrived)
 		<-r.Context().Done()
 		fmt.Fprint(w, "goodbye")
-	}); err != nil {
+	})); err != nil {
 		t.Fatal(err)
 	}
 	answer := make(chan string, 1)

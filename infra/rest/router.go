@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/tenuto-dev/tenuto/infra/rest/internal/access"
+	"github.com/tenuto-dev/tenuto/infra/rest/render"
 )
 
 // HTTPHandlers registers endpoints of plugins.
@@ -18,8 +19,10 @@ type HTTPHandlers interface {
 	// index page. It returns an error for endpoints that conflict with others,
 	// and adds the rest.
 	Register(plugin string, endpoints ...Endpoint) error
-	// RegisterHTTPHandler adds one endpoint; methods default to GET.
-	RegisterHTTPHandler(path string, h http.HandlerFunc, methods ...string) error
+	// RegisterHTTPHandler adds the endpoint of the handler that the provider returns, as
+	// code written for cn-infra does; methods default to GET. The provider may write
+	// responses with the formatter. New code uses Register and WriteJSON.
+	RegisterHTTPHandler(path string, provider func(formatter *render.Render) http.HandlerFunc, methods ...string) error
 }
 
 // Endpoint is one path of the server.
@@ -81,7 +84,11 @@ func (p *Plugin) Register(plugin string, endpoints ...Endpoint) error {
 }
 
 // RegisterHTTPHandler adds one endpoint, see HTTPHandlers.
-func (p *Plugin) RegisterHTTPHandler(path string, h http.HandlerFunc, methods ...string) error {
+func (p *Plugin) RegisterHTTPHandler(path string, provider func(formatter *render.Render) http.HandlerFunc, methods ...string) error {
+	h := provider(&render.Render{})
+	if h == nil {
+		return fmt.Errorf("register %s: the provider returned no handler", path)
+	}
 	return p.Register("other", Endpoint{Path: path, Handler: h, Methods: methods})
 }
 

@@ -216,14 +216,14 @@ func TestBodies(t *testing.T) {
 	t.Parallel()
 	echo := func(conf string) *rest.Plugin {
 		p := start(t, "max-body-bytes: 10\n"+conf)
-		if err := p.RegisterHTTPHandler("/echo", func(w http.ResponseWriter, r *http.Request) {
+		if err := p.RegisterHTTPHandler("/echo", plain(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
 			if err != nil {
 				rest.WriteError(w, http.StatusBadRequest, err)
 				return
 			}
 			_, _ = w.Write(body)
-		}, "POST"); err != nil {
+		}), "POST"); err != nil {
 			t.Fatal(err)
 		}
 		return p

@@ -24,7 +24,7 @@ type errorLog struct {
 	seen []string
 }
 
-func (l *errorLog) Error(msg string, kv ...any) {
+func (l *errorLog) Error(msg any, kv ...any) {
 	l.mu.Lock()
 	l.seen = append(l.seen, fmt.Sprint(msg, " ", kv))
 	l.mu.Unlock()

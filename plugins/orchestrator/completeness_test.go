@@ -25,10 +25,10 @@ type diary struct {
 	warnings []string
 }
 
-func (d *diary) Warn(msg string, kv ...any) {
+func (d *diary) Warn(msg any, kv ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	text := msg
+	text := fmt.Sprint(msg)
 	for i := 1; i < len(kv); i += 2 {
 		if s, ok := kv[i].(string); ok {
 			text += " " + s

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/infra/rest/render"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -34,8 +35,8 @@ func (s server) Register(_ string, endpoints ...rest.Endpoint) error {
 	return nil
 }
 
-func (s server) RegisterHTTPHandler(path string, h http.HandlerFunc, methods ...string) error {
-	return s.Register("", rest.Endpoint{Path: path, Handler: h, Methods: methods})
+func (s server) RegisterHTTPHandler(path string, provider func(*render.Render) http.HandlerFunc, methods ...string) error {
+	return s.Register("", rest.Endpoint{Path: path, Handler: provider(&render.Render{}), Methods: methods})
 }
 
 // do sends a request and checks the status and parts of the answer.

@@ -63,8 +63,8 @@ type Deps struct {
 // Init adds the endpoint. The server begins to listen when all plugins are
 // initialised, so no request reaches a half-started agent.
 //
-// RegisterHTTPHandler("/greeting", p.greetingHandler, http.MethodPost) would do
-// as well; with Register the endpoint has a heading and says what it is for.
+// RegisterHTTPHandler is for code that was written for cn-infra; with Register the
+// endpoint has a heading and says what it is for.
 func (p *HelloWorld) Init() error {
 	return p.REST.Register(p.String(), rest.Endpoint{
 		Path:    "/greeting",

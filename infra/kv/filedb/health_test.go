@@ -2,6 +2,7 @@ package filedb_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,9 +24,9 @@ type warnings struct {
 	seen []string
 }
 
-func (w *warnings) Warn(msg string, kv ...any) {
+func (w *warnings) Warn(msg any, kv ...any) {
 	w.mu.Lock()
-	w.seen = append(w.seen, msg)
+	w.seen = append(w.seen, fmt.Sprint(msg))
 	w.mu.Unlock()
 	w.PluginLogger.Warn(msg, kv...)
 }

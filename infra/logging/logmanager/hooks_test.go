@@ -155,7 +155,7 @@ func TestLevelsOfHooks(t *testing.T) {
 	udp, addr := packets(t, "udp", "127.0.0.1:0")
 	log, _ := logger(t, "default-level: debug\nhooks: {syslog: {address: '"+addr.String()+"', levels: [panic, warning, debug]}}\n")
 	log.Info("no")
-	for level, write := range map[int]func(string, ...any){3: log.Error, 4: log.Warn, 7: log.Debug} {
+	for level, write := range map[int]func(any, ...any){3: log.Error, 4: log.Warn, 7: log.Debug} {
 		write("yes")
 		for {
 			got := udp.next(t)
