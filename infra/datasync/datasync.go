@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -117,6 +118,16 @@ type (
 	// DelOption is an option of a Delete.
 	DelOption = kv.DelOption
 )
+
+// WithTTL makes a published value expire, see kv.WithTTL.
+func WithTTL(ttl time.Duration) PutOption { return kv.WithTTL(ttl) }
+
+// WithClientLifetimeTTL removes a published value when this agent is closed, see
+// kv.WithClientLifetimeTTL.
+func WithClientLifetimeTTL() PutOption { return kv.WithClientLifetimeTTL() }
+
+// WithPrefix deletes all values whose keys begin with the key.
+func WithPrefix() DelOption { return kv.WithPrefix() }
 
 // KeyProtoValWriter publishes values.
 type KeyProtoValWriter interface {

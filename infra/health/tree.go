@@ -98,12 +98,24 @@ func NewTree(now func() time.Time) *Tree {
 func (t *Tree) Plugin(name string, needs ...string) Reporter {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.deps[name] = slices.Clone(needs)
+	return t.reporter(name)
+}
+
+// Reporter returns the reporter of a plugin that was added, or adds it without
+// dependencies.
+func (t *Tree) Reporter(name string) Reporter {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reporter(name)
+}
+
+func (t *Tree) reporter(name string) Reporter {
 	n := t.plugins[name]
 	if n == nil {
 		n = t.newNode(name)
 		t.plugins[name] = n
 	}
-	t.deps[name] = slices.Clone(needs)
 	t.update()
 	return reporter{t, n, nil}
 }

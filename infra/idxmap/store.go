@@ -121,8 +121,29 @@ func (s *Store) watch(delta int) {
 
 func (s *Store) store() *Store { return s }
 
-// Reader gives plugins read access to a Store through a Map.
-type Reader interface{ store() *Store }
+// Reader gives plugins read access to a Store, best through a Map (Of). Code written for
+// cn-infra uses its methods.
+type Reader interface {
+	// GetRegistryTitle returns the title of the store.
+	GetRegistryTitle() string
+	// GetValue returns the metadata of a label.
+	GetValue(label string) (value any, exists bool)
+	// ListAllNames returns all labels in alphabetical order.
+	ListAllNames() []string
+	store() *Store
+}
+
+// NamedMapping is another name of Reader.
+type NamedMapping = Reader
+
+// GetRegistryTitle returns the title of the store.
+func (s *Store) GetRegistryTitle() string { return s.title }
+
+// GetValue returns the metadata of a label.
+func (s *Store) GetValue(label string) (value any, exists bool) { return s.get(label) }
+
+// ListAllNames returns all labels in alphabetical order.
+func (s *Store) ListAllNames() []string { return Map[any]{s}.Labels() }
 
 // index is one secondary index: key -> labels.
 type index struct {

@@ -41,11 +41,14 @@ func (p *Plugin) Probe(to health.Reporter, ask Probe) {
 func (p *Plugin) ask(ctx context.Context, pr probe) {
 	tick := time.NewTicker(p.cfg.ProbeInterval)
 	defer tick.Stop()
+	var notYet *starting
 	for {
 		err := p.askOnce(ctx, pr.ask)
 		switch {
 		case ctx.Err() != nil:
 			return
+		case errors.As(err, &notYet):
+			pr.to.Starting(notYet.Error())
 		case err == nil:
 			pr.to.OK("")
 		case errors.Is(err, ErrFailed):

@@ -13,6 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/follow"
+	"github.com/tenuto-dev/tenuto/infra/kv/keyval"
 )
 
 // Base is embedded in the plugin of a connector, and makes it a kv.Connector. C is its
@@ -95,4 +96,46 @@ func (b *Base[C]) Put(key string, value proto.Message, opts ...kv.PutOption) err
 // Delete removes a key, or with kv.WithPrefix all keys that begin with it.
 func (b *Base[C]) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
 	return kv.Withdraw(b.Context(), b.store.Timeout, b.store.DB, key, opts...)
+}
+
+// NewBroker returns a broker, see keyval.KvProtoPlugin.
+func (b *Base[C]) NewBroker(keyPrefix string) keyval.ProtoBroker {
+	return keyval.NewBroker(b.keyval, keyPrefix)
+}
+
+// NewWatcher returns a watcher, see keyval.KvProtoPlugin.
+func (b *Base[C]) NewWatcher(keyPrefix string) keyval.ProtoWatcher {
+	return keyval.NewWatcher(b.keyval, keyPrefix)
+}
+
+// OnConnect calls the function once, as soon as the store can be read. It must be called
+// after Init of the connector.
+func (b *Base[C]) OnConnect(callback func() error) {
+	if b.Disabled() {
+		return
+	}
+	b.Go(func(ctx context.Context) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		_ = b.Watch(ctx, noKeys, func(kv.Update) error { // it ends with the context
+			cancel()
+			return nil
+		})
+		if b.Context().Err() != nil {
+			return
+		}
+		if err := callback(); err != nil {
+			b.Log.Error("callback of OnConnect failed", "error", err)
+		}
+	})
+}
+
+// noKeys is a prefix that no key has.
+const noKeys = "/on-connect/no-keys/"
+
+func (b *Base[C]) keyval() keyval.Store {
+	return keyval.Store{
+		Name: b.String(), DB: b.store.DB, Timeout: b.store.Timeout, Context: b.Context(), Value: b.store.Value,
+		Watch: b.Watch, Go: b.Go,
+	}
 }

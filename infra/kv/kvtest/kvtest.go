@@ -55,7 +55,7 @@ func (s Suite) Run(t *testing.T) {
 		{"Entries", entries}, {"Keys", oddKeys}, {"Values", oddValues}, {"Prefixes", prefixes},
 		{"Transactions", transactions}, {"CompareAndSwap", compareAndSwap}, {"CompareAndSwapRace", compareAndSwapRace},
 		{"TTL", ttl}, {"ClientLifetime", clientLifetime}, {"WatchFrom", watchFrom}, {"History", history},
-		{"Watch", watch}, {"WatchUnreadable", unreadable}, {"Load", load},
+		{"Watch", watch}, {"WatchUnreadable", unreadable}, {"Brokers", brokers}, {"Load", load},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(newBench(t, s)) })
 	}

@@ -34,6 +34,15 @@ type IfMeta struct {
 	DevType string
 }
 
+// GetIndex returns the index in VPP; the highest number, which is no index, if there is no
+// metadata.
+func (m *IfMeta) GetIndex() uint32 {
+	if m == nil {
+		return AllInterfaces
+	}
+	return m.SwIfIndex
+}
+
 // IndexFields returns the index and the addresses; see api.IndexedMetadata.
 func (m *IfMeta) IndexFields() map[string][]string {
 	if m == nil {
