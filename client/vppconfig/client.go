@@ -1,8 +1,9 @@
-// Package vppconfig is the client with a method for every type of item in VPP:
+// Package vppconfig is the client with a method for every type of item in VPP, and for
+// those of Linux that its predecessor had in the same request:
 //
 //	c := vppconfig.New(ctx, client.NewLocal(orchestrator))
 //	err := c.DataChangeRequest("example").
-//		Put().Interface(loop1).
+//		Put().Interface(loop1).LinuxInterface(veth1).
 //		Delete().Interface("loop2").
 //		Send().ReceiveReply()
 package vppconfig
@@ -18,11 +19,16 @@ import (
 // Client makes requests. It is safe for concurrent use.
 type Client struct {
 	ctx    context.Context
-	client client.Client
+	client Changer
+}
+
+// Changer makes change requests, as each client.Client does.
+type Changer interface {
+	ChangeRequest() *client.ChangeRequest
 }
 
 // New returns a client whose requests end with ctx at the latest.
-func New(ctx context.Context, c client.Client) *Client { return &Client{ctx, c} }
+func New(ctx context.Context, c Changer) *Client { return &Client{ctx, c} }
 
 // DataChangeRequest returns an empty change; caller says who makes it, in the
 // history of the agent.

@@ -3,6 +3,9 @@ package vppconfig
 import (
 	"google.golang.org/protobuf/proto"
 
+	linuxinterfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
+	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	abf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	dns "github.com/tenuto-dev/tenuto/proto/ligato/vpp/dns"
@@ -261,3 +264,30 @@ func (d *Delete) WgPeer(iface, endpoint string, port uint32) *Delete {
 
 // Item removes an item of any model; of its fields only those are used that its key has.
 func (d *Delete) Item(v proto.Message) *Delete { d.r.remove(v); return d }
+
+// VppInterface removes an interface of VPP, as Interface does.
+func (d *Delete) VppInterface(name string) *Delete { return d.Interface(name) }
+
+// LinuxInterface removes an interface of Linux.
+func (d *Delete) LinuxInterface(name string) *Delete {
+	d.r.remove(&linuxinterfaces.Interface{Name: name})
+	return d
+}
+
+// LinuxArpEntry removes a static neighbour of Linux.
+func (d *Delete) LinuxArpEntry(iface, ipAddress string) *Delete {
+	d.r.remove(&linuxl3.ARPEntry{Interface: iface, IpAddress: ipAddress})
+	return d
+}
+
+// LinuxRoute removes a route of Linux, of the table of its interface.
+func (d *Delete) LinuxRoute(dstNetwork, iface string) *Delete {
+	d.r.remove(&linuxl3.Route{DstNetwork: dstNetwork, OutgoingInterface: iface})
+	return d
+}
+
+// IptablesRuleChain removes a chain of packet filter rules of Linux.
+func (d *Delete) IptablesRuleChain(name string) *Delete {
+	d.r.remove(&iptables.RuleChain{Name: name})
+	return d
+}

@@ -3,6 +3,9 @@ package vppconfig
 import (
 	"google.golang.org/protobuf/proto"
 
+	linuxinterfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
+	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	abf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	dns "github.com/tenuto-dev/tenuto/proto/ligato/vpp/dns"
@@ -146,3 +149,18 @@ func (p *Put) WgPeer(v *wireguard.Peer) *Put { p.r.put(v); return p }
 
 // Item puts an item of any model, also of those that have no method of their own.
 func (p *Put) Item(v proto.Message) *Put { p.r.put(v); return p }
+
+// VppInterface puts an interface of VPP, as Interface does.
+func (p *Put) VppInterface(v *interfaces.Interface) *Put { p.r.put(v); return p }
+
+// LinuxInterface puts an interface of Linux.
+func (p *Put) LinuxInterface(v *linuxinterfaces.Interface) *Put { p.r.put(v); return p }
+
+// LinuxArpEntry puts a static neighbour of Linux.
+func (p *Put) LinuxArpEntry(v *linuxl3.ARPEntry) *Put { p.r.put(v); return p }
+
+// LinuxRoute puts a route of Linux.
+func (p *Put) LinuxRoute(v *linuxl3.Route) *Put { p.r.put(v); return p }
+
+// IptablesRuleChain puts a chain of packet filter rules of Linux.
+func (p *Put) IptablesRuleChain(v *iptables.RuleChain) *Put { p.r.put(v); return p }

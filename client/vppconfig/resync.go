@@ -3,6 +3,9 @@ package vppconfig
 import (
 	"google.golang.org/protobuf/proto"
 
+	linuxinterfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
+	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	abf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	dns "github.com/tenuto-dev/tenuto/proto/ligato/vpp/dns"
@@ -144,3 +147,18 @@ func (s *Resync) WgPeer(v *wireguard.Peer) *Resync { s.r.put(v); return s }
 
 // Item adds an item of any model, also of those that have no method of their own.
 func (s *Resync) Item(v proto.Message) *Resync { s.r.put(v); return s }
+
+// VppInterface adds an interface of VPP, as Interface does.
+func (s *Resync) VppInterface(v *interfaces.Interface) *Resync { s.r.put(v); return s }
+
+// LinuxInterface adds an interface of Linux.
+func (s *Resync) LinuxInterface(v *linuxinterfaces.Interface) *Resync { s.r.put(v); return s }
+
+// LinuxArpEntry adds a static neighbour of Linux.
+func (s *Resync) LinuxArpEntry(v *linuxl3.ARPEntry) *Resync { s.r.put(v); return s }
+
+// LinuxRoute adds a route of Linux.
+func (s *Resync) LinuxRoute(v *linuxl3.Route) *Resync { s.r.put(v); return s }
+
+// IptablesRuleChain adds a chain of packet filter rules of Linux.
+func (s *Resync) IptablesRuleChain(v *iptables.RuleChain) *Resync { s.r.put(v); return s }
