@@ -1,10 +1,11 @@
 // Package app assembles the plugins of vpp-agent. A custom agent starts from
-// it:
+// it, with models and plugins of its own:
 //
-//	vpp, err := app.New()
+//	vpp, err := app.New(app.WithModels(model.ItemModel), app.WithPlugins(func(a *app.VPPAgent) infra.Plugin {
+//		return myplugin.NewPlugin(myplugin.UseDeps(func(d *myplugin.Deps) { d.Scheduler = a.Scheduler }))
+//	}))
 //	...
-//	mine := &myplugin.Plugin{Deps: myplugin.Deps{Scheduler: vpp.Scheduler}}
-//	err = agent.NewAgent(agent.AllPlugins(vpp, mine)).Run()
+//	err = agent.NewAgent(agent.AllPlugins(vpp)).Run()
 package app
 
 import (
@@ -45,7 +46,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/plugins/telemetry"
 	vppif "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
@@ -77,6 +77,7 @@ type VPPAgent struct {
 	NetAlloc   *netalloc.Plugin
 	Linux
 	VPP
+	Custom []infra.Plugin // of WithPlugins; before Northbound, which sends values to their descriptors
 	Northbound
 	Cleanup *Cleanup
 }
@@ -138,22 +139,18 @@ type Northbound struct {
 
 // New returns the plugins with default settings, wired. Agents in the same
 // process share nothing.
-func New() (*VPPAgent, error) {
-	set, err := allmodels.Set()
+func New(opts ...Option) (*VPPAgent, error) {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	set, err := o.modelSet()
 	if err != nil {
 		return nil, fmt.Errorf("models: %w", err)
 	}
-	a := &VPPAgent{Cleanup: newCleanup(), Former: newFormer()}
+	a := &VPPAgent{Cleanup: newCleanup(), Former: newFormer(), Infra: newInfra()}
 	a.SetName(name)
-	a.Infra = newInfra()
-	a.Simulation = newSimulation(a.HTTP, func() govppmux.Session { return a.GoVPP.Session() })
-	a.Scheduler = kvscheduler.NewPlugin(kvscheduler.ResyncFirst(), kvscheduler.UseDeps(func(d *kvscheduler.Deps) {
-		d.HTTP, d.Metrics, d.Label, d.Tracing, d.Records = a.HTTP, a.Metrics, a.Label, a.Tracing, vppRecords{a}
-	}))
-	a.Identity = holder.NewPlugin(a.Label, a.Scheduler)
-	a.NetAlloc = netalloc.NewPlugin(netalloc.UseDeps(func(d *netalloc.Deps) { d.Scheduler = a.Scheduler }))
-	a.Linux = newLinux(a)
-	a.VPP = newVPP(a)
+	a.addSouthbound(kvscheduler.NewPlugin())
 	a.Northbound = newNorthbound(a, document.New(set))
 	a.Orchestrator.State = a.Scheduler
 	stores := []publish.Store{a.Files, a.Etcd, a.Consul, a.Redis, a.Bolt}
@@ -175,7 +172,25 @@ func New() (*VPPAgent, error) {
 		d.Links = linuxLinks{a}
 	}))
 	a.Cleanup.Northbound = a.Orchestrator
+	for _, build := range o.plugins {
+		a.Custom = append(a.Custom, build(a))
+	}
 	return a, nil
+}
+
+// addSouthbound adds the scheduler and everything that it configures.
+func (a *VPPAgent) addSouthbound(scheduler *kvscheduler.Scheduler) {
+	a.Simulation = newSimulation(a.HTTP, func() govppmux.Session { return a.GoVPP.Session() })
+	for _, set := range []kvscheduler.Option{kvscheduler.ResyncFirst(), kvscheduler.UseDeps(func(d *kvscheduler.Deps) {
+		d.HTTP, d.Metrics, d.Label, d.Tracing, d.Records = a.HTTP, a.Metrics, a.Label, a.Tracing, vppRecords{a}
+	})} {
+		set(scheduler)
+	}
+	a.Scheduler = scheduler
+	a.Identity = holder.NewPlugin(a.Label, a.Scheduler)
+	a.NetAlloc = netalloc.NewPlugin(netalloc.UseDeps(func(d *netalloc.Deps) { d.Scheduler = a.Scheduler }))
+	a.Linux = newLinux(a)
+	a.VPP = newVPP(a)
 }
 
 func newInfra() Infra {
