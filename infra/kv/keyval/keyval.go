@@ -1,6 +1,6 @@
 // Package keyval has the key-value API of cn-infra, for plugins that were written for it:
 // brokers, which read and write messages below a prefix, and watchers. Connectors
-// implement KvProtoPlugin. New code uses package kv, whose calls take a context and whose
+// implement KvProtoPlugin. New code uses package kv: its calls take a context, and its
 // Watch never misses a change.
 package keyval
 

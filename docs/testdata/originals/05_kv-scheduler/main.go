@@ -1,4 +1,4 @@
-// Command tutorial05 is the code of the predecessor's tutorial "KV Scheduler" as the
+// Command 05_kv-scheduler is the code of the predecessor's tutorial "KV Scheduler" as the
 // document has it: only the import paths are changed. It ignores the errors of
 // RegisterKVDescriptor, and its descriptors have no Delete.
 package main
