@@ -11,8 +11,8 @@ import (
 // collector exports the health tree as metrics; the values are 0 (INIT), 1
 // (OK) and 2 (ERROR, DEGRADED).
 type collector struct {
-	p                        *Plugin
-	service, dependency, inf *prometheus.Desc
+	p                               *Plugin
+	service, ready, dependency, inf *prometheus.Desc
 }
 
 // metrics returns the handler of /health.
@@ -20,6 +20,7 @@ func (p *Plugin) metrics() (http.HandlerFunc, error) {
 	c := collector{
 		p:          p,
 		service:    prometheus.NewDesc("service_health", "health of the agent: 0 INIT, 1 OK, 2 ERROR", []string{"service"}, nil),
+		ready:      prometheus.NewDesc("service_ready", "whether the agent is ready, as /readiness reports it", []string{"service"}, nil),
 		dependency: prometheus.NewDesc("service_dependency_health", "health of a plugin: 0 INIT, 1 OK, 2 ERROR", []string{"service", "dependency"}, nil),
 		inf:        prometheus.NewDesc("service_info", "program and build of the agent", []string{"service", "build_version", "build_date"}, nil),
 	}
@@ -33,6 +34,7 @@ func (p *Plugin) metrics() (http.HandlerFunc, error) {
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- c.service
+	ch <- c.ready
 	ch <- c.dependency
 	ch <- c.inf
 }
@@ -45,6 +47,11 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	b, s := c.p.host.Build(), c.p.snapshot()
 	gauge(c.inf, 1, b.App, b.Version, b.Date)
 	gauge(c.service, s.State.Number(), b.App)
+	ready := 0
+	if c.p.Ready() {
+		ready = 1
+	}
+	gauge(c.ready, ready, b.App)
 	for _, p := range s.Plugins {
 		gauge(c.dependency, p.State.Number(), b.App, p.Name)
 	}

@@ -118,7 +118,7 @@ func TestProbesFollowTheStates(t *testing.T) {
 	}
 	_, metrics := get(t, server.URL()+"/health")
 	for _, want := range []string{
-		`service_health{service="test"} 2`, `service_dependency_health{dependency="http",service="test"} 1`,
+		`service_health{service="test"} 2`, `service_ready{service="test"} 0`, `service_dependency_health{dependency="http",service="test"} 1`,
 		`service_dependency_health{dependency="vpp",service="test"} 2`, `service_info{build_date="d",build_version="v1",service="test"} 1`,
 	} {
 		if !strings.Contains(metrics, want) {
@@ -140,6 +140,9 @@ func TestNonFatalPluginsAndDegradation(t *testing.T) {
 		if status != 200 || !strings.Contains(body, `"NonFatalPlugins": [`) || !strings.Contains(body, "unreachable") {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
+	}
+	if _, metrics := get(t, server.URL()+"/health"); !strings.Contains(metrics, `service_ready{service="test"} 1`) || !strings.Contains(metrics, `service_health{service="test"} 2`) {
+		t.Errorf("the metrics do not say that the agent is ready and degraded:\n%s", metrics)
 	}
 }
 
