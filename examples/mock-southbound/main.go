@@ -60,8 +60,9 @@ func isTerminal(f *os.File) bool {
 // is no input.
 func run(ctx context.Context, input io.Reader, out io.Writer, log bool, opts ...agent.Option) (err error) {
 	conf := kvscheduler.DefaultConfig()
-	conf.PrintTxnSummary = log
-	conf.EnableTxnSimulation = log
+	if !log {
+		conf.PrintTxnSummary = kvscheduler.PrintNever
+	}
 	scheduler := kvscheduler.NewPlugin(kvscheduler.UseConf(conf), kvscheduler.UseOutput(out))
 	sb := southbound.New(out)
 	interfaces := ifplugin.NewPlugin(ifplugin.UseDeps(func(d *ifplugin.Deps) { d.Scheduler, d.Southbound = scheduler, sb }))

@@ -1,6 +1,7 @@
 package kvscheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/config"
@@ -15,8 +16,8 @@ type Config struct {
 	PermanentlyRecordedInitPeriod uint32 `yaml:"permanently-recorded-init-period" desc:"keep the transactions of this time after the start, in minutes, whatever their age"`
 	TransactionHistoryMaxEntries  int    `yaml:"transaction-history-max-entries" desc:"number of transactions kept"`
 	TransactionHistoryMaxBytes    int64  `yaml:"transaction-history-max-bytes" desc:"approximate memory that the history may take, in bytes; large transactions lose their operations first"`
-	EnableTxnSimulation           bool   `yaml:"enable-txn-simulation" desc:"print the planned operations of every transaction before it is executed, if print-txn-summary is true; the plan is not made a second time for this"`
-	PrintTxnSummary               bool   `yaml:"print-txn-summary" desc:"print every transaction to the standard output: arguments, planned operations, executed operations"`
+	EnableTxnSimulation           bool   `yaml:"enable-txn-simulation" desc:"print the planned operations of every transaction before it is executed, if transactions are printed; the plan is not made a second time for this"`
+	PrintTxnSummary               string `yaml:"print-txn-summary" desc:"print every transaction to the standard output: arguments, planned operations, executed operations; true, false, or auto: if the standard output is a terminal"`
 
 	QueueCapacity   int           `yaml:"queue-capacity" desc:"number of transactions of the northbound that can wait in the queue"`
 	QueueAgeing     time.Duration `yaml:"queue-ageing" desc:"how long transactions of the northbound may go before notifications and retries"`
@@ -34,6 +35,13 @@ type Config struct {
 	DriftRepairFor         map[string]string `yaml:"drift-repair-for" desc:"the same for a descriptor (by name) or for keys (by prefix; the longest wins)"`
 }
 
+// Values of Config.PrintTxnSummary.
+const (
+	PrintAuto   = "auto" // if the standard output is a terminal, or UseOutput names another one
+	PrintAlways = "true"
+	PrintNever  = "false"
+)
+
 // DefaultConfig is what holds without a configuration file.
 func DefaultConfig() Config {
 	return Config{
@@ -42,7 +50,7 @@ func DefaultConfig() Config {
 		PermanentlyRecordedInitPeriod: 60,
 		TransactionHistoryMaxEntries:  10_000,
 		TransactionHistoryMaxBytes:    64 << 20,
-		PrintTxnSummary:               true,
+		PrintTxnSummary:               PrintAuto,
 		EnableTxnSimulation:           true, // only the print costs: the plan is made anyway
 		QueueCapacity:                 queue.DefaultCapacity,
 		QueueAgeing:                   queue.DefaultAgeing,
@@ -58,6 +66,7 @@ func (c Config) Validate() error {
 	var check config.Checks
 	check.Expect(c.TransactionHistoryMaxEntries >= 1, "transaction-history-max-entries: expected at least 1")
 	check.Expect(c.TransactionHistoryMaxBytes >= 1<<16, "transaction-history-max-bytes: expected at least 65536")
+	check.Expect(slices.Contains([]string{PrintAuto, PrintAlways, PrintNever}, c.PrintTxnSummary), "print-txn-summary is %q: expected true, false or auto", c.PrintTxnSummary)
 	check.Expect(c.QueueCapacity >= 1, "queue-capacity: expected at least 1")
 	check.Expect(c.QueueAgeing >= time.Millisecond, "queue-ageing: expected at least 1ms")
 	check.Expect(c.CallbackTimeout == 0 || c.CallbackTimeout >= time.Millisecond, "callback-timeout is %v: expected 1ms or more, or 0 for no limit", c.CallbackTimeout)

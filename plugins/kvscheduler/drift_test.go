@@ -24,7 +24,7 @@ func TestPeriodicDriftDetection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sb := kvstest.NewMockSB()
 		cfg := kvscheduler.DefaultConfig()
-		cfg.PrintTxnSummary = false
+		cfg.PrintTxnSummary = kvscheduler.PrintNever
 		cfg.DriftDetectionInterval = time.Minute
 		cfg.DriftRepairFor = map[string]string{"tap": "repair", "tap/keep/": "report", "tap/keep/not/": "repair"}
 		s, stop, err := kvscheduler.New(t.Context(), []*api.KVDescriptor{sb.Descriptor("tap", "tap/"), sb.Descriptor("link", "link/")},
@@ -67,7 +67,7 @@ func TestRepeatedDriftIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sb := kvstest.NewMockSB()
 		cfg := kvscheduler.DefaultConfig()
-		cfg.PrintTxnSummary, cfg.DriftDetectionInterval, cfg.DriftRepair = false, time.Minute, kvscheduler.DriftRepair
+		cfg.PrintTxnSummary, cfg.DriftDetectionInterval, cfg.DriftRepair = kvscheduler.PrintNever, time.Minute, kvscheduler.DriftRepair
 		s, stop, err := kvscheduler.New(t.Context(), []*api.KVDescriptor{sb.Descriptor("tap", "tap/")}, kvscheduler.UseConf(cfg))
 		if err != nil {
 			t.Fatal(err)

@@ -31,7 +31,7 @@ func TestOwnershipConfig(t *testing.T) {
 			err = cfg.Validate()
 		}
 		if err == nil {
-			cfg.StateDir, cfg.PrintTxnSummary = "", false
+			cfg.StateDir, cfg.PrintTxnSummary = "", kvscheduler.PrintNever
 			var stop func()
 			sb := kvstest.NewMockSB()
 			_, stop, err = kvscheduler.New(t.Context(), []*api.KVDescriptor{sb.Descriptor("tap", "tap/"), sb.Descriptor("link", "link/")}, kvscheduler.UseConf(cfg))
@@ -50,7 +50,7 @@ func TestOwnershipRules(t *testing.T) {
 	t.Parallel()
 	sb := kvstest.NewMockSB()
 	cfg := kvscheduler.DefaultConfig()
-	cfg.PrintTxnSummary = false
+	cfg.PrintTxnSummary = kvscheduler.PrintNever
 	cfg.Ownership = []kvscheduler.OwnershipRule{
 		{Prefix: "tap/own/", Policy: kvscheduler.OwnershipManaged}, {Descriptor: "tap", Policy: kvscheduler.OwnershipObserve},
 		{Prefix: "tap/own/not/", Policy: kvscheduler.OwnershipIgnore}, {Descriptor: "link", Policy: kvscheduler.OwnershipIgnore},

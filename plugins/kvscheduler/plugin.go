@@ -39,6 +39,7 @@ type Scheduler struct {
 	clock    Clock
 	rand     *rand.Rand
 	output   io.Writer
+	printing bool // of transactions, to output
 
 	engine      *engine.Engine
 	meter       *meter.Meter         // nil: no metrics
@@ -117,7 +118,7 @@ func (s *Scheduler) TellChanges(changes func() api.ChangesStatus) { s.engine.Tel
 // print logs a transaction: one line at the info level when it ended, and its
 // text form if so configured.
 func (s *Scheduler) print(txn *api.RecordedTxn, morePlanned int) {
-	if s.cfg.PrintTxnSummary {
+	if s.printing {
 		s.printText(txn, morePlanned)
 	}
 	if !txn.PreRecord {

@@ -2,9 +2,15 @@ package kvscheduler_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
@@ -22,8 +28,9 @@ func TestPlannedOperationsArePrinted(t *testing.T) {
 	}{
 		"by default":                 {func(*kvscheduler.Config) {}, true, true},
 		"enable-txn-simulation off":  {func(c *kvscheduler.Config) { c.EnableTxnSimulation = false }, false, true},
-		"print-txn-summary off":      {func(c *kvscheduler.Config) { c.PrintTxnSummary = false }, false, false},
-		"print-txn-summary off, too": {func(c *kvscheduler.Config) { c.PrintTxnSummary, c.EnableTxnSimulation = false, false }, false, false},
+		"print-txn-summary on":       {func(c *kvscheduler.Config) { c.PrintTxnSummary = kvscheduler.PrintAlways }, true, true},
+		"print-txn-summary off":      {func(c *kvscheduler.Config) { c.PrintTxnSummary = kvscheduler.PrintNever }, false, false},
+		"print-txn-summary off, too": {func(c *kvscheduler.Config) { c.PrintTxnSummary, c.EnableTxnSimulation = kvscheduler.PrintNever, false }, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -38,6 +45,82 @@ func TestPlannedOperationsArePrinted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOutputIsLeftToServices runs itself with a pipe as the standard output, as services
+// have it, and with a terminal.
+func TestOutputIsLeftToServices(t *testing.T) {
+	if mode := os.Getenv("PRINT_TXN_SUMMARY"); mode != "" {
+		conf := kvscheduler.DefaultConfig()
+		conf.PrintTxnSummary = mode
+		s := kvscheduler.NewPlugin(kvscheduler.UseConf(conf))
+		agenttest.Start(t, s)
+		if err := s.RegisterKVDescriptor(kvstest.NewMockSB().Descriptor("tap", "tap/")); err != nil {
+			t.Fatal(err)
+		}
+		if err := commit(t, s, map[string]*model.Item{"tap/1": {}}); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for _, tc := range []struct {
+		mode     string
+		terminal bool
+		want     bool
+	}{
+		{kvscheduler.PrintAuto, false, false}, {kvscheduler.PrintAuto, true, true},
+		{kvscheduler.PrintAlways, false, true}, {kvscheduler.PrintNever, true, false},
+	} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestOutputIsLeftToServices$", "-test.count=1")
+		cmd.Env = append(os.Environ(), "PRINT_TXN_SUMMARY="+tc.mode)
+		out, err := outputOf(t, cmd, tc.terminal)
+		if got := strings.Contains(out, "| Transaction #"); err != nil || got != tc.want {
+			t.Errorf("print-txn-summary: %s, terminal %v: printed %v, want %v; %v\n%s", tc.mode, tc.terminal, got, tc.want, err, out)
+		}
+	}
+}
+
+// outputOf runs a command with a pipe or a terminal as its standard output.
+func outputOf(t *testing.T, cmd *exec.Cmd, terminal bool) (string, error) {
+	t.Helper()
+	if !terminal {
+		out, err := cmd.Output()
+		return string(out), err
+	}
+	pty, tty := openTerminal(t)
+	cmd.Stdout = tty
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := tty.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(pty) // ends with EIO when the last process has closed the terminal
+	if err != nil && !errors.Is(err, unix.EIO) {
+		t.Fatal(err)
+	}
+	return string(out), cmd.Wait()
+}
+
+func openTerminal(t *testing.T) (pty, tty *os.File) {
+	t.Helper()
+	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pty.Close() })
+	if err := unix.IoctlSetPointerInt(int(pty.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(pty.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err = os.OpenFile(fmt.Sprint("/dev/pts/", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pty, tty
 }
 
 // Of many operations the first 1,000 are printed, and how many there are besides.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 
+	"golang.org/x/term"
+
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/health"
 	"github.com/tenuto-dev/tenuto/infra/logging"
@@ -28,7 +30,7 @@ func New(ctx context.Context, descriptors []*api.KVDescriptor, opts ...Option) (
 	s := NewPlugin(opts...)
 	s.cfg = config.Or(s.defaults, DefaultConfig())
 	if s.defaults == nil && s.output == nil {
-		s.cfg.PrintTxnSummary = false
+		s.cfg.PrintTxnSummary = PrintNever
 	}
 	if err := s.cfg.Validate(); err != nil {
 		return nil, nil, err
@@ -63,9 +65,11 @@ func New(ctx context.Context, descriptors []*api.KVDescriptor, opts ...Option) (
 
 // start makes the scheduler out of its settings.
 func (s *Scheduler) start() {
-	if s.output == nil {
-		s.output = os.Stdout
+	auto := s.output != nil
+	if !auto {
+		s.output, auto = os.Stdout, term.IsTerminal(int(os.Stdout.Fd()))
 	}
+	s.printing = s.cfg.PrintTxnSummary == PrintAlways || s.cfg.PrintTxnSummary == PrintAuto && auto
 	opts := engine.Options{
 		Log: s.Log, Rand: s.rand, History: s.cfg.history(), Record: s.cfg.RecordTransactionHistory, Print: s.print,
 		Waited: s.waited, QueueCapacity: s.cfg.QueueCapacity, QueueAgeing: s.cfg.QueueAgeing,
@@ -78,7 +82,7 @@ func (s *Scheduler) start() {
 	if s.Records != nil {
 		opts.Records = s.Records.Records
 	}
-	if s.cfg.PrintTxnSummary && s.cfg.EnableTxnSimulation {
+	if s.printing && s.cfg.EnableTxnSimulation {
 		opts.PrintPlans = maxPrinted
 	}
 	opts.Policies = s.cfg.policies()

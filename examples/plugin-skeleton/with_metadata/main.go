@@ -31,7 +31,7 @@ func main() {
 // run starts an agent, which stops when the demonstration is over.
 func run(out io.Writer, opts ...agent.Option) error {
 	conf := kvscheduler.DefaultConfig()
-	conf.PrintTxnSummary = false // the device prints its operations
+	conf.PrintTxnSummary = kvscheduler.PrintNever // the device prints its operations
 	scheduler := kvscheduler.NewPlugin(kvscheduler.UseConf(conf))
 	p := skeleton.NewPlugin(skeleton.UseDeps(func(d *skeleton.Deps) {
 		d.Scheduler = scheduler

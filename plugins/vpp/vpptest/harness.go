@@ -133,7 +133,7 @@ func CallbackTimeout(d time.Duration) Option { return func(b *Harness) { b.sched
 func Reconnect(d time.Duration) Option { return func(b *Harness) { b.conf.RetryConnectTimeout = d } }
 
 // Quiet does not print transactions.
-func Quiet() Option { return func(b *Harness) { b.sched.PrintTxnSummary = false } }
+func Quiet() Option { return func(b *Harness) { b.sched.PrintTxnSummary = kvscheduler.PrintNever } }
 
 // Summaries are where transactions are printed; without it nowhere.
 func Summaries(to io.Writer) Option {
