@@ -31,6 +31,13 @@ type PostInit interface {
 	AfterInit() error
 }
 
+// Summarizer is implemented by plugins that describe the work of the agent in a few
+// words, such as "17 of 20 values in effect". The agent calls Summary concurrently, while
+// it runs, and shows the text to the service manager.
+type Summarizer interface {
+	Summary() string
+}
+
 // Defaulter is implemented by plugins that can fill nil dependencies.
 // SetDefaults is called before the agent reads the fields of the plugin. It
 // makes the zero value of a DefaultPlugin usable.

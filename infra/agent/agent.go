@@ -87,6 +87,11 @@ func (a *Agent) Run() error {
 	if err := a.Start(context.Background()); err != nil {
 		return err
 	}
+	var reports sync.WaitGroup
+	defer reports.Wait()
+	if s := a.newSystemd(); s != nil {
+		reports.Go(s.run)
+	}
 	tick := time.NewTicker(heapCheck)
 	defer tick.Stop()
 	releaseHeap(a.After(), tick.C)

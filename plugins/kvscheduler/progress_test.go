@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
@@ -55,10 +57,7 @@ func TestProgress(t *testing.T) {
 		_, err := txn.Commit(t.Context(), api.WithResync(api.FullResync, false))
 		done <- err
 	}()
-	for _, want := range []api.Progress{
-		{Phase: api.PhaseRetrieving, Descriptor: "tap", Done: 620_000},
-		{Phase: api.PhaseExecuting, Done: 0, Total: 3}, {Phase: api.PhaseExecuting, Done: 1, Total: 3}, {Phase: api.PhaseExecuting, Done: 2, Total: 3},
-	} {
+	for want, summary := range stages() {
 		<-begun
 		var queue struct {
 			Running struct{ Progress api.Progress }
@@ -67,9 +66,26 @@ func TestProgress(t *testing.T) {
 		if err := json.Unmarshal([]byte(body[bytes.IndexByte([]byte(body), '{'):]), &queue); err != nil || queue.Running.Progress != want {
 			t.Errorf("%v: got %+v, expected %+v", err, queue.Running.Progress, want)
 		}
+		if got := s.Summary(); !strings.HasSuffix(got, summary) {
+			t.Errorf("summary %q, expected %q", got, summary)
+		}
 		proceed <- struct{}{}
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+	s.TransactionBarrier()
+	if got := s.Summary(); got != "3 of 3 values in effect" {
+		t.Errorf("summary %q", got)
+	}
+}
+
+// stages are the stages of the transaction of TestProgress, with the summary of each.
+func stages() iter.Seq2[api.Progress, string] {
+	return func(yield func(api.Progress, string) bool) {
+		_ = yield(api.Progress{Phase: api.PhaseRetrieving, Descriptor: "tap", Done: 620_000}, " values in effect, retrieving tap") &&
+			yield(api.Progress{Phase: api.PhaseExecuting, Total: 3}, " values in effect, executing 0 of 3 operations") &&
+			yield(api.Progress{Phase: api.PhaseExecuting, Done: 1, Total: 3}, " values in effect, executing 1 of 3 operations") &&
+			yield(api.Progress{Phase: api.PhaseExecuting, Done: 2, Total: 3}, " values in effect, executing 2 of 3 operations")
 	}
 }
