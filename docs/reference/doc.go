@@ -3,4 +3,4 @@
 // It has no code besides its test, which with -update writes the pages.
 package reference
 
-//go:generate go test -count=1 -run ^TestPages$ . -update
+//go:generate go test -count=1 -run ^Test(Pages|Schema)$ . -update

@@ -15,6 +15,7 @@ import (
 
 func (a *app) generateCommand() *cobra.Command {
 	var oneLine bool
+	var schema string
 	cmd := &cobra.Command{
 		Use: "generate MODEL", Aliases: []string{"gen"}, Args: args(cobra.ExactArgs(1)),
 		Short: "Print an item of a model with all its fields, to be filled in",
@@ -38,11 +39,16 @@ func (a *app) generateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printText(e.generate(found[0]), nil)
+			text := e.generate(found[0])
+			if schema != "" {
+				text = "# yaml-language-server: $schema=" + schema + "\n" + text
+			}
+			return a.printText(text, nil)
 		},
 	}
 	a.formatFlag(cmd, "proto")
 	cmd.Flags().BoolVar(&oneLine, "oneline", false, "everything in one line (json, proto)")
+	cmd.Flags().StringVar(&schema, "schema", "", "begin with a comment that makes editors check the file by the schema of this `file` or URL (agentctl model schema)")
 	return cmd
 }
 

@@ -12,11 +12,12 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/infra/suggest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
 func (a *app) modelCommand() *cobra.Command {
-	cmd := parent("model", "Show the models of configuration items", a.modelList(), a.modelInspect())
+	cmd := parent("model", "Show the models of configuration items", a.modelList(), a.modelInspect(), a.modelSchema())
 	cmd.Aliases = []string{"models"}
 	return cmd
 }
@@ -71,6 +72,34 @@ func (a *app) modelInspect() *cobra.Command {
 		},
 	}
 	a.formatFlag(cmd)
+	return cmd
+}
+
+func (a *app) modelSchema() *cobra.Command {
+	var fieldNames string
+	cmd := &cobra.Command{
+		Use: "schema", Args: args(cobra.NoArgs),
+		Short: "Print the JSON Schema of configuration files, for editors",
+		Long: "Prints the JSON Schema of configuration files, with descriptions. Editors with a YAML language\n" +
+			"server complete and check a file that names it in a comment:\n\n" +
+			"  # yaml-language-server: $schema=vpp-agent.schema.json",
+		Example: "  agentctl model schema > vpp-agent.schema.json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			names, ok := map[string]document.FieldNames{
+				"": document.BothNames, "onlyjson": document.JSONNames, "onlyproto": document.ProtoNames,
+			}[fieldNames]
+			if !ok {
+				return usage("--fieldnames %q: expected onlyjson or onlyproto", fieldNames)
+			}
+			e, err := a.newExplainer(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.write(cmp.Or(a.format, "json"), e.codec.DescribedSchema(names, e.comments.Of))
+		},
+	}
+	a.formatFlag(cmd)
+	cmd.Flags().StringVar(&fieldNames, "fieldnames", "", "`names` of fields: onlyjson (ipAddresses), onlyproto (ip_addresses); default: both")
 	return cmd
 }
 

@@ -26,8 +26,15 @@ type object = map[string]any
 // Schema returns the JSON Schema of documents, for editors and for programs
 // that make documents. What it accepts may still be refused: it knows neither
 // that one of several fields excludes the others nor what makes sense.
-func (c *Codec) Schema(names FieldNames) map[string]any {
-	s := &schema{codec: c, names: names, types: object{}}
+func (c *Codec) Schema(names FieldNames) map[string]any { return c.DescribedSchema(names, nil) }
+
+// DescribedSchema returns the Schema with descriptions of messages and fields, for
+// editors. describe returns the text for the full name of one; nil and "" leave it out.
+func (c *Codec) DescribedSchema(names FieldNames, describe func(protoreflect.FullName) string) map[string]any {
+	if describe == nil {
+		describe = func(protoreflect.FullName) string { return "" }
+	}
+	s := &schema{codec: c, names: names, types: object{}, describe: describe}
 	top := object{
 		"data": object{"type": "array", "items": object{
 			"type": "object", "additionalProperties": false, "required": []string{"key"},
@@ -64,6 +71,8 @@ type schema struct {
 	codec *Codec
 	names FieldNames
 	types object // by the full name of the message
+
+	describe func(protoreflect.FullName) string
 }
 
 // wanted reports whether a group is shown to have a member by this name; those
@@ -106,6 +115,14 @@ func orNull(o object) object {
 	return object{"anyOf": []any{o, object{"type": "null"}}}
 }
 
+// described adds the description of a message or field.
+func (s *schema) described(d protoreflect.Descriptor, o object) object {
+	if text := strings.Join(strings.Fields(s.describe(d.FullName())), " "); text != "" {
+		o["description"] = text
+	}
+	return o
+}
+
 // message returns a reference to the schema of a type of message.
 func (s *schema) message(md protoreflect.MessageDescriptor) object {
 	name := string(md.FullName())
@@ -118,10 +135,10 @@ func (s *schema) message(md protoreflect.MessageDescriptor) object {
 		return ref
 	}
 	fields := object{}
-	s.types[name] = closed(fields) // before the fields: a type may contain itself
+	s.types[name] = s.described(md, closed(fields)) // before the fields: a type may contain itself
 	for i := range md.Fields().Len() {
 		fd := md.Fields().Get(i)
-		f := orNull(s.field(fd))
+		f := s.described(fd, orNull(s.field(fd)))
 		if s.names != ProtoNames {
 			fields[fd.JSONName()] = f
 		}
