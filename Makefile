@@ -49,6 +49,7 @@ test: deps ## install what the tests use, vet and test all packages
 	go test -v -timeout 40m ./... 2>&1 | ./.ci/summary
 	go -C tests/openapi test -v ./... 2>&1 | ./.ci/summary
 	go -C tests/gnmi test -v ./... 2>&1 | ./.ci/summary
+	go -C deploy/image test -v ./... 2>&1 | ./.ci/summary
 
 .PHONY: race
 race: ## test with the race detector (needs gcc)
@@ -116,6 +117,34 @@ tutorials: ## run the tutorials and examples, those without an end for three sec
 get-desc-adapter-generator: ## install the descriptor-adapter command
 	go install ./plugins/kvscheduler/descriptor-adapter
 
+# Packages and images of the same commit have the same bytes: the time is that of the commit.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
+ARCHES  := amd64 arm64
+SHIPPED := vpp-agent vpp-agent-init agentctl
+IMAGE   := dist/vpp-agent-$(VERSION).tar
+
+.PHONY: programs
+programs:
+	@for arch in $(ARCHES); do \
+		mkdir -p dist/bin/$$arch && GOARCH=$$arch go build -trimpath -ldflags '$(LDFLAGS)' -o dist/bin/$$arch/ $(addprefix ./cmd/,$(SHIPPED)) || exit 1; \
+	done
+
+.PHONY: deb
+deb: programs ## build Debian packages for amd64 and arm64 into dist/
+	@./.ci/need dpkg-deb
+	@for arch in $(ARCHES); do \
+		./deploy/debian/build $$arch '$(VERSION)' dist/bin/$$arch "dist/bin/$$(go env GOHOSTARCH)/agentctl" dist || exit 1; \
+	done
+
+.PHONY: image
+image: programs ## build an OCI image for amd64 and arm64 into dist/, without a daemon
+	@go -C deploy/image run . -programs '$(CURDIR)/dist/bin' -license '$(CURDIR)/LICENSE' -version '$(VERSION)' \
+		-revision '$(COMMIT)' -created $(SOURCE_DATE_EPOCH) -out '$(CURDIR)/$(IMAGE)' && echo '$(IMAGE)'
+
+.PHONY: check-packages
+check-packages: ## build the packages and the image twice, compare them, and check what is in them
+	@./.ci/packages
+
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin dist
