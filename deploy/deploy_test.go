@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,19 +14,35 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/cli"
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/infra/supervisor"
+	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // configDir is where the programs look for their configuration.
 const configDir = "/etc/vpp-agent"
+
+// credentials are those of the Secret of the manifest.
+var credentials = map[string]string{"AGENTCTL_HTTP_BASIC_AUTH": "admin:secret", "AGENTCTL_GRPC_TOKEN": "secret"}
+
+// environ has nothing but the credentials.
+func environ(name string) (string, bool) {
+	value, set := credentials[name]
+	return value, set
+}
 
 // checkCommand makes sure that a program of ours takes its arguments, with the
 // configuration in dir; others are left alone.
@@ -44,9 +62,9 @@ func checkCommand(t *testing.T, dir string, command []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a = agent.NewAgent(agent.AllPlugins(plugins), agent.Args(args...), agent.Environ(config.NoEnviron), agent.Output(io.Discard))
+		a = agent.NewAgent(agent.AllPlugins(plugins), agent.Args(args...), agent.Environ(environ), agent.Output(io.Discard))
 	case "/usr/bin/vpp-agent-init":
-		a = agent.NewAgent(agent.AllPlugins(supervisor.NewPlugin()), agent.Args(args...), agent.Environ(config.NoEnviron), agent.Output(io.Discard))
+		a = agent.NewAgent(agent.AllPlugins(supervisor.NewPlugin()), agent.Args(args...), agent.Environ(environ), agent.Output(io.Discard))
 	default:
 		t.Errorf("%q is no program of ours", command)
 		return
@@ -79,7 +97,11 @@ func TestKubernetesCommands(t *testing.T) {
 	for _, c := range daemonSet.Spec.Template.Spec.Containers {
 		checkCommand(t, dir, c.Command)
 		for _, env := range c.Env {
-			checkVariable(t, env.Name)
+			if _, ok := credentials[env.Name]; ok {
+				checkCredential(t, configMap, env.Name)
+			} else {
+				checkVariable(t, env.Name)
+			}
 		}
 	}
 	cfg, found, err := config.Load(config.Text("supervisor", configMap.Data["supervisor.conf"]), supervisor.DefaultConfig())
@@ -95,6 +117,18 @@ func TestKubernetesCommands(t *testing.T) {
 	}
 	if grace := daemonSet.Spec.Template.Spec.TerminationGracePeriodSeconds; grace < 15 {
 		t.Errorf("%d s are not enough to stop the agent, then VPP", grace)
+	}
+}
+
+// checkCredential makes sure that a variable is used by the configuration, and by
+// agentctl in the same pod.
+func checkCredential(t *testing.T, m configMap, name string) {
+	t.Helper()
+	if used := strings.Join(slices.Collect(maps.Values(m.Data)), ""); !strings.Contains(used, "${env:"+name+"}") {
+		t.Errorf("the configuration does not use %s", name)
+	}
+	if help := cli.Commands().PersistentFlags().FlagUsages(); !strings.Contains(help, "["+name+"]") {
+		t.Errorf("%s is no variable of agentctl", name)
 	}
 }
 
@@ -117,14 +151,14 @@ func TestKubernetesProbes(t *testing.T) {
 	configMap, daemonSet := read(t)
 	spec := daemonSet.Spec.Template.Spec
 	c := spec.Containers[0]
-	server, _, err := config.Load(config.Text("http", configMap.Data["http.conf"]), rest.DefaultConfig())
+	server, _, err := config.Load(config.Text("http", strings.ReplaceAll(configMap.Data["http.conf"], "${env:AGENTCTL_HTTP_BASIC_AUTH}", "admin:secret")), rest.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("127.0.0.1:%d", c.Ports[0].ContainerPort); server.Endpoint != want || !spec.HostNetwork {
+	if want := fmt.Sprintf("0.0.0.0:%d", c.Ports[0].ContainerPort); server.Endpoint != want || !spec.HostNetwork {
 		t.Errorf("the agent listens on %s, is asked at %s", server.Endpoint, want)
 	}
-	url := simulated(t, write(t, configMap))
+	url, _ := simulated(t, write(t, configMap))
 	for name, p := range map[string]probe{"startup": c.StartupProbe, "liveness": c.LivenessProbe, "readiness": c.ReadinessProbe} {
 		if p.HTTPGet.Host != "127.0.0.1" || p.HTTPGet.Port != c.Ports[0].Name {
 			t.Errorf("%s asks at %s:%s", name, p.HTTPGet.Host, p.HTTPGet.Port)
@@ -145,27 +179,114 @@ func TestKubernetesProbes(t *testing.T) {
 	}
 }
 
+// The service leads to the servers. Metrics need no credentials, all else does.
+func TestKubernetesServers(t *testing.T) {
+	t.Parallel()
+	configMap, service, daemonSet := objects(t)
+	pod := daemonSet.Spec.Template
+	ports := map[string]int{}
+	for _, p := range pod.Spec.Containers[0].Ports {
+		ports[p.Name] = p.ContainerPort
+	}
+	for _, p := range service.Spec.Ports {
+		if ports[p.TargetPort] != p.Port || p.Name != p.TargetPort {
+			t.Errorf("port %s: %d leads to %d", p.Name, p.Port, ports[p.TargetPort])
+		}
+		delete(ports, p.TargetPort)
+	}
+	if len(ports) > 0 || !maps.Equal(service.Spec.Selector, pod.Metadata.Labels) || service.Spec.ClusterIP != "None" {
+		t.Errorf("the service lacks the ports %v or selects %v", ports, service.Spec.Selector)
+	}
+	for _, conf := range []string{"http.conf", "grpc.conf"} {
+		if port := map[string]string{"http.conf": "9191", "grpc.conf": "9111"}[conf]; !strings.Contains(configMap.Data[conf], "endpoint: 0.0.0.0:"+port+"\n") {
+			t.Errorf("%s does not listen on port %s:\n%s", conf, port, configMap.Data[conf])
+		}
+	}
+	if a := pod.Metadata.Annotations; a["prometheus.io/scrape"] != "true" || a["prometheus.io/port"] != "9191" || a["prometheus.io/path"] != "/metrics" {
+		t.Errorf("annotations %v", a)
+	}
+	url, address := simulated(t, write(t, configMap))
+	checkHTTPAccess(t, url)
+	checkGRPCAccess(t, address.String())
+}
+
+func checkHTTPAccess(t *testing.T, url string) {
+	t.Helper()
+	defer http.DefaultClient.CloseIdleConnections()
+	for _, tc := range []struct {
+		path, user string
+		want       int
+	}{
+		{"/metrics", "", 200}, {"/health", "", 200}, {"/liveness", "", 200}, {"/scheduler/dump", "", 401}, {"/scheduler/dump", "admin", 200},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+tc.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tc.user != "" {
+			req.SetBasicAuth(tc.user, "secret")
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != tc.want {
+			t.Errorf("%s as %q: %d, want %d", tc.path, tc.user, resp.StatusCode, tc.want)
+		}
+	}
+}
+
+func checkGRPCAccess(t *testing.T, address string) {
+	t.Helper()
+	conn, err := rpc.NewClient(address, rpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	client := generic.NewMetaServiceClient(conn)
+	for token, want := range map[string]codes.Code{"": codes.Unauthenticated, "wrong": codes.Unauthenticated, "secret": codes.OK} {
+		ctx := t.Context()
+		if token != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+		}
+		if _, err := client.KnownModels(ctx, &generic.KnownModelsRequest{}); status.Code(err) != want {
+			t.Errorf("token %q: %v, want %v", token, err, want)
+		}
+	}
+}
+
 // simulated runs the agent with the configuration, but for what would be in the way
 // of others on this machine: ports, sockets, the kernel and VPP.
-func simulated(t *testing.T, dir string) (url string) {
+func simulated(t *testing.T, dir string) (url string, grpc net.Addr) {
 	t.Helper()
 	plugins, err := app.New()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"filedb.conf": "configuration-paths: [" + dir + "/network.yaml]\n", "grpc.conf": "network: unix\nendpoint: " + dir + "/grpc.sock\n",
-		"linux-nsplugin.conf": "disabled: true\n", "kvscheduler.conf": "print-txn-summary: false\n",
+		"filedb.conf":         "configuration-paths: [" + dir + "/network.yaml]\n",
+		"linux-nsplugin.conf": "disabled: true\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	a := agenttest.New(t, agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--state-dir", t.TempDir(), "--http-port", "0", "--simulate"))
+	for _, name := range []string{"http.conf", "grpc.conf"} { // no address but that of the test
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), bytes.ReplaceAll(text, []byte("0.0.0.0:"), []byte("127.0.0.1:")), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := agenttest.New(t, agent.AllPlugins(plugins), agent.Environ(environ), agent.Args("--config-dir", dir, "--state-dir", t.TempDir(),
+		"--http-port", "0", "--grpc-port", "0", "--grpc-socket", filepath.Join(dir, "grpc.sock"), "--simulate"))
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return plugins.HTTP.URL()
+	return plugins.HTTP.URL(), plugins.GRPC.Addr()
 }
 
 func TestKubernetesVolumes(t *testing.T) {

@@ -80,6 +80,7 @@ var envOf = map[string]string{
 	"http-basic-auth": "AGENTCTL_HTTP_BASIC_AUTH",
 	"http-token":      "AGENTCTL_HTTP_TOKEN",
 	"grpc-port":       "GRPC_PORT",
+	"grpc-socket":     "GRPC_SOCKET",
 	"grpc-basic-auth": "AGENTCTL_GRPC_BASIC_AUTH",
 	"tls":             "AGENTCTL_TLS",
 	"tls-ca-file":     "AGENTCTL_TLS_CA_FILE",
@@ -92,11 +93,12 @@ var envOf = map[string]string{
 	"etcd-endpoints":  "ETCD_ENDPOINTS",
 }
 
-// rivals are mutually exclusive flags: a flag overrides the variable of the
-// other one.
-var rivals = map[string]string{
-	"http-basic-auth": "http-token", "http-token": "http-basic-auth",
-	"grpc-basic-auth": "grpc-token", "grpc-token": "grpc-basic-auth",
+// rivals exclude a flag: each of them overrides its variable. The socket is one of this
+// machine, so a host or port that is given overrides it.
+var rivals = map[string][]string{
+	"http-basic-auth": {"http-token"}, "http-token": {"http-basic-auth"},
+	"grpc-basic-auth": {"grpc-token"}, "grpc-token": {"grpc-basic-auth"},
+	"grpc-socket": {"grpc-port", "host"},
 }
 
 func (g *globals) define(fs *pflag.FlagSet) {
@@ -131,9 +133,14 @@ func (a *app) fromEnvironment(cmd *cobra.Command, _ []string) error {
 	if a.wide = strings.EqualFold(a.format, "wide"); a.wide {
 		a.format = ""
 	}
+	given := map[string]bool{}
+	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 	for _, name := range slices.Sorted(maps.Keys(envOf)) {
 		value, set := a.environ(envOf[name])
-		if flags.Changed(name) || flags.Changed(rivals[name]) || !set || value == "" {
+		overridden := func(rival string) bool { // by a flag, or by the variable of one that excludes this one
+			return given[rival] || flags.Changed(rival) && slices.Contains(rivals[rival], name)
+		}
+		if given[name] || slices.ContainsFunc(rivals[name], overridden) || !set || value == "" {
 			continue
 		}
 		if err := flags.Set(name, value); err != nil {
@@ -186,7 +193,7 @@ func (c connection) setFlags(flags *pflag.FlagSet) error {
 	keys := reflect.ValueOf(c)
 	for n := range keys.NumField() {
 		name, value := keys.Type().Field(n).Tag.Get("json"), keys.Field(n)
-		if flags.Lookup(name) == nil || flags.Changed(name) || flags.Changed(rivals[name]) || value.IsZero() {
+		if flags.Lookup(name) == nil || flags.Changed(name) || slices.ContainsFunc(rivals[name], flags.Changed) || value.IsZero() {
 			continue
 		}
 		if list, ok := value.Interface().([]string); ok {

@@ -125,6 +125,10 @@ func TestConfigOverGRPC(t *testing.T) {
 	}{
 		{"--grpc-port " + port + " --grpc-token secret config retrieve", 0, yaml, "not read: vpp.route: out of order\n"},
 		{"--grpc-socket " + socket + " --grpc-token secret config dump", 0, yaml, ""},
+		{"GRPC_SOCKET=" + socket + " AGENTCTL_GRPC_TOKEN=secret config dump", 0, yaml, ""},
+		{"GRPC_SOCKET=" + socket + " GRPC_PORT=1 AGENT_HOST=192.0.2.1 --grpc-token secret config dump", 0, yaml, ""},
+		{"GRPC_SOCKET=/none --grpc-port " + port + " --grpc-token secret config dump", 0, yaml, ""},
+		{"GRPC_SOCKET=/none config dump", 1, "", "no agent serves gRPC at unix:/none"},
 		{"--config-dir " + dir + " config retrieve -f json", 0, `"name": "loop1"`, ""},
 		{"--grpc-socket " + socket + " config retrieve", 1, "", "expected a token (--grpc-token, --grpc-basic-auth)"},
 		{"--grpc-socket " + dir + "/none config retrieve", 1, "", "no agent serves gRPC at unix:" + dir + "/none: there is no such socket (--grpc-socket)"},
@@ -138,7 +142,16 @@ func TestConfigOverGRPC(t *testing.T) {
 		{"--host /run/http.sock config retrieve", exitUsage, "", "expected that of the gRPC server as --grpc-socket"},
 		{"--grpc-port 0 config retrieve", exitUsage, "", "--grpc-port: 0: expected 1 to 65535"},
 	} {
-		r := run(t, nil, strings.Fields(test.args)...)
+		var environ map[string]string
+		args := strings.Fields(test.args)
+		for len(args) > 0 && strings.Contains(args[0], "=") {
+			if environ == nil {
+				environ = map[string]string{}
+			}
+			name, value, _ := strings.Cut(args[0], "=")
+			environ[name], args = value, args[1:]
+		}
+		r := run(t, environ, args...)
 		if r.code != test.code || !strings.Contains(r.out, test.out) || !strings.Contains(r.err, test.err) {
 			t.Errorf("%s: exit %d\n%s%s\nwant %d\n%s%s", test.args, r.code, r.out, r.err, test.code, test.out, test.err)
 		}

@@ -172,6 +172,28 @@ func TestCustomModels(t *testing.T) {
 	}
 }
 
+// The schema has the fields by the names that are asked for, with their comments.
+func TestModelSchema(t *testing.T) {
+	t.Parallel()
+	for flag, want := range map[string][2]bool{"": {true, true}, "onlyjson": {true, false}, "onlyproto": {false, true}} {
+		r := run(t, nil, "model", "schema", "--fieldnames", flag)
+		var schema struct {
+			Defs map[string]struct {
+				Properties map[string]struct{ Description string }
+			} `json:"$defs"`
+		}
+		if err := json.Unmarshal([]byte(r.out), &schema); err != nil || r.code != 0 {
+			t.Fatalf("--fieldnames %q: exit %d, %v, %s", flag, r.code, err, r.err)
+		}
+		fields := schema.Defs["ligato.vpp.l2.FIBEntry"].Properties
+		for i, name := range []string{"physAddress", "phys_address"} {
+			if f, ok := fields[name]; ok != want[i] || ok && f.Description != "MAC address." {
+				t.Errorf("--fieldnames %q: %s: %v, %+v", flag, name, ok, f)
+			}
+		}
+	}
+}
+
 // The manual has a page for each command.
 func TestManual(t *testing.T) {
 	t.Parallel()
