@@ -142,7 +142,7 @@ image: programs ## build an OCI image for amd64 and arm64 into dist/, without a 
 		-revision '$(COMMIT)' -created $(SOURCE_DATE_EPOCH) -out '$(CURDIR)/$(IMAGE)' && echo '$(IMAGE)'
 
 .PHONY: check-packages
-check-packages: ## build the packages and the image twice, compare them, and check what is in them
+check-packages: ## build packages and image twice, compare and check them; build the kustomizations
 	@./.ci/packages
 
 .PHONY: clean

@@ -4,7 +4,9 @@ go 1.26.0
 
 require (
 	github.com/getkin/kin-openapi v0.140.0
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2
 	github.com/tenuto-dev/tenuto v0.0.0
+	gopkg.in/yaml.v3 v3.0.1
 )
 
 require (
@@ -38,7 +40,6 @@ require (
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/redis/go-redis/v9 v9.23.0 // indirect
-	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/vishvananda/netlink v1.3.1 // indirect
 	github.com/vishvananda/netns v0.0.5 // indirect
@@ -72,7 +73,6 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
 	google.golang.org/grpc v1.85.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
-	gopkg.in/yaml.v3 v3.0.1 // indirect
 	k8s.io/cri-api v0.37.2 // indirect
 )
 
