@@ -126,7 +126,7 @@ IMAGE   := dist/vpp-agent-$(VERSION).tar
 .PHONY: programs
 programs:
 	@for arch in $(ARCHES); do \
-		mkdir -p dist/bin/$$arch && GOARCH=$$arch go build -trimpath -ldflags '$(LDFLAGS)' -o dist/bin/$$arch/ $(addprefix ./cmd/,$(SHIPPED)) || exit 1; \
+		mkdir -p dist/bin/$$arch && GOARCH=$$arch go build -tags '$(TAGS)' -trimpath -ldflags '$(LDFLAGS)' -o dist/bin/$$arch/ $(addprefix ./cmd/,$(SHIPPED)) || exit 1; \
 	done
 
 .PHONY: deb

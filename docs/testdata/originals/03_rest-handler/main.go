@@ -7,11 +7,10 @@ import (
 	"log"
 	"net/http"
 
-	"github.com/unrolled/render"
-
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/infra/rest/render"
 )
 
 func main() {
