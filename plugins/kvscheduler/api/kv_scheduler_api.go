@@ -166,6 +166,7 @@ type Inspector interface {
 // StateSummary is the result of Inspector.SummarizeStates.
 type StateSummary struct {
 	Counts   map[ValueState]int
+	Groups   []ValueGroup   // only of Browser.SummarizeValues; sorted by descriptor
 	Troubles int            // number of values that are not in effect
 	Worst    []*ValueStatus // some of them, FAILED ones first, sorted by key within a state
 }

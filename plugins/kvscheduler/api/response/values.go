@@ -31,6 +31,16 @@ type TimedStatus struct {
 	Since         time.Time          `json:"since,omitzero"`
 }
 
+// ListedStatus is a value, base or derived, in a page of /scheduler/status.
+type ListedStatus struct {
+	Value      *api.ValueStatus `json:"value"`
+	Reason     string           `json:"reason,omitempty"` // for the state
+	Descriptor string           `json:"descriptor,omitempty"`
+	Base       string           `json:"base,omitempty"` // key of the value it is derived from
+	Owner      string           `json:"owner"`          // none, ours, adopted, observed or foreign
+	Since      time.Time        `json:"since,omitzero"` // of the last change, if known
+}
+
 // Node is a value during a period in the answers of /scheduler/key-timeline and
 // /scheduler/graph-snapshot. Until is zero while the period lasts.
 type Node struct {

@@ -20,6 +20,7 @@ import (
 type Engine struct {
 	api.Registrar
 	api.Inspector
+	api.Browser
 	api.Watcher
 	api.DriftDetector
 	api.OrphanFinder

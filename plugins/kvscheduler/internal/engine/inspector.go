@@ -52,7 +52,28 @@ func (in *inspector) ListDescriptors() []*api.KVDescriptor {
 func (in *inspector) SummarizeStates(worst int) api.StateSummary {
 	in.state.mu.RLock()
 	defer in.state.mu.RUnlock()
-	return in.statuses.reader().Summary(worst)
+	return in.statuses.reader().Summary(api.ValueFilter{}, worst)
+}
+
+// SummarizeValues implements api.Browser.
+func (in *inspector) SummarizeValues(filter api.ValueFilter, worst int) api.StateSummary {
+	in.state.mu.RLock()
+	defer in.state.mu.RUnlock()
+	return in.statuses.reader().Summary(filter, worst)
+}
+
+// ListValues implements api.Browser.
+func (in *inspector) ListValues(page api.ValuePage) []api.ListedValue {
+	in.state.mu.RLock()
+	defer in.state.mu.RUnlock()
+	return in.statuses.reader().Page(page)
+}
+
+// DrawValues implements api.Browser.
+func (in *inspector) DrawValues(req api.DrawingRequest) api.Drawing {
+	in.state.mu.RLock()
+	defer in.state.mu.RUnlock()
+	return in.statuses.reader().Draw(req)
 }
 
 // GraphSnapshot implements api.Inspector.

@@ -90,7 +90,7 @@ func New(opts Options) *Engine {
 	e.recorder, e.verifier, e.plans, e.observer = &recorder{s}, &verifier{s}, &plans{s}, &observer{shared: s, observed: map[string]bool{}}
 	e.inspector, e.problems, e.orphans = &inspector{shared: s}, &problemCounter{s, newProblems()}, &orphanFinder{shared: s}
 	e.registrar = &registrar{shared: s, waiting: map[string][]chan struct{}{}}
-	e.Registrar, e.Inspector, e.Watcher = e.registrar, e.inspector, s.watches
+	e.Registrar, e.Inspector, e.Browser, e.Watcher = e.registrar, e.inspector, e.inspector, s.watches
 	e.DriftDetector, e.OrphanFinder, e.Quarantine = s.drift, e.orphans, s.trials
 	s.journal.open()
 	s.trials.open()

@@ -18,6 +18,7 @@ type Scheduler interface {
 	api.Quarantine
 	api.Committer
 	api.Inspector
+	api.Browser
 	api.Watcher
 	// Stats returns the statistics of all transactions.
 	Stats() record.Stats
@@ -54,7 +55,7 @@ func Endpoints(deps Deps) []rest.Endpoint {
 	dump, stats := []string{rest.GroupDump}, []string{rest.GroupStats}
 	routes := []route{
 		{s.history, rest.Endpoint{Path: "/scheduler/txn-history", Methods: get, Groups: dump, Query: []string{"format", "seq-num", "since", "until", "brief", "critical-path", "limit", secrets}, Response: rest.OneOf{[]api.RecordedTxn{}, []response.BriefTxn{}, api.RecordedTxn{}, response.CriticalPath{}},
-			Doc: "transactions; ?brief=1 counts their operations, ?format=json|text, ?seq-num=N for one, with ?critical-path=1 where its time went (?limit=STEPS, 0 is all), ?since=T&until=T (nanoseconds since 1970 or RFC 3339)"}},
+			Doc: "transactions; ?limit=N for the last N, ?brief=1 counts their operations, ?format=json|text, ?seq-num=N for one, with ?critical-path=1 where its time went (?limit=STEPS, 0 is all), ?since=T&until=T (nanoseconds since 1970 or RFC 3339)"}},
 		{s.keyTimeline, rest.Endpoint{Path: "/scheduler/key-timeline", Methods: get, Groups: dump, Query: []string{"key", "time", secrets}, Response: rest.OneOf{[]response.Node{}, response.Node{}},
 			Doc: "how a value changed; ?key=K, ?time=T for one moment"}},
 		{s.snapshot, rest.Endpoint{Path: "/scheduler/graph-snapshot", Methods: get, Groups: dump, Query: []string{"time", secrets}, Response: []response.Node{},
@@ -77,19 +78,19 @@ func Endpoints(deps Deps) []rest.Endpoint {
 			Doc: "remove values that are Ours or Marked; ?remove=1, ?key=K (repeatable)"}},
 		{s.dump, rest.Endpoint{Path: "/scheduler/dump", Methods: get, Groups: dump, Query: []string{"descriptor", "key-prefix", "view", secrets}, Response: rest.OneOf{[]response.DumpedValue{}, response.DumpIndex{}},
 			Doc: "values; ?descriptor=D or ?key-prefix=P, ?view=SB|NB|cached; without arguments what can be asked for"}},
-		{s.status, rest.Endpoint{Path: "/scheduler/status", Methods: get, Groups: dump, Query: []string{"key", "key-prefix", "descriptor", "times"}, Response: rest.OneOf{[]response.TimedStatus{}, &api.BaseValueStatus{}},
-			Doc: "states of values; ?key=K, ?key-prefix=P, ?descriptor=D or all; ?times=1 for when those of a list were changed"}},
-		{s.summary, rest.Endpoint{Path: "/scheduler/summary", Methods: get, Groups: stats, Query: []string{"limit"}, Response: response.Summary{},
-			Doc: "number of values by state, and the worst that are not in effect, with the reason; ?limit=N of them (default 3)"}},
-		{s.graph, rest.Endpoint{Path: "/scheduler/graph", Methods: get, Groups: dump, Query: []string{"txn", "format", "prefix...", "limit"},
-			Doc: "the graph; ?format=dot, or svg|png where Graphviz is installed (svg is the default there), ?txn=N for the state after a transaction, ?prefix=P (repeatable), ?limit=N"}},
+		{s.status, rest.Endpoint{Path: "/scheduler/status", Methods: get, Groups: dump, Query: []string{"key", "key-prefix", "descriptor...", "times", "contains", "state...", "limit", "after"}, Response: rest.OneOf{[]response.TimedStatus{}, []response.ListedStatus{}, &api.BaseValueStatus{}},
+			Doc: "states of values; ?key=K, ?key-prefix=P, ?descriptor=D or all; ?times=1 for when those of a list were changed; ?limit=N for a page of base and derived values, with ?after=KEY, ?contains=TEXT, ?state=S and ?descriptor=D (repeatable)"}},
+		{s.summary, rest.Endpoint{Path: "/scheduler/summary", Methods: get, Groups: stats, Query: []string{"limit", "groups", "key-prefix", "contains", "descriptor...", "state..."}, Response: response.Summary{},
+			Doc: "number of values by state, and the worst that are not in effect, with the reason; ?limit=N of them (default 3); ?groups=1 for the numbers by descriptor; ?key-prefix=P, ?contains=TEXT, ?descriptor=D and ?state=S (repeatable) for some values"}},
+		{s.graph, rest.Endpoint{Path: "/scheduler/graph", Methods: get, Groups: dump, Query: []string{"txn", "format", "prefix...", "limit", "key", "contains", "descriptor...", "state..."},
+			Doc: "the graph; ?format=dot, or svg|png where Graphviz is installed (svg is the default there), ?txn=N for the state after a transaction, ?prefix=P (repeatable), ?limit=N; ?format=json for values and their relations as JSON, or groups of them if there are more than ?limit=N (default 60): ?key=K for a value with its neighbours, or ?prefix=P, ?contains=TEXT, ?descriptor=D and ?state=S (repeatable)"}},
 		{s.queue, rest.Endpoint{Path: "/scheduler/queue", Methods: get, Groups: stats, Response: api.QueueStatus{},
 			Doc: "the transaction in execution, and the queues of the scheduler and of the orchestrator: lengths, ages and sources"}},
 		{s.stats, rest.Endpoint{Path: "/scheduler/stats", Methods: get, Groups: stats, Response: response.Stats{}, Doc: "what transactions did, and how long it took"}},
 		{s.why, rest.Endpoint{Path: "/scheduler/why", Methods: get, Groups: dump, Query: []string{"key", "format"}, Response: api.Explanation{},
 			Doc: "what a value waits for, down to what blocks it; ?key=K, ?format=json|text"}},
-		{s.watch, rest.Endpoint{Path: "/scheduler/watch", Methods: get, Groups: dump, Query: []string{"prefix...", "since"},
-			Doc: "states of values as they change, as server-sent events; ?prefix=P, ?since=REVISION (the id of an event)"}},
+		{s.watch, rest.Endpoint{Path: "/scheduler/watch", Methods: get, Groups: dump, Query: []string{"prefix...", "since", "brief"},
+			Doc: "states of values as they change, as server-sent events; ?prefix=P, ?since=REVISION (the id of an event); ?brief=1 for the revisions alone, without a snapshot"}},
 		{s.wait, rest.Endpoint{Path: "/scheduler/wait", Methods: get, Groups: dump, Query: []string{"key...", "prefix...", "txn", "state...", "revision", "timeout"}, Response: response.Wait{},
 			Doc: "answers when values are CONFIGURED or cannot be; ?key=K and ?prefix=P (repeatable), ?txn=N, ?state=S (repeatable), ?revision=R, ?timeout=30s"}},
 	}

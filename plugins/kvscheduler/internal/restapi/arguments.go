@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // arguments are the query parameters of a request. Its methods return errors
@@ -137,4 +140,29 @@ func (a arguments) time(name string) (time.Time, error) {
 			"argument %q is %q: expected nanoseconds since 1970 or a time as in 2026-01-02T15:04:05Z", name, text))
 	}
 	return t, nil
+}
+
+// filter returns the values that the arguments select; given is false if these are all.
+func (a arguments) filter(prefix string) (f api.ValueFilter, given bool, err error) {
+	f = api.ValueFilter{Prefix: a.text(prefix), Contains: a.text("contains"), Descriptors: a.list("descriptor")}
+	f.States, err = a.states()
+	return f, len(f.Prefix)+len(f.Contains)+len(f.Descriptors)+len(f.States) > 0, err
+}
+
+// states are the states of the argument "state", which may have several, separated by
+// commas.
+func (a arguments) states() (states []api.ValueState, err error) {
+	for _, list := range a.list("state") {
+		for name := range strings.SplitSeq(list, ",") {
+			state, ok := kvscheduler.ValueState_value[strings.ToUpper(name)]
+			if strings.EqualFold(name, "absent") {
+				state, ok = int32(kvscheduler.ValueState_NONEXISTENT), true
+			}
+			if !ok {
+				return nil, badRequest(fmt.Errorf("argument %q is %q: expected a state as in CONFIGURED, PENDING, or ABSENT", "state", name))
+			}
+			states = append(states, kvscheduler.ValueState(state))
+		}
+	}
+	return states, nil
 }

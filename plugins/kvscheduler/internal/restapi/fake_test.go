@@ -34,6 +34,7 @@ type fake struct {
 	api.DriftDetector
 	api.OrphanFinder
 	api.Inspector
+	api.Browser
 	api.Watcher
 	history []*api.RecordedTxn
 	// released are the keys of every request to release some.

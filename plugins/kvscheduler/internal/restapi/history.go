@@ -34,18 +34,22 @@ func (s *server) history(r *http.Request, args arguments) (answer, error) {
 		}
 		return s.recorded(r, txn, format, args)
 	}
-	if args.has("critical-path") || args.has("limit") {
-		return nil, badRequest(errors.New(`argument "seq-num" is missing: "critical-path" and "limit" are about one transaction`))
+	if args.has("critical-path") {
+		return nil, badRequest(errors.New(`argument "seq-num" is missing: "critical-path" is about one transaction`))
 	}
 	since, err1 := args.time("since")
 	until, err2 := args.time("until")
-	if err := errors.Join(err1, err2); err != nil {
+	limit, limited, err3 := args.number("limit")
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}
 	if !until.IsZero() && until.Before(since) {
 		return nil, badRequest(errors.New(`argument "until" is before "since": expected a later time`))
 	}
 	txns := s.Scheduler.GetTransactionHistory(since, until)
+	if limited {
+		txns = txns[uint64(len(txns))-min(limit, uint64(len(txns))):]
+	}
 	if brief {
 		return asJSON(briefed(r, txns)), nil
 	}

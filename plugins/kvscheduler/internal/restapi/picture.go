@@ -34,14 +34,22 @@ func pictureTypes() map[string]string {
 // predecessor's was, and else DOT.
 func (s *server) graph(r *http.Request, args arguments) (answer, error) {
 	graphviz, missing := exec.LookPath(s.Graphviz)
-	formats := []string{"svg", "png", "dot", "raw"}
+	formats := []string{"svg", "png", "dot", "raw", "json"}
 	if missing != nil {
-		formats = []string{"dot", "raw", "svg", "png"}
+		formats = []string{"dot", "raw", "svg", "png", "json"}
 	}
 	format, err1 := args.oneOf("format", formats...)
-	limit, _, err2 := args.number("limit")
+	limit, limited, err2 := args.number("limit")
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
+	}
+	if format == "json" {
+		return s.drawing(args, limit, limited)
+	}
+	for _, name := range []string{"key", "contains", "descriptor", "state"} {
+		if args.has(name) {
+			return nil, badRequest(fmt.Errorf("argument %q: expected only with format=json", name))
+		}
 	}
 	mediaType, isPicture := pictureTypes()[format]
 	switch {
@@ -67,6 +75,35 @@ func (s *server) graph(r *http.Request, args arguments) (answer, error) {
 		return nil, err
 	}
 	return stream(mediaType, func(w io.Writer) error { _, err := w.Write(picture); return err }), nil
+}
+
+const (
+	// defaultNodes is the number of values up to which a drawing has a node for each.
+	defaultNodes = 60
+	// maxNodes limits that number.
+	maxNodes = 1000
+)
+
+// drawing answers with values and their relations.
+func (s *server) drawing(args arguments, limit uint64, limited bool) (answer, error) {
+	filter, filtered, err := args.filter("prefix")
+	switch {
+	case err != nil:
+		return nil, err
+	case args.has("txn"), len(args.list("prefix")) > 1:
+		return nil, badRequest(errors.New(`arguments "txn" and several "prefix": not expected with format=json`))
+	case args.has("key") && filtered:
+		return nil, badRequest(errors.New(`argument "key": expected without "prefix", "contains", "descriptor" and "state"`))
+	case !limited:
+		limit = defaultNodes
+	case limit == 0 || limit > maxNodes:
+		return nil, badRequest(fmt.Errorf("argument %q is %d: expected 1 to %d with format=json", "limit", limit, maxNodes))
+	}
+	d := s.Scheduler.DrawValues(api.DrawingRequest{ValueFilter: filter, Key: args.text("key"), Limit: int(limit)})
+	if args.has("key") && d.Values == 0 {
+		return nil, notFound(fmt.Errorf("argument %q is %q: no such value", "key", args.text("key")))
+	}
+	return asJSON(d), nil
 }
 
 // draw makes a picture of a graph with Graphviz.

@@ -1,6 +1,7 @@
 package restapi
 
 import (
+	"errors"
 	"math"
 	"net/http"
 	"time"
@@ -103,21 +104,55 @@ const troublesShown = 3
 
 // summary counts the values by state and names the worst.
 func (s *server) summary(_ *http.Request, args arguments) (answer, error) {
-	limit, given, err := args.number("limit")
-	if err != nil {
+	limit, given, err1 := args.number("limit")
+	groups, err2 := args.flag("groups")
+	filter, filtered, err3 := args.filter("key-prefix")
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}
 	if !given {
 		limit = troublesShown
 	}
-	states := s.Scheduler.SummarizeStates(int(min(limit, math.MaxInt32)))
-	sum := response.Summary{States: map[string]int{}, Troubles: []response.Trouble{}, Omitted: states.Troubles - len(states.Worst)}
-	for state, n := range states.Counts {
-		sum.States[state.String()] = n
+	worst := int(min(limit, math.MaxInt32))
+	var states api.StateSummary
+	if groups || filtered {
+		states = s.Scheduler.SummarizeValues(filter, worst)
+	} else {
+		states = s.Scheduler.SummarizeStates(worst)
+	}
+	sum := response.Summary{States: statesByName(states.Counts), Troubles: []response.Trouble{}, Omitted: states.Troubles - len(states.Worst)}
+	for _, n := range sum.States {
 		sum.Values += n
 	}
 	for _, v := range states.Worst {
 		sum.Troubles = append(sum.Troubles, response.Trouble{Key: v.GetKey(), State: v.GetState().String(), Reason: api.Reason(v)})
 	}
+	if groups {
+		sum.Groups = s.groups(states.Groups)
+	}
 	return asJSON(sum), nil
+}
+
+func statesByName(counts map[api.ValueState]int) map[string]int {
+	out := make(map[string]int, len(counts))
+	for state, n := range counts {
+		out[state.String()] = n
+	}
+	return out
+}
+
+// groups returns groups of values with the prefixes of their keys.
+func (s *server) groups(groups []api.ValueGroup) []response.Group {
+	prefixes := map[string]string{}
+	for _, d := range s.Scheduler.ListDescriptors() {
+		prefixes[d.Name] = d.NBKeyPrefix
+	}
+	list := make([]response.Group, len(groups))
+	for i, g := range groups {
+		list[i] = response.Group{Descriptor: g.Descriptor, KeyPrefix: prefixes[g.Descriptor], States: statesByName(g.Counts)}
+		for _, n := range g.Counts {
+			list[i].Values += n
+		}
+	}
+	return list
 }

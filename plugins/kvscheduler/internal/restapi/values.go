@@ -110,7 +110,43 @@ func (s *server) descriptorOfPrefix(prefix string) (*api.KVDescriptor, error) {
 	return nil, notFound(fmt.Errorf("argument %q is %q: no descriptor has this NB key prefix; /scheduler/dump lists them", "key-prefix", prefix))
 }
 
+// maxPage limits the values in a page.
+const maxPage = 10_000
+
+// page returns some of the values that a filter selects.
+func (s *server) page(args arguments) (answer, error) {
+	limit, _, err1 := args.number("limit")
+	filter, _, err2 := args.filter("key-prefix")
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"key", "times"} {
+		if args.has(name) {
+			return nil, badRequest(fmt.Errorf(`arguments %q and "limit": expected only one of them`, name))
+		}
+	}
+	if limit == 0 || limit > maxPage {
+		return nil, badRequest(fmt.Errorf("argument %q is %d: expected 1 to %d", "limit", limit, maxPage))
+	}
+	list := []response.ListedStatus{}
+	for _, v := range s.Scheduler.ListValues(api.ValuePage{ValueFilter: filter, After: args.text("after"), Limit: int(limit)}) {
+		list = append(list, response.ListedStatus{Value: v.Status, Reason: api.Reason(v.Status), Descriptor: v.Descriptor, Base: v.Base, Owner: v.Owner, Since: v.Since})
+	}
+	return asJSON(list), nil
+}
+
 func (s *server) status(_ *http.Request, args arguments) (answer, error) {
+	if args.has("limit") {
+		return s.page(args)
+	}
+	for _, name := range []string{"after", "contains", "state"} {
+		if args.has(name) {
+			return nil, badRequest(fmt.Errorf(`argument "limit" is missing: %q is about a page of values`, name))
+		}
+	}
+	if len(args.list("descriptor")) > 1 {
+		return nil, badRequest(errors.New(`argument "descriptor": expected once, unless "limit" is given`))
+	}
 	by, err := args.onlyOne("key", "key-prefix", "descriptor")
 	if err != nil {
 		return nil, err

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
-	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 const (
@@ -30,12 +28,16 @@ func (s *server) watch(r *http.Request, args arguments) (answer, error) {
 	if len(args.list("prefix")) > 1 {
 		return nil, badRequest(errors.New("argument \"prefix\": expected once"))
 	}
+	brief, err := args.flag("brief")
+	if err != nil {
+		return nil, err
+	}
+	req.NoSnapshot = brief
 	since, where := r.Header.Get("Last-Event-ID"), "header \"Last-Event-ID\"" // of a client that reconnects
 	if args.has("since") {
 		since, where = args.text("since"), "argument \"since\""
 	}
 	if since != "" {
-		var err error
 		if req.Since, err = api.ParseStatusRevision(since); err != nil {
 			return nil, badRequest(fmt.Errorf("%s: %w", where, err))
 		}
@@ -47,9 +49,12 @@ func (s *server) watch(r *http.Request, args arguments) (answer, error) {
 		_ = stream.SetReadDeadline(time.Time{}) // the limit of requests does not apply to streams
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Cache-Control", "no-store")
+		if stream.Flush() != nil { // the client learns that the watch has begun
+			return
+		}
 		for more := true; more; {
 			var text string
-			text, more = nextEvent(r.Context(), watch)
+			text, more = nextEvent(r.Context(), watch, brief)
 			_ = stream.SetWriteDeadline(time.Now().Add(writeTimeout))
 			if _, err := w.Write([]byte(text)); err != nil || stream.Flush() != nil {
 				return // the client disconnected
@@ -58,8 +63,9 @@ func (s *server) watch(r *http.Request, args arguments) (answer, error) {
 	}, nil
 }
 
-// nextEvent returns the text to send next; false if it is the last one.
-func nextEvent(ctx context.Context, watch api.StatusWatch) (text string, more bool) {
+// nextEvent returns the text to send next; false if it is the last one. A brief one has no
+// values.
+func nextEvent(ctx context.Context, watch api.StatusWatch, brief bool) (text string, more bool) {
 	bound, cancel := context.WithTimeout(ctx, heartbeat)
 	defer cancel()
 	ev, err := watch.Next(bound)
@@ -71,7 +77,7 @@ func nextEvent(ctx context.Context, watch api.StatusWatch) (text string, more bo
 		return ": the end\n\n", false
 	}
 	data := api.WatchEvent{Revision: ev.Revision, Values: ev.Values} // the kind is beside it
-	if data.Values == nil {
+	if brief || data.Values == nil {
 		data.Values = []*api.BaseValueStatus{}
 	}
 	body, err := json.Marshal(data)
@@ -133,17 +139,8 @@ func waitStatus(err error) int {
 
 func waitRequest(args arguments) (req api.WaitRequest, err error) {
 	req.Keys, req.Prefixes = args.list("key"), args.list("prefix")
-	for _, list := range args.list("state") {
-		for name := range strings.SplitSeq(list, ",") {
-			state, ok := kvscheduler.ValueState_value[strings.ToUpper(name)]
-			if strings.EqualFold(name, "absent") {
-				state, ok = int32(kvscheduler.ValueState_NONEXISTENT), true
-			}
-			if !ok {
-				return req, fmt.Errorf("argument %q is %q: expected a state as in CONFIGURED, PENDING, or ABSENT", "state", name)
-			}
-			req.States = append(req.States, kvscheduler.ValueState(state))
-		}
+	if req.States, err = args.states(); err != nil {
+		return req, err
 	}
 	if args.has("txn") {
 		n, err := strconv.ParseUint(args.text("txn"), 10, 64)

@@ -219,7 +219,7 @@ func TestSummary(t *testing.T) {
 		0: "", 2: "route/3 FAILED, route/2 INVALID",
 		9: "route/3 FAILED, route/2 INVALID, piece/a PENDING, route/1 PENDING",
 	} {
-		sum := f.reader().Summary(worst)
+		sum := f.reader().Summary(api.ValueFilter{}, worst)
 		var named []string
 		for _, v := range sum.Worst {
 			named = append(named, v.Key+" "+v.State.String())
