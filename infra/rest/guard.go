@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -133,7 +134,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 			g.refuse(w, r, err)
 			return
 		}
-		if !g.groups.Allow(account.Permissions, r) && (g.tokens == nil || r.URL.Path != logoutPath) {
+		if !g.groups.Allow(account.Permissions, r) && !g.ownPath(r) {
 			WriteError(w, http.StatusForbidden, fmt.Errorf("user %q may not %s %s; permissions that include it: %s (users[].permissions in http.conf)",
 				account.Name, r.Method, r.URL.Path, strings.Join(g.groups.Of(r), ", ")))
 			return
@@ -144,6 +145,11 @@ func (g *guard) protect(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// ownPath reports whether a request is about the client itself, which needs no permission.
+func (g *guard) ownPath(r *http.Request) bool {
+	return r.URL.Path == accessPath && r.Method == http.MethodGet || g.tokens != nil && r.URL.Path == logoutPath
 }
 
 // who returns the account of a request.
@@ -199,7 +205,11 @@ func (g *guard) login(r *http.Request, user, password string) (*accounts.Account
 // refuse requests credentials; it redirects a browser to the login form.
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if g.tokens != nil && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
-		http.Redirect(w, r, loginPath, http.StatusSeeOther)
+		login := url.URL{Path: loginPath}
+		if r.URL.Path != "/" {
+			login.RawQuery = url.Values{nextParameter: {r.URL.Path}}.Encode()
+		}
+		http.Redirect(w, r, login.String(), http.StatusSeeOther)
 		return
 	}
 	w.Header().Add("WWW-Authenticate", `Basic realm="agent", charset="UTF-8"`)

@@ -55,6 +55,13 @@ func indexPage(h infra.Host, groups []group) []byte {
 		}
 	}
 	for _, g := range groups {
+		for _, e := range g.Endpoints {
+			if e.Page != "" {
+				write("<p><a href=\"%s\">%s</a></p>\n", strings.TrimSuffix(e.Path, "{$}"), e.Page)
+			}
+		}
+	}
+	for _, g := range groups {
 		write("<h2>%s</h2>\n<table>", g.Plugin)
 		for _, e := range g.Endpoints {
 			path, format := strings.TrimSuffix(e.Path, "{$}"), "<tr><td>%s</td><td>%s</td><td>%s</td></tr>\n"

@@ -3,8 +3,10 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
-	"io"
+	"html/template"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 )
 
@@ -25,6 +27,7 @@ const loginPage = `<!DOCTYPE html>
 <style>body { font: 15px/1.5 system-ui, sans-serif; max-width: 20rem; margin: 4rem auto; color: #222 } input { width: 100% }</style>
 </head><body>
 <form method="post" action="/auth/authenticate">
+<input type="hidden" name="next" value="{{.}}">
 <p><label>User <input name="username" autocomplete="username" autofocus required></label></p>
 <p><label>Password <input name="password" type="password" autocomplete="current-password" required></label></p>
 <p><button>Log in</button></p>
@@ -45,7 +48,7 @@ type granted struct {
 
 func (g *guard) endpoints() []Endpoint {
 	return []Endpoint{
-		{Path: loginPath, Handler: g.form, Doc: "form to log in with a browser"},
+		{Path: loginPath, Handler: g.form, Doc: "form to log in with a browser; ?next=PATH for the page to show then"},
 		{Path: loginPath, Methods: []string{http.MethodPost}, Handler: g.grant, Response: granted{},
 			Doc: `body {"username": "...", "password": "..."}; returns a token for the header Authorization: Bearer TOKEN, and its expiry`},
 		{Path: authenticatePath, Methods: []string{http.MethodPost}, Handler: g.authenticate, Doc: "submitted by the form; the token becomes a cookie"},
@@ -53,9 +56,26 @@ func (g *guard) endpoints() []Endpoint {
 	}
 }
 
-func (g *guard) form(w http.ResponseWriter, _ *http.Request) {
+func (g *guard) form(w http.ResponseWriter, r *http.Request) {
+	page, err := template.New("login").Parse(loginPage)
+	if err != nil {
+		WriteError(w, http.StatusInternalServerError, err)
+		return
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, loginPage) // fails only if the client has disconnected
+	_ = page.Execute(w, localPath(r.URL.Query().Get(nextParameter))) // fails only if the client has disconnected
+}
+
+// nextParameter is the parameter of the form with the page to show after the login.
+const nextParameter = "next"
+
+// localPath returns a path of this server, "/" instead of the address of another one.
+func localPath(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.ContainsAny(path, "\\\t\r\n") {
+		return "/"
+	}
+	return u.EscapedPath()
 }
 
 func (g *guard) grant(w http.ResponseWriter, r *http.Request) {
@@ -81,7 +101,7 @@ func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, cookie(r, token.Token, token.Expires))
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	http.Redirect(w, r, localPath(r.PostForm.Get(nextParameter)), http.StatusSeeOther)
 }
 
 // issue sends an error response if the credentials are invalid.

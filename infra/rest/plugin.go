@@ -86,6 +86,7 @@ func (p *Plugin) Init() error {
 	return p.Register(p.String(),
 		Endpoint{Path: "/{$}", Handler: p.index, Doc: "this page", Groups: []string{GroupInfo}},
 		Endpoint{Path: "/openapi.json", Handler: p.openAPI, Response: map[string]any{}, Doc: "the endpoints as an OpenAPI document", Groups: []string{GroupInfo}},
+		Endpoint{Path: accessPath, Handler: p.access, Response: Access{}, Doc: "the user of the request, and the endpoints that this user may use", Groups: []string{GroupInfo}},
 		Endpoint{Path: "/info/version", Handler: p.version, Response: Version{}, Doc: "program and build, as JSON", Groups: []string{GroupInfo}},
 	)
 }

@@ -34,6 +34,9 @@ type Endpoint struct {
 	Methods []string
 	// Doc describes the endpoint in one line, with its query parameters.
 	Doc string
+	// Page is the title of a page for the browser, which the index page lists first; empty
+	// for other endpoints.
+	Page string
 	// Query are the names of the query parameters; those that end in "..." may be given
 	// several times.
 	Query []string
