@@ -23,6 +23,8 @@ VPP_SOCKET ?= /run/vpp/api.sock
 CASES    ?= 100000
 FUZZTIME ?= 10s
 BENCH    ?= .
+# The layout of graphs in the web interface, see "make webui-vendor".
+DAGRE := 3.1.3
 
 .PHONY: help
 help: ## list the targets
@@ -64,6 +66,13 @@ check: ## formatting, go.mod, linter, generated code
 generate: ## generate code again (needs protoc)
 	@./.ci/need protoc
 	go generate ./...
+
+.PHONY: webui-vendor
+webui-vendor: ## fetch the libraries of the web interface again (needs npm)
+	@dir=$$(mktemp -d) && cd $$dir && npm pack --silent @dagrejs/dagre@$(DAGRE) >/dev/null && tar -xzf *.tgz && \
+		sed '/^\/\/# sourceMappingURL/d; s/see dagre.esm.js.LEGAL.txt/see dagre.LICENSE/' package/dist/dagre.esm.js >$(CURDIR)/plugins/webui/static/vendor/dagre.js && \
+		cp package/LICENSE $(CURDIR)/plugins/webui/static/vendor/dagre.LICENSE && rm -rf $$dir
+	@grep -q '| $(DAGRE) |' plugins/webui/static/vendor/README.md || { echo "write version $(DAGRE) into plugins/webui/static/vendor/README.md" >&2; exit 1; }
 
 .PHONY: vpp-release
 vpp-release: ## add TAG of VPP to the tables of releases; VPP_SRC: its repository or sources; CHANGED: messages that may change

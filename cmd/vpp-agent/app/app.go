@@ -54,6 +54,7 @@ import (
 	vppl2 "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin"
 	vppl3 "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vppplugins"
+	"github.com/tenuto-dev/tenuto/plugins/webui"
 	linuxifpb "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
@@ -135,6 +136,7 @@ type Northbound struct {
 	AgentAPI        *agentapi.Plugin
 	GNMI            *gnmi.Plugin
 	DumpAPI         *dumpapi.Plugin
+	WebUI           *webui.Plugin
 }
 
 // New returns the plugins with default settings, wired. Agents in the same
@@ -171,6 +173,7 @@ func New(opts ...Option) (*VPPAgent, error) {
 		d.HTTP, d.Scheduler, d.Codec, d.Interfaces, d.VPP = a.HTTP, a.Scheduler, a.Orchestrator.Codec, vppInterfaces{a}, a.GoVPP
 		d.Links = linuxLinks{a}
 	}))
+	a.WebUI = webui.NewPlugin(webui.UseDeps(func(d *webui.Deps) { d.HTTP = a.HTTP }))
 	a.Cleanup.Northbound = a.Orchestrator
 	for _, build := range o.plugins {
 		a.Custom = append(a.Custom, build(a))

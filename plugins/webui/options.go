@@ -1,0 +1,30 @@
+package webui
+
+import (
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+)
+
+// DefaultName is the name of the plugin.
+const DefaultName = "webui"
+
+// DefaultPlugin is a plugin with default settings, for programs with a single
+// agent. Other programs use NewPlugin.
+var DefaultPlugin Plugin
+
+// Option is a setting of a Plugin.
+type Option func(*Plugin)
+
+// NewPlugin returns a plugin with the given settings.
+func NewPlugin(opts ...Option) *Plugin { return infra.New(&Plugin{}, opts) }
+
+// UseDeps lets f change the dependencies of the plugin.
+func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
+
+// SetDefaults gives the plugin its name, and the default server if it has none.
+func (p *Plugin) SetDefaults() {
+	p.SetDefaultName(DefaultName)
+	if p.HTTP == nil {
+		p.HTTP = &rest.DefaultPlugin
+	}
+}

@@ -1,0 +1,61 @@
+// The requests of the pages to the agent. Paths are relative, so that the pages work
+// behind a proxy that adds a prefix.
+
+const base = new URL('..', document.baseURI);
+
+// Failure is an answer that is an error. status is 0 if there was no answer.
+export class Failure extends Error {
+  constructor(status, message, body) {
+    super(message);
+    this.status = status;
+    this.body = body;
+  }
+}
+
+// address returns the URL of an endpoint. Parameters may be lists; empty ones are left out.
+export function address(path, parameters = {}) {
+  const url = new URL(path.replace(/^\//, ''), base);
+  for (const [name, value] of Object.entries(parameters)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined && one !== null && one !== '') url.searchParams.append(name, String(one));
+    }
+  }
+  return url;
+}
+
+async function request(method, path, { query, body, type, signal, text } = {}) {
+  let answer;
+  try {
+    answer = await fetch(address(path, query), { method, body, signal, headers: type ? { 'Content-Type': type } : {} });
+  } catch (err) {
+    if (err.name === 'AbortError') throw err;
+    throw new Failure(0, 'The agent does not answer.');
+  }
+  const content = await answer.text();
+  if (answer.ok && text) return content;
+  let json;
+  try {
+    json = JSON.parse(content);
+  } catch {
+    if (answer.ok) throw new Failure(answer.status, `${path}: the answer is not JSON.`);
+  }
+  if (answer.ok) return json;
+  const message = json?.error ?? (Array.isArray(json) ? `${json.length} errors` : `${answer.status} ${answer.statusText}`);
+  if (answer.status === 401) document.dispatchEvent(new Event('unauthorized'));
+  throw new Failure(answer.status, message, json);
+}
+
+export const get = (path, query, options) => request('GET', path, { query, ...options });
+export const post = (path, query, body, type) => request('POST', path, { query, body, type });
+
+// model names of values by the prefixes of their keys
+let modelNames;
+
+// models returns the names of models by the prefixes of keys; it is empty if the user may
+// not see them.
+export function models() {
+  modelNames ??= get('/info/models').then(
+    (answer) => new Map(answer.models.map((m) => [m.KeyPrefix, m.Name])),
+    () => new Map());
+  return modelNames;
+}

@@ -1,0 +1,198 @@
+// The frame of the pages: the address, the views, live changes, the theme, permissions.
+
+import { get, address, Failure } from './api.js';
+import { h } from './dom.js';
+import { showDetail } from './detail.js';
+
+const VIEWS = [
+  ['values', 'Values', () => import('./values.js')],
+  ['transactions', 'Transactions', () => import('./transactions.js')],
+  ['plan', 'Plan', () => import('./plan.js')],
+  ['drift', 'Drift & orphans', () => import('./drift.js')],
+  ['counters', 'Counters', () => import('./counters.js')],
+];
+
+const $ = (id) => document.getElementById(id);
+const panel = $('panel');
+let access; // promise of the endpoints that the user may use
+let view; // the current view, with refresh(), and optional update(route) and leave()
+let opener; // the element that had the focus before the panel opened
+
+const app = {
+  route: { view: 'values', rest: [], query: new URLSearchParams() },
+
+  // hash returns an address with other parameters in the same view; null removes one.
+  hash(changes, viewName = app.route.view, rest = app.route.rest) {
+    const query = new URLSearchParams(viewName === app.route.view ? app.route.query : '');
+    for (const [name, value] of Object.entries(changes)) {
+      query.delete(name);
+      for (const one of Array.isArray(value) ? value : [value]) if (one) query.append(name, one);
+    }
+    const text = query.toString();
+    return '#/' + [viewName, ...rest].map(encodeURIComponent).join('/') + (text ? '?' + text : '');
+  },
+
+  go(changes, viewName, rest) { location.hash = app.hash(changes, viewName, rest); },
+
+  // may reports whether the user may use an endpoint.
+  async may(method, path) { return (await access).endpoints.includes(`${method} ${path}`); },
+
+  // report shows an error; null removes it.
+  report(err) {
+    if (err?.name === 'AbortError') return;
+    $('notice').replaceChildren(...(err ? [h('p', { class: 'box error' }, err.message)] : []));
+    if (err && !(err instanceof Failure)) console.error(err);
+  },
+};
+
+function parse() {
+  const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
+  const [name, ...rest] = path.split('/').map(decodeURIComponent);
+  return { view: VIEWS.some(([v]) => v === name) ? name : 'values', rest, query: new URLSearchParams(query ?? '') };
+}
+
+async function navigate() {
+  const before = app.route;
+  app.route = parse();
+  app.report(null);
+  const [name, title, load] = VIEWS.find(([v]) => v === app.route.view);
+  for (const link of $('nav').children) {
+    if (link.dataset.view === name) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  const agent = $('agent').textContent;
+  document.title = `${title} · ${agent}`;
+  try {
+    const same = view && before.view === name && before.rest.join() === app.route.rest.join();
+    if (same && view.update) await view.update(app.route);
+    else {
+      view?.leave?.();
+      view = null;
+      const module = await load();
+      if (app.route.view !== name) return; // the user is elsewhere by now
+      view = await module.show(app, $('main'));
+    }
+  } catch (err) {
+    app.report(err);
+  }
+  await detail();
+}
+
+// detail shows the panel of the value in the address, or hides it.
+async function detail() {
+  const key = app.route.query.get('key');
+  if (!key) {
+    if (!panel.hidden) {
+      panel.hidden = true;
+      panel.replaceChildren();
+      if (opener?.isConnected) opener.focus();
+    }
+    document.body.classList.remove('with-panel');
+    return;
+  }
+  if (panel.hidden) opener = document.activeElement;
+  const fresh = panel.hidden || panel.dataset.key !== key;
+  panel.hidden = false;
+  panel.dataset.key = key;
+  document.body.classList.add('with-panel');
+  await showDetail(app, panel, key, fresh);
+}
+
+// Live changes. The agent reports that something changed; the view asks again, but not
+// more often than a tenth of the time that this takes.
+let due, refreshing = false, pause = 1000;
+
+function changed() {
+  due ??= setTimeout(refresh, pause);
+}
+
+async function refresh() {
+  due = undefined;
+  if (document.hidden || refreshing) {
+    if (refreshing) changed();
+    return;
+  }
+  refreshing = true;
+  const began = performance.now();
+  try {
+    await view?.refresh?.();
+    if (!panel.hidden) await showDetail(app, panel, panel.dataset.key, false);
+  } catch (err) {
+    app.report(err);
+  }
+  pause = Math.max(1000, 10 * (performance.now() - began));
+  refreshing = false;
+}
+
+function watch() {
+  const live = $('live');
+  const say = (name, text) => { live.className = `live ${name}`; live.textContent = text; };
+  const stream = new EventSource(address('/scheduler/watch', { brief: 1 }));
+  say('wait', 'connecting');
+  stream.onopen = () => { say('good', 'live'); changed(); };
+  stream.onerror = () => {
+    if (stream.readyState !== EventSource.CLOSED) return say('bad', 'reconnecting');
+    access.then((a) => say('none', a.endpoints.includes('GET /scheduler/watch') ? 'not live' : 'not live: not permitted'), () => {});
+  };
+  stream.addEventListener('delta', changed);
+  document.addEventListener('visibilitychange', () => { if (!document.hidden) changed(); });
+  addEventListener('pagehide', () => stream.close());
+}
+
+function theme() {
+  const button = $('theme');
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const stored = () => { try { return localStorage.getItem('theme'); } catch { return null; } };
+  const apply = () => {
+    const now = stored() ?? (dark.matches ? 'dark' : 'light');
+    document.documentElement.dataset.theme = now;
+    const next = now === 'dark' ? 'light' : 'dark';
+    button.textContent = now === 'dark' ? '☀' : '☾';
+    button.setAttribute('aria-label', `Use the ${next} theme`);
+    button.title = button.getAttribute('aria-label');
+    button.onclick = () => {
+      try { localStorage.setItem('theme', next); } catch { /* the choice lasts until the page is closed */ }
+      apply();
+    };
+  };
+  dark.addEventListener('change', apply);
+  apply();
+}
+
+function keyboard() {
+  document.addEventListener('keydown', (e) => {
+    const typing = e.target.closest('input, textarea, select');
+    if (e.key === 'Escape' && !document.querySelector('dialog[open]')) {
+      if (typing?.type === 'search' && typing.value) return;
+      if (!panel.hidden) app.go({ key: null });
+    } else if (e.key === '/' && !typing) {
+      const search = document.querySelector('main input[type=search]');
+      if (search) { e.preventDefault(); search.focus(); search.select(); }
+    }
+  });
+}
+
+function start() {
+  theme();
+  keyboard();
+  $('nav').append(...VIEWS.map(([name, title]) => h('a', { href: '#/' + name, 'data-view': name }, title)));
+  $('skip').addEventListener('click', (e) => { e.preventDefault(); $('main').focus(); });
+  access = get('/info/access');
+  access.then((a) => {
+    $('user').replaceChildren(...(a.user ? [h('span', { title: 'the user of this page' }, a.user)] : a.login ? [h('a', { href: address(a.login) }, 'Log in')] : []));
+  }, app.report);
+  get('/info/version').then((v) => {
+    $('agent').textContent = v.App;
+    $('agent').title = v.Version;
+    document.title = document.title.replace(/ · .*$/, ` · ${v.App}`);
+  }, () => {});
+  document.addEventListener('unauthorized', async () => {
+    const login = await access.then((a) => a.login, () => null) ?? '/auth/login';
+    app.report(new Failure(401, 'The session has ended, or this needs a user.'));
+    $('notice').firstChild?.append(' ', h('a', { href: address(login) }, 'Log in'));
+  });
+  addEventListener('hashchange', navigate);
+  navigate().then(watch);
+}
+
+start();

@@ -1,0 +1,199 @@
+// The view of plans: what a configuration would change, and the button that does it.
+
+import { post } from './api.js';
+import { h, number, count, badge, keyLink, fieldDiff, field, emptyBox } from './dom.js';
+
+const SHOWN = 300;
+const SIGNS = { CREATE: '+', UPDATE: '~', DELETE: '−' };
+const EXAMPLE = `vppConfig:
+  interfaces:
+  - name: loop1
+    type: SOFTWARE_LOOPBACK
+    enabled: true
+    ipAddresses: [10.1.0.1/24]
+`;
+
+let kept = ''; // the text, while another view is shown
+let waiting; // the change that waits for its confirmation
+
+export async function show(app, main) {
+  const view = new PlanView(app, main);
+  await view.permissions();
+  return { refresh: async () => {}, update: async () => {}, leave: () => view.leave() };
+}
+
+class PlanView {
+  constructor(app, main) {
+    this.app = app;
+    this.text = h('textarea', { 'aria-label': 'Configuration as YAML or JSON', spellcheck: 'false', value: kept, placeholder: EXAMPLE });
+    this.text.addEventListener('input', () => { kept = this.text.value; this.outdated(); });
+    this.text.addEventListener('keydown', (e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) this.plan(); });
+    this.replace = h('input', { type: 'checkbox' });
+    this.replace.addEventListener('change', () => this.outdated());
+    this.file = h('input', { type: 'file', class: 'hidden', accept: '.yaml,.yml,.json', 'aria-label': 'File with the configuration', tabindex: '-1' });
+    this.file.addEventListener('change', async () => {
+      const [file] = this.file.files;
+      if (file) { this.text.value = kept = await file.text(); this.outdated(); }
+    });
+    this.planButton = h('button', { type: 'button', class: 'primary', title: 'Ctrl+Enter', onclick: () => this.plan() }, 'Plan');
+    this.result = h('section', { 'aria-label': 'Plan', 'aria-live': 'polite' }, emptyBox('A plan shows what would change. It changes nothing.'));
+    this.confirmation = h('div', { 'aria-live': 'assertive' });
+    this.allowed = h('div');
+    main.replaceChildren(h('h1', {}, 'Plan and apply'), this.confirmation, this.allowed, h('div', { class: 'plan' },
+      h('section', { class: 'box', 'aria-label': 'Configuration' }, this.text,
+        h('div', { class: 'actions' }, this.planButton,
+          h('button', { type: 'button', onclick: () => this.file.click() }, 'Open a file …'), this.file,
+          h('label', { class: 'field', title: 'Items of clients that are not in the text are removed.' }, this.replace, 'Replace all items of clients'))),
+      this.result));
+    this.showConfirmation();
+  }
+
+  async permissions() {
+    const [plan, apply] = await Promise.all([this.app.may('POST', '/scheduler/plan'), this.app.may('POST', '/scheduler/apply')]);
+    this.mayApply = apply;
+    if (!plan) {
+      this.planButton.disabled = true;
+      this.allowed.replaceChildren(h('p', { class: 'box wait' }, 'You may not plan changes: that needs the permission nbConfigValidation (users[].permissions in http.conf).'));
+    } else if (!apply) {
+      this.allowed.replaceChildren(h('p', { class: 'box wait' }, 'You may plan, but not apply changes: that needs the permission nbConfigWrite (users[].permissions in http.conf).'));
+    }
+  }
+
+  // outdated says that the plan is not that of the text.
+  outdated() {
+    if (!this.planned) return;
+    this.planned = undefined;
+    this.result.replaceChildren(emptyBox('The text has changed. Plan again.'));
+  }
+
+  async plan() {
+    const body = this.text.value;
+    this.planButton.disabled = true;
+    this.result.replaceChildren(emptyBox('Planning …'));
+    try {
+      const answer = await post('/scheduler/plan', { limit: SHOWN, replace: this.replace.checked ? 'true' : '' }, body, 'application/yaml');
+      this.planned = { body, replace: this.replace.checked, ...answer.Plan };
+      this.showPlan();
+    } catch (err) {
+      this.planned = undefined;
+      this.result.replaceChildren(this.problems(err));
+    }
+    this.planButton.disabled = false;
+  }
+
+  // problems lists what is wrong with the text, with links to the lines.
+  problems(err) {
+    if (!Array.isArray(err.body)) return h('p', { class: 'box error' }, err.message);
+    return h('div', { class: 'box error' }, h('h2', {}, count(err.body.length, 'error')), h('ul', { class: 'problems' }, err.body.map((p) => h('li', {},
+      p.line ? h('button', { type: 'button', onclick: () => this.goto(p.line) }, `line ${p.line}`) : '', ' ', p.path ? h('b', {}, p.path, ': ') : '', p.error))));
+  }
+
+  goto(line) {
+    const lines = this.text.value.split('\n');
+    const start = lines.slice(0, line - 1).reduce((n, l) => n + l.length + 1, 0);
+    this.text.focus();
+    this.text.setSelectionRange(start, start + (lines[line - 1] ?? '').length);
+  }
+
+  showPlan() {
+    const p = this.planned;
+    const ops = p.Changes.Operations ?? [];
+    const counts = p.Counts ?? {};
+    const reasons = new Map([...(p.Left ?? []), ...(p.Changes.Reasons ?? [])].map((r) => [r.Key, r.Reason]));
+    const items = ops.map((op) => {
+      const reason = op.NewState === 'PENDING' || op.NewState === 'INVALID' || op.NewState === 'UNIMPLEMENTED' ? reasons.get(op.Key) : undefined;
+      return h('li', {},
+        h('div', { class: 'op-head' },
+          h('span', { class: `op ${op.Operation}` }, `${SIGNS[op.Operation] ?? '·'} ${op.Operation}`), keyLink(this.app, op.Key),
+          op.IsRecreate ? h('span', { class: 'tag' }, 're-created') : '', op.IsDerived ? h('span', { class: 'tag' }, 'derived') : '',
+          op.NewState && op.NewState !== 'CONFIGURED' && op.NewState !== 'REMOVED' ? badge(op.NewState) : ''),
+        reason ? h('div', { class: 'reason faint' }, reason) : '',
+        fieldDiff(op.PrevValue?.ProtoMsgData, op.NewValue?.ProtoMsgData) ?? '');
+    });
+    const shown = new Set(ops.map((op) => op.Key));
+    const left = [...reasons].filter(([key]) => !shown.has(key));
+    const rest = (p.Changed ?? ops.length) - ops.length;
+    this.result.replaceChildren(
+      h('section', { class: 'box' }, h('h2', {}, 'Plan'),
+        h('p', {}, ops.length ? `${number(counts['+'] ?? 0)} to create, ${number(counts['~'] ?? 0)} to change, ${number(counts['-'] ?? 0)} to remove.` : 'Nothing would change.'),
+        this.applyForm(ops.length > 0)),
+      ops.length ? h('section', { class: 'card', 'aria-label': 'Operations' }, h('ul', { class: 'ops' }, items), rest > 0 ? h('p', { class: 'legend faint' }, `and ${number(rest)} more`) : '') : '',
+      left.length ? h('section', { class: 'box' }, h('h2', {}, 'Without effect'), h('ul', { class: 'plain' }, left.map(([key, reason]) => h('li', {}, keyLink(this.app, key), ' ', h('span', { class: 'faint' }, reason))))) : '');
+  }
+
+  applyForm(changes) {
+    if (!changes) return '';
+    if (!this.mayApply) return h('p', { class: 'faint' }, 'Applying needs the permission nbConfigWrite.');
+    this.timer = h('select', {}, [['30s', '30 seconds'], ['60s', '1 minute'], ['5m', '5 minutes'], ['', 'none: keep the change at once']]
+      .map(([value, text]) => h('option', { value }, text)));
+    this.timer.value = '60s';
+    this.revert = h('input', { type: 'checkbox', checked: true });
+    this.applyButton = h('button', { type: 'button', class: 'primary', onclick: () => this.apply() }, 'Apply');
+    return h('div', { class: 'actions' }, this.applyButton, field('Confirm within', this.timer),
+      h('label', { class: 'field' }, this.revert, 'Revert if a value fails'));
+  }
+
+  async apply() {
+    const p = this.planned, confirm = this.timer.value;
+    this.applyButton.disabled = true;
+    try {
+      const applied = await post('/scheduler/apply', {
+        fingerprint: p.Fingerprint, replace: p.replace ? 'true' : '', 'confirm-timeout': confirm, revert: this.revert.checked ? 'true' : '',
+        wait: '10s', results: 'problems',
+      }, p.body, 'application/yaml');
+      this.planned = undefined;
+      if (applied.confirm_by) waiting = { until: new Date(applied.confirm_by), from: Date.now(), seq: applied.seq_num };
+      this.showConfirmation();
+      this.result.replaceChildren(h('section', { class: 'box good' }, h('h2', {}, 'Applied'),
+        h('p', {}, applied.summary?.text ?? '', ' ', applied.seq_num !== undefined ? h('a', { href: '#/transactions/' + applied.seq_num }, `Transaction #${applied.seq_num}`) : ''),
+        applied.results?.length ? h('ul', { class: 'plain' }, applied.results.map((r) => h('li', {}, r.state ? badge(r.state) : '', ' ', keyLink(this.app, r.key), ' ', r.error ?? r.reason ?? ''))) : ''));
+    } catch (err) {
+      this.applyButton.disabled = false;
+      const again = err.status === 409 && !err.body?.results ? h('p', {}, h('button', { type: 'button', onclick: () => this.plan() }, 'Plan again')) : '';
+      this.result.prepend(h('div', { class: 'box error' }, 'Not applied: ', err.message, again));
+    }
+  }
+
+  // showConfirmation counts down until the change is reverted.
+  showConfirmation() {
+    clearInterval(this.tick);
+    if (!waiting) return this.confirmation.replaceChildren();
+    const rest = h('b', { role: 'timer', class: 'num' });
+    const bar = h('progress', { max: waiting.until - waiting.from, 'aria-label': 'Time until the change is reverted' });
+    this.confirmButton = h('button', { type: 'button', class: 'primary', onclick: () => this.confirm() }, 'Confirm: keep the change');
+    this.confirmation.replaceChildren(h('div', { class: 'box wait' }, h('h2', {}, 'Confirm the change'),
+      h('p', {}, 'The agent reverts the change in ', rest, ' unless you confirm it.'), bar, h('div', { class: 'actions' }, this.confirmButton)));
+    const show = () => {
+      const left = waiting.until - Date.now();
+      rest.textContent = `${Math.max(0, Math.ceil(left / 1000))} s`;
+      bar.value = Math.max(0, left);
+      if (left <= 0) {
+        clearInterval(this.tick);
+        waiting = undefined;
+        this.confirmation.replaceChildren(h('p', { class: 'box wait' }, 'The change was not confirmed in time. The agent has reverted it.'));
+        this.result.replaceChildren();
+      }
+    };
+    show();
+    this.tick = setInterval(show, 500);
+    this.confirmButton.focus();
+  }
+
+  async confirm() {
+    this.confirmButton.disabled = true;
+    try {
+      await post('/scheduler/confirm');
+      this.done('good', 'The change is confirmed.');
+    } catch (err) {
+      this.done('error', `Not confirmed: ${err.message}`);
+    }
+  }
+
+  done(tone, text) {
+    clearInterval(this.tick);
+    waiting = undefined;
+    this.confirmation.replaceChildren(h('p', { class: `box ${tone}` }, text));
+  }
+
+  leave() { clearInterval(this.tick); }
+}
