@@ -73,6 +73,10 @@ func TestLoginReturns(t *testing.T) {
 	if resp, _ := do(t, last, "GET", p.URL()+"/info/version", html); resp.Header.Get("Location") != "/auth/login?next=%2Finfo%2Fversion" {
 		t.Errorf("redirected to %q", resp.Header.Get("Location"))
 	}
+	script := func(r *http.Request) { r.Header.Set("Sec-Fetch-Dest", "empty") }
+	if resp, _ := do(t, last, "GET", p.URL()+"/info/version", script); resp.StatusCode != http.StatusUnauthorized || strings.Contains(strings.Join(resp.Header.Values("WWW-Authenticate"), " "), "Basic") {
+		t.Errorf("a script: %s, %q; the browser would ask for a password", resp.Status, resp.Header.Values("WWW-Authenticate"))
+	}
 	for next, want := range map[string]string{
 		"/info/version": "/info/version", "": "/", "//example.com/x": "/", "https://example.com/": "/", `/\example.com`: "/", "x": "/", "/\t/example.com": "/",
 	} {

@@ -212,7 +212,9 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		http.Redirect(w, r, login.String(), http.StatusSeeOther)
 		return
 	}
-	w.Header().Add("WWW-Authenticate", `Basic realm="agent", charset="UTF-8"`)
+	if g.tokens == nil || r.Header.Get("Sec-Fetch-Dest") != "empty" { // a script of a page leads to the form itself
+		w.Header().Add("WWW-Authenticate", `Basic realm="agent", charset="UTF-8"`)
+	}
 	if g.tokens != nil {
 		w.Header().Add("WWW-Authenticate", `Bearer realm="agent"`)
 	}
