@@ -61,7 +61,10 @@ class Drift {
 
   async askRepair() {
     if (!await ask('Repair the drift?', 'The agent reads the southbound again and changes what differs back to the configuration.', 'Repair')) return;
-    await this.run(this.repair, () => post('/scheduler/drift', { repair: 1 }));
+    await this.run(this.repair, async () => {
+      const { Errors } = await post('/scheduler/drift', { repair: 1 });
+      return { ...await get('/scheduler/drift', { detect: 1 }), Errors }; // what still differs
+    });
   }
 
   showDrift(report) {
@@ -75,7 +78,7 @@ class Drift {
     ]));
     const unread = (report.Unread ?? []).filter((u) => !u.Never);
     this.drift.replaceChildren(h('h2', {}, 'Drift'), h('div', { class: 'legend' },
-      h('span', {}, known ? [`${count(report.Values, 'value')} compared at `, time(report.Stop), drifts.length ? `; ${number(drifts.length)} differ.` : '; none differs.'] : 'The southbound was not compared yet.'),
+      h('span', {}, known ? [`${count(report.Values, 'value')} compared at `, time(report.Stop), drifts.length ? `; ${drifts.length === 1 ? '1 differs' : `${number(drifts.length)} differ`}.` : '; none differs.'] : 'The southbound was not compared yet.'),
       this.detect, this.mayRepair && drifts.length ? this.repair : ''),
     drifts.length ? table('Drift', columns, rows) : '',
     report.Errors?.length ? h('p', { class: 'box error' }, report.Errors.join('\n')) : '',

@@ -139,13 +139,13 @@ class Values {
 
   async loadList(f) {
     const query = { contains: f.contains, state: f.state, descriptor: f.descriptor, 'key-prefix': f.prefix };
-    const values = await get('/scheduler/status', { ...query, limit: PAGE * this.pages });
+    const values = await get('/scheduler/status', { ...query, limit: Math.min(10000, PAGE * this.pages) });
     await this.named; // the list shows the names of models
     this.last = values.at(-1)?.value.key;
     const focused = this.list.contains(document.activeElement) && document.activeElement.closest('tr')?.dataset.key;
     this.rows = values.map((v) => this.rowOf(v));
     this.list.replaceChildren(...(values.length
-      ? [table('Values', COLUMNS, this.rows, { class: 'values' }), values.length === PAGE * this.pages && this.more(query)].filter(Boolean)
+      ? [table('Values', COLUMNS, this.rows, { class: 'values' }), values.length < this.total && this.more(query)].filter(Boolean)
       : [emptyBox('No value matches the filters.')]));
     if (focused) this.rows.find((r) => r.dataset.key === focused)?.focus();
   }
@@ -171,7 +171,7 @@ class Values {
         this.rows.push(...rows);
         this.list.querySelector('tbody').append(...rows);
         rows[0]?.focus();
-        if (values.length < PAGE) button.remove();
+        if (values.length < PAGE || this.rows.length >= this.total) button.remove();
       } catch (err) {
         this.app.report(err);
       }
