@@ -44,6 +44,7 @@ run: build ## start the agent with examples/quickstart; Ctrl-C ends it and clean
 .PHONY: deps
 deps: ## install the programs that the tests use (Debian and Ubuntu, as root); prints what it installs
 	@./.ci/need ip iptables nft ping ps setsid etcd etcdctl redis-server consul systemd-analyze promtool
+	@./.ci/need ip iptables nft ping ps setsid etcd etcdctl redis-server consul systemd-analyze chromium
 
 .PHONY: test
 test: deps ## install what the tests use, vet and test all packages
@@ -52,6 +53,7 @@ test: deps ## install what the tests use, vet and test all packages
 	go -C tests/openapi test -v ./... 2>&1 | ./.ci/summary
 	go -C tests/gnmi test -v ./... 2>&1 | ./.ci/summary
 	go -C deploy/image test -v ./... 2>&1 | ./.ci/summary
+	go -C tests/webui test -v -timeout 40m ./... 2>&1 | ./.ci/summary
 
 .PHONY: race
 race: ## test with the race detector (needs gcc)
