@@ -17,6 +17,10 @@ INFO    := github.com/tenuto-dev/tenuto/cmd/internal/buildinfo
 TAGS    := grpcnotrace
 LDFLAGS := -s -w -X $(INFO).version=$(VERSION) -X $(INFO).commit=$(COMMIT) -X $(INFO).date=$(DATE)
 
+# Modules of their own, whose dependencies do not become requirements of programs that
+# import the agent.
+MODULES := $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*go.mod')))
+
 # Where "make run" looks for a VPP that runs already.
 VPP_SOCKET ?= /run/vpp/api.sock
 # Cases of "make sim", time per target of "make fuzz".
@@ -43,17 +47,13 @@ run: build ## start the agent with examples/quickstart; Ctrl-C ends it and clean
 
 .PHONY: deps
 deps: ## install the programs that the tests use (Debian and Ubuntu, as root); prints what it installs
-	@./.ci/need ip iptables nft ping ps setsid etcd etcdctl redis-server consul systemd-analyze promtool
-	@./.ci/need ip iptables nft ping ps setsid etcd etcdctl redis-server consul systemd-analyze chromium
+	@./.ci/need ip iptables nft ping ps setsid etcd etcdctl redis-server consul systemd-analyze promtool chromium
 
 .PHONY: test
 test: deps ## install what the tests use, vet and test all packages
 	go vet ./...
 	go test -v -timeout 40m ./... 2>&1 | ./.ci/summary
-	go -C tests/openapi test -v ./... 2>&1 | ./.ci/summary
-	go -C tests/gnmi test -v ./... 2>&1 | ./.ci/summary
-	go -C deploy/image test -v ./... 2>&1 | ./.ci/summary
-	go -C tests/webui test -v -timeout 40m ./... 2>&1 | ./.ci/summary
+	set -e; for module in $(MODULES); do go -C $$module test -v -timeout 40m ./... 2>&1 | ./.ci/summary; done
 
 .PHONY: race
 race: ## test with the race detector (needs gcc)
