@@ -22,6 +22,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/infra/observable"
 	"github.com/tenuto-dev/tenuto/plugins/gnmi"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -92,6 +93,18 @@ func (s *stats) InterfaceStats(time.Duration) ([]*interfaces.InterfaceStats, err
 	return s.list, nil
 }
 
+// states are the operational states of the interfaces of a VPP.
+type states struct {
+	observable.Values[*interfaces.InterfaceNotification]
+}
+
+func (s *states) List() (list []*interfaces.InterfaceState) {
+	for _, n := range s.Values.List() {
+		list = append(list, n.GetState())
+	}
+	return list
+}
+
 type label string
 
 func (l label) GetAgentLabel() string { return string(l) }
@@ -106,6 +119,11 @@ type world struct {
 
 func start(t *testing.T, counters *stats) *world {
 	t.Helper()
+	return startWith(t, counters, nil)
+}
+
+func startWith(t *testing.T, counters *stats, links *states) *world {
+	t.Helper()
 	w := &world{t: t, sb: kvstest.NewMockSB()}
 	scheduler := kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
 	d := &descriptors{Scheduler: scheduler, sb: w.sb}
@@ -117,6 +135,9 @@ func start(t *testing.T, counters *stats) *world {
 		d.Cfg = config.Text("gnmi", "min-sample-interval: 10ms\nsample-interval: 20ms")
 		if counters != nil {
 			d.Stats = counters
+		}
+		if links != nil {
+			d.Links = links
 		}
 	}))
 	agenttest.Start(t, d, p)
@@ -341,7 +362,7 @@ func TestGetErrors(t *testing.T) {
 		code codes.Code
 		text string
 	}{
-		{"/confg", codes.InvalidArgument, `path[0].elem[0]: "confg": unknown tree, expected one of config, state, counters; did you mean config?`},
+		{"/confg", codes.InvalidArgument, `path[0].elem[0]: "confg": unknown tree, expected one of config, state, operational, counters; did you mean config?`},
 		{"/config/vpp.interface", codes.InvalidArgument, `path[0].elem[1]: /config has no model "vpp.interface"; did you mean vpp.interfaces?`},
 		{"/counters/vpp.route", codes.InvalidArgument, `/counters has no model "vpp.route"`},
 		{"/config/vpp.interfaces[nam=loop1]", codes.InvalidArgument, `unknown key "nam" of vpp.interfaces, expected name; did you mean name?`},

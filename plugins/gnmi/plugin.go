@@ -1,9 +1,10 @@
 // Package gnmi is the plugin with the service gnmi.gNMI of OpenConfig: Capabilities, Get, Set
-// and Subscribe over the models of the agent. It has three trees:
+// and Subscribe over the models of the agent. It has four trees:
 //
-//	/config/vpp.interfaces[name=loop1]/mtu            the items in effect, of all sources
-//	/state/vpp.interfaces[name=loop1]/state           the states of their values
-//	/counters/vpp.interfaces[name=loop1]/rx/packets   what VPP counts
+//	/config/vpp.interfaces[name=loop1]/mtu              the items in effect, of all sources
+//	/state/vpp.interfaces[name=loop1]/state             the states of their values
+//	/operational/vpp.interfaces[name=loop1]/operStatus  what VPP reports of interfaces
+//	/counters/vpp.interfaces[name=loop1]/rx/packets     what VPP counts
 //
 // The first element below a tree is the name of a model. Its keys are the fields that make the
 // names of its items, which the plugin finds out by trying (see nameFields): it knows no model.
@@ -45,6 +46,8 @@ type Deps struct {
 	Scheduler Scheduler
 	// Stats provides the counters of VPP; nil: there are none.
 	Stats InterfaceStats `optional:"true"`
+	// Links provides the operational states of VPP interfaces; nil: there are none.
+	Links InterfaceStates `optional:"true"`
 	// Label is the target of paths; nil: paths have no target.
 	Label AgentLabel `optional:"true"`
 }

@@ -111,6 +111,8 @@ func (sub *subscriber) stream(ctx context.Context) error {
 	defer items.Close()
 	states := sub.watchStates(ctx)
 	defer states.close()
+	links := sub.watchLinks()
+	defer links.cancel()
 	if err := sub.begin(ctx); err != nil {
 		return err
 	}
@@ -131,6 +133,8 @@ func (sub *subscriber) stream(ctx context.Context) error {
 			return ended(ctx)
 		case <-items.Changed():
 			err = sub.changed(ctx, items.Take())
+		case <-links.wake:
+			err = sub.changed(ctx, links.take())
 		case keys := <-states.keys:
 			err = sub.changed(ctx, keys)
 		case <-timer.C:

@@ -269,3 +269,29 @@ func TestSlowSubscriber(t *testing.T) {
 	}
 	t.Logf("%d messages for 100 changes", received)
 }
+
+// The operational states of interfaces are read and followed.
+func TestOperational(t *testing.T) {
+	t.Parallel()
+	links := &states{}
+	put := func(name string, up interfaces.InterfaceState_Status) {
+		links.Put(name, func(*interfaces.InterfaceNotification, bool) (*interfaces.InterfaceNotification, bool) {
+			return &interfaces.InterfaceNotification{State: &interfaces.InterfaceState{Name: name, OperStatus: up}}, true
+		})
+	}
+	put("a", interfaces.InterfaceState_DOWN)
+	w := startWith(t, nil, links)
+	const oper = "/operational/vpp.interfaces[name=a]/operStatus"
+	if got, err := w.get(&gpb.GetRequest{Path: paths("/operational/*/operStatus", oper)}); err != nil || got != strings.Repeat(oper+" \"DOWN\"\n", 2) {
+		t.Errorf("get: %s, %v", got, err)
+	}
+	c := w.subscribe(&gpb.SubscriptionList{Prefix: vpp1, Subscription: subs(gpb.SubscriptionMode_ON_CHANGE, oper)})
+	c.expect(oper+` "DOWN"`, "sync")
+	put("b", interfaces.InterfaceState_UP)
+	put("a", interfaces.InterfaceState_UP)
+	c.expect(oper + ` "UP"`)
+	links.Remove("a", func(last *interfaces.InterfaceNotification) *interfaces.InterfaceNotification { return last })
+	c.expect("- " + oper)
+	_, err := w.get(&gpb.GetRequest{Path: paths("/operational/vpp.route")})
+	checkStatus(t, "of a route", err, codes.InvalidArgument, `/operational has no model "vpp.route"`)
+}

@@ -3,6 +3,7 @@ package gnmi
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -25,6 +26,8 @@ const (
 	configTree   = "config"
 	stateTree    = "state"
 	countersTree = "counters"
+
+	operationalTree = "operational"
 )
 
 // tree is a tree of paths.
@@ -74,16 +77,14 @@ func (s *service) newTrees() []*tree {
 	state.node = func(_ context.Context, m *model, key string) (node, bool) {
 		return s.stateNode(state, m, key, s.Orchestrator.Status(key).Status)
 	}
-	counters := &tree{name: countersTree, fields: func(m *model) protoreflect.MessageDescriptor {
-		if m != nil && m.ProtoName() != interfaceName {
-			return nil
-		}
-		return (&interfaces.InterfaceStats{}).ProtoReflect().Descriptor()
-	}}
+	operational := &tree{name: operationalTree, fields: ofInterfaces(&interfaces.InterfaceState{})}
+	operational.nodes = func(_ context.Context, sel *selection) ([]node, error) { return sel.filter(s.links(operational)), nil }
+	operational.node = func(_ context.Context, _ *model, key string) (node, bool) { return s.link(operational, key) }
+	counters := &tree{name: countersTree, fields: ofInterfaces(&interfaces.InterfaceStats{})}
 	counters.nodes = func(_ context.Context, sel *selection) ([]node, error) {
 		return s.counters(counters, sel, s.cfg.MinSampleInterval/2)
 	}
-	return []*tree{config, state, counters}
+	return []*tree{config, state, operational, counters}
 }
 
 // shown returns a value without its secrets, unless the client may see them.
@@ -169,18 +170,10 @@ func (s *service) stateNode(t *tree, m *model, key string, st *api.BaseValueStat
 	return node{t, m, key, it.Sources[0].Val, orchestrator.PublicState(st)}, true
 }
 
-// interfaceName is the message of the model with counters.
-var interfaceName = (&interfaces.Interface{}).ProtoReflect().Descriptor().FullName()
-
 // counters returns the counters of interfaces, no older than maxAge. Those of interfaces that
 // no source configures have the names of VPP. A selection that does not name the tree may lack them.
 func (s *service) counters(t *tree, sel *selection, maxAge time.Duration) (nodes []node, err error) {
-	var m *model
-	for _, other := range sel.models {
-		if other.ProtoName() == interfaceName {
-			m = other
-		}
-	}
+	m := s.interfaceModel()
 	if m == nil || s.Stats == nil {
 		return nil, nil
 	}
@@ -192,12 +185,16 @@ func (s *service) counters(t *tree, sel *selection, maxAge time.Duration) (nodes
 		return nil, status.Error(codes.Unavailable, err.Error())
 	}
 	for _, st := range list {
-		item := &interfaces.Interface{Name: st.GetName()}
-		if key, err := m.KeyOf(item); err == nil && sel.has(m, key, item.ProtoReflect()) {
-			nodes = append(nodes, node{t, m, key, item, st})
+		if n, ok := interfaceNode(t, m, st.GetName(), st); ok {
+			nodes = append(nodes, n)
 		}
 	}
-	return nodes, nil
+	return sel.filter(nodes), nil
+}
+
+// filter returns the nodes that are selected.
+func (sel *selection) filter(nodes []node) []node {
+	return slices.DeleteFunc(nodes, func(n node) bool { return !sel.has(n.model, n.key, n.item.ProtoReflect()) })
 }
 
 // nodes returns the nodes of a selection in all its trees.

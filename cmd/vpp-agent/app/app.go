@@ -167,7 +167,7 @@ func New(opts ...Option) (*VPPAgent, error) {
 		d.GRPC, d.HTTP, d.Orchestrator, d.Scheduler = a.GRPC, a.HTTP, a.Orchestrator, a.Scheduler
 	}))
 	a.GNMI = gnmi.NewPlugin(gnmi.UseDeps(func(d *gnmi.Deps) {
-		d.GRPC, d.Orchestrator, d.Scheduler, d.Stats, d.Label = a.GRPC, a.Orchestrator, a.Scheduler, a.Telemetry, a.Label
+		d.GRPC, d.Orchestrator, d.Scheduler, d.Stats, d.Links, d.Label = a.GRPC, a.Orchestrator, a.Scheduler, a.Telemetry, vppStates{a}, a.Label
 	}))
 	a.DumpAPI = dumpapi.NewPlugin(dumpapi.UseDeps(func(d *dumpapi.Deps) {
 		d.HTTP, d.Scheduler, d.Codec, d.Interfaces, d.VPP = a.HTTP, a.Scheduler, a.Orchestrator.Codec, vppInterfaces{a}, a.GoVPP
@@ -301,6 +301,11 @@ type vppStates struct{ agent *VPPAgent }
 // Watch calls f with every state and with each that changes.
 func (s vppStates) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()) {
 	return s.agent.VPPIfPlugin.States().Watch(f)
+}
+
+// List returns all states.
+func (s vppStates) List() []*interfaces.InterfaceState {
+	return s.agent.VPPIfPlugin.States().List()
 }
 
 // linuxStates does the same for Linux.
