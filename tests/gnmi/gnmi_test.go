@@ -121,7 +121,7 @@ func TestStream(t *testing.T) {
 	defer cancel()
 	follower := connect(t, client.Destination{Addrs: []string{addr}})
 	err := follower.Subscribe(ctx, client.Query{
-		Addrs: []string{addr}, Type: client.Stream, Queries: []client.Path{{"state", "*", "state"}},
+		Addrs: []string{addr}, Type: client.Stream, Queries: []client.Path{{"state", "*", "state"}, {"operational", "*", "operStatus"}},
 		NotificationHandler: func(n client.Notification) error { changes <- n; return nil },
 	})
 	if err != nil {
@@ -145,9 +145,12 @@ func TestStream(t *testing.T) {
 	if err := set(t, changer, `{"type": "SOFTWARE_LOOPBACK"}`); err != nil {
 		t.Fatal(err)
 	}
+	missing := map[string]bool{"state/vpp.interfaces/loop1/state": true, "operational/vpp.interfaces/loop1/operStatus": true}
 	received(func(n client.Notification) bool {
-		u, ok := n.(client.Update)
-		return ok && strings.Join(u.Path, "/") == "state/vpp.interfaces/loop1/state"
+		if u, ok := n.(client.Update); ok {
+			delete(missing, strings.Join(u.Path, "/"))
+		}
+		return len(missing) == 0
 	})
 	if _, err := changer.Set(ctx, &gpb.SetRequest{Delete: []*gpb.Path{{Elem: []*gpb.PathElem{{Name: "config"}}}}}); err != nil {
 		t.Fatal(err)
