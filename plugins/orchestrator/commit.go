@@ -25,13 +25,14 @@ func (p *Plugin) ConfirmCommit(id string) (seqNum uint64, err error) {
 }
 
 // CancelCommit reverts the change that waits for confirmation. The error can also be the
-// *api.TransactionError of the revert.
+// *api.TransactionError of the revert, or that of ctx: the change waits as before then.
 func (p *Plugin) CancelCommit(ctx context.Context, id string) error {
 	u, err := p.waitingCommit(id)
 	if err != nil {
 		return err
 	}
-	if err = p.takeBack(ctx, u, "was canceled"); !errors.Is(err, ErrNothingToConfirm) {
+	began, err := p.takeBack(ctx, u, "was canceled")
+	if began {
 		close(u.confirmed)
 	}
 	return err

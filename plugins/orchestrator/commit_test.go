@@ -1,6 +1,7 @@
 package orchestrator_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -38,6 +39,12 @@ func TestCommitID(t *testing.T) {
 	w.stop()
 	w = again(t, w.sb, m) // the extended one is persistent, too
 	w.waitSynced()
+	w.wantMTU("a", 2)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.CancelCommit(gone, "x"); err == nil {
+		t.Error("canceled for a client that has disconnected")
+	}
 	w.wantMTU("a", 2)
 	if err := w.CancelCommit(t.Context(), "x"); err != nil {
 		t.Fatal(err)

@@ -181,7 +181,7 @@ func (p *Plugin) expect(u *unconfirmed) {
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			_ = p.takeBack(ctx, u, "was not confirmed in time") // logged
+			_, _ = p.takeBack(ctx, u, "was not confirmed in time") // logged
 		case <-u.confirmed:
 		case <-ctx.Done():
 		}
@@ -216,29 +216,30 @@ func (p *Plugin) confirm(check func(*unconfirmed) error) (seqNum uint64, err err
 }
 
 // takeBack restores the items of the source from before the change, except
-// items that were changed again since then. The error is that of the transaction.
-func (p *Plugin) takeBack(ctx context.Context, u *unconfirmed, why string) error {
+// items that were changed again since then. The error is that of the transaction,
+// which continues after the end of ctx, or why it did not begin: began is false then.
+func (p *Plugin) takeBack(ctx context.Context, u *unconfirmed, why string) (began bool, err error) {
 	turn, err := p.takeTurn(ctx, fairqueue.Request{Class: fairqueue.Urgent, Source: u.source, What: "revert the unconfirmed change"})
 	if err != nil {
-		return err // the agent stops; the next one reverts it
+		return false, err // if the agent stops, the next one reverts it
 	}
 	p.mu.Lock()
 	if p.unconfirmed != u {
 		p.mu.Unlock()
 		turn.End()
-		return ErrNothingToConfirm // confirmed at the last moment
+		return false, ErrNothingToConfirm // confirmed at the last moment
 	}
 	p.unconfirmed = nil
 	items := p.toTakeBack(u)
 	p.mu.Unlock()
-	p.Log.Warn("a change "+why+"; reverting it",
+	p.Log.Warn("reverting an unconfirmed change", "reason", why,
 		"seq-num", u.seq, "items", len(items), "changed-since", len(u.after)-len(items))
-	_, err = p.applyInTurn(ctx, turn, change{
+	_, err = p.applyInTurn(p.Context(), turn, change{
 		source: u.source, items: items, again: true, state: nothingUnconfirmed(), description: fmt.Sprintf("revert: %s %s", u.what(), why),
 	})
 	p.tellFailures(err)
 	p.tellHealth()
-	return err
+	return true, err
 }
 
 // toTakeBack returns the items that restore the state before the change,
