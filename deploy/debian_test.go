@@ -87,10 +87,8 @@ func TestDebianPackage(t *testing.T) {
 		}
 	}
 	// Files below /etc are those of the administrator: all of them are kept at an upgrade.
-	var listed, files []string
-	for _, name := range strings.Fields(dpkgDeb(t, "-I", deb, "conffiles")) {
-		listed = append(listed, name)
-	}
+	var files []string
+	listed := strings.Fields(dpkgDeb(t, "-I", deb, "conffiles"))
 	for _, f := range found {
 		if _, name, ok := strings.Cut(f, "./etc/"); ok && name != "" && !strings.HasSuffix(name, "/") {
 			files = append(files, "/etc/"+name)
