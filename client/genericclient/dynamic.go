@@ -25,8 +25,8 @@ const (
 // NewDynamicConfig returns an empty message that can hold items of all given models, for
 // GetConfig, GetFilteredConfig and for files in YAML or JSON. It has a group for the first
 // part of the module of each model ("vpp_config"), as configurator.Config has. A model has
-// the same field in it as there, if it has one there, else the field "Message_list", or
-// "Message" for a singleton.
+// the same field in it as there, if it has one there, else the field "Message_list"
+// ("MessageList" in files), or "Message" for a singleton.
 func NewDynamicConfig(knownModels []*ModelInfo) (*dynamicpb.Message, error) {
 	b := builder{files: &protoregistry.Files{}, groups: map[string]*descriptorpb.DescriptorProto{}}
 	b.file = &descriptorpb.FileDescriptorProto{Name: proto.String(dynamicFile), Package: proto.String(dynamicPackage), Syntax: proto.String("proto3")}
@@ -73,12 +73,11 @@ func (b *builder) add(m *ModelInfo) error {
 		field.Name, field.JsonName = proto.String(string(known.Name())), proto.String(known.JSONName())
 		field.Label = labelOf(known.IsList())
 	} else {
-		list := !m.singleton
-		name := string(d.Name())
-		if list {
-			name += "_list"
+		name, json := string(d.Name()), string(d.Name())
+		if !m.singleton {
+			name, json = name+"_list", json+"List"
 		}
-		field.Name, field.JsonName, field.Label = proto.String(name), proto.String(name), labelOf(list)
+		field.Name, field.JsonName, field.Label = proto.String(name), proto.String(json), labelOf(!m.singleton)
 	}
 	for _, other := range group.Field {
 		if other.GetName() == field.GetName() {

@@ -173,7 +173,7 @@ func dynamicConfig(t *testing.T) {
 	if group == nil || group.JSONName() != "customConfig" {
 		t.Fatalf("got group %v, expected custom_config", group)
 	}
-	if fd := group.Message().Fields().ByName("Struct_list"); fd == nil || !fd.IsList() {
+	if fd := group.Message().Fields().ByName("Struct_list"); fd == nil || !fd.IsList() || fd.JSONName() != "StructList" {
 		t.Errorf("got field %v, expected the list Struct_list", fd)
 	}
 	again, err := client.NewDynamicConfig(append([]*client.ModelInfo{own}, known...))

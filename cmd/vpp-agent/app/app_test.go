@@ -53,7 +53,13 @@ type house struct {
 // configuration. Arguments are added to its command line.
 func newHouse(t testing.TB, text string, args ...string) *house {
 	t.Helper()
-	plugins, err := app.New()
+	return newCustomHouse(t, nil, text, args...)
+}
+
+// newCustomHouse is newHouse with options of New.
+func newCustomHouse(t testing.TB, custom []app.Option, text string, args ...string) *house {
+	t.Helper()
+	plugins, err := app.New(custom...)
 	if err != nil {
 		t.Fatal(err)
 	}

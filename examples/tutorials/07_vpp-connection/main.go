@@ -7,7 +7,7 @@
 //
 // It uses the VPP that listens on /run/vpp/api.sock (another one: --vpp-socket
 // PATH). Where none does, a simulator takes its place
-// (examples/internal/simulator), which answers as VPP does:
+// (plugins/govppmux/simulator), which answers as VPP does:
 //
 //	connected to VPP 25.10-simulated
 //	one request: created the interface with index 1
@@ -40,11 +40,11 @@ import (
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 
-	"github.com/tenuto-dev/tenuto/examples/internal/simulator"
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/simulator"
 )
 
 func main() {

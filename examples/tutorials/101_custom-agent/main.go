@@ -3,6 +3,9 @@
 // by step. Run it from the root of the repository and stop it with Ctrl-C:
 //
 //	go run ./examples/tutorials/101_custom-agent
+//
+// It also runs in a module of its own: copy the folder, and replace the import path of the
+// folder by that of the module.
 package main
 
 import (
@@ -11,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/tenuto-dev/tenuto/examples/internal/simulator"
 	"github.com/tenuto-dev/tenuto/examples/tutorials/101_custom-agent/hosts"
 	"github.com/tenuto-dev/tenuto/examples/tutorials/101_custom-agent/hosts/model"
 	"github.com/tenuto-dev/tenuto/infra"
@@ -24,6 +26,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/simulator"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
@@ -34,7 +37,7 @@ import (
 )
 
 func main() {
-	a, err := newCustomAgent(os.Stdout, filepath.Join("examples", "tutorials", "101_custom-agent", "network.yaml"))
+	a, err := newCustomAgent(os.Stdout, networkFile())
 	if err == nil {
 		err = agent.NewAgent(agent.Name("custom-agent"), agent.AllPlugins(a)).Run()
 	}
@@ -42,6 +45,16 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// networkFile is network.yaml in the working directory; at the root of the repository it is
+// that of the tutorial.
+func networkFile() string {
+	tutorial := filepath.Join("examples", "tutorials", "101_custom-agent", "network.yaml")
+	if _, err := os.Stat(tutorial); err == nil {
+		return tutorial
+	}
+	return "network.yaml"
 }
 
 // CustomAgent is all plugins of the agent, and itself the plugin to run. The

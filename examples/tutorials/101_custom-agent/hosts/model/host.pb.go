@@ -95,7 +95,8 @@ const file_examples_tutorials_101_custom_agent_hosts_model_host_proto_rawDesc = 
 	"\x04Host\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x1c\n" +
-	"\tinterface\x18\x03 \x01(\tR\tinterfaceBNZLgithub.com/tenuto-dev/tenuto/examples/tutorials/101_custom-agent/hosts/modelb\x06proto3"
+	"\tinterface\x18\x03 \x01(\tR\tinterfaceB\n" +
+	"Z\b./;modelb\x06proto3"
 
 var (
 	file_examples_tutorials_101_custom_agent_hosts_model_host_proto_rawDescOnce sync.Once

@@ -1,5 +1,5 @@
-// Package simulator is a plugin for examples that need a VPP: where none runs, a
-// simulated one takes its place.
+// Package simulator is a plugin for programs that need a VPP, such as tutorials: where none
+// runs, a simulated one takes its place.
 package simulator
 
 import (

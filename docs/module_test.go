@@ -1,0 +1,125 @@
+package docs
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/cli"
+	"github.com/tenuto-dev/tenuto/infra/config"
+)
+
+// Tutorial 101 is an agent in a module of its own, and its models are like all others for
+// agentctl, which does not contain them.
+func TestCustomAgentInItsOwnModule(t *testing.T) {
+	t.Parallel()
+	dir := copyTutorial(t, "../examples/tutorials/101_custom-agent", "example.com/custom-agent")
+	program := filepath.Join(t.TempDir(), "custom-agent")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	build.Dir = dir
+	build.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	port, hosts := freePort(t), filepath.Join(t.TempDir(), "hosts")
+	if err := os.WriteFile(filepath.Join(dir, "hosts.conf"), []byte("path: "+hosts+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	agent := exec.CommandContext(t.Context(), program, "--http-port", port)
+	agent.Dir = dir
+	var log bytes.Buffer
+	agent.Stdout, agent.Stderr = &log, &log
+	if err := agent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := agent.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		if err := agent.Wait(); err != nil {
+			t.Errorf("the agent ended with %v\n%s", err, &log)
+		}
+	}()
+	global := []string{"--http-port", port}
+	var out bytes.Buffer
+	for _, wait := range []string{"status --wait", "wait config/tutorial/v1/hosts/gateway"} {
+		if code := cli.Run(t.Context(), append(strings.Fields(wait), global...), cli.Streams{Out: &out, Err: &out}, config.NoEnviron); code != 0 {
+			t.Fatalf("agentctl %s: exit code %d\n%s", wait, code, &out)
+		}
+	}
+	if text, err := os.ReadFile(hosts); string(text) != "10.1.0.2 gateway # interface loop1\n" {
+		t.Errorf("the file of hosts has %q, %v", text, err)
+	}
+	file := filepath.Join(dir, "more.yaml")
+	if err := os.WriteFile(file, []byte("tutorialConfig:\n  HostList:\n  - {name: scanner, address: 10.1.0.3, interface: loop1}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ line, want string }{
+		{"model list", "tutorial.hosts config tenuto.tutorial.Host config/tutorial/v1/hosts/"},
+		{"model inspect tutorial.hosts", `"ProtoName": "tenuto.tutorial.Host"`},
+		{"generate tutorial.hosts", "tutorialConfig: HostList: - name: NAME"},
+		{"explain tutorial.hosts", "IN FILES: tutorialConfig.HostList[]"},
+		{"explain tutorial.hosts.address", "address <string>"},
+		{"why config/tutorial/v1/hosts/printer", "waits for config/vpp/v2/interfaces/loop2"},
+		{"dump tutorial.hosts", "address: 10.1.0.2"},
+		{"values tutorial.hosts", "tutorial.hosts/gateway CONFIGURED"},
+		{"get tutorial.hosts/gateway", "address: 10.1.0.2"},
+		{"config get", "tutorialConfig: HostList: - name: gateway"},
+		{"plan /tmp/more.yaml", "+ tutorial.hosts/scanner"},
+		{"apply -y /tmp/more.yaml", "OK: 1 of 1 in effect"},
+		{"get tutorial.hosts/scanner", "address: 10.1.0.3"},
+		{"drift", "No drift"},
+	} {
+		if got := squeeze(run(t, global, dir, test.line)); !strings.Contains(got, test.want) {
+			t.Errorf("agentctl %s: got %s\nexpected %q", test.line, got, test.want)
+		}
+	}
+}
+
+// copyTutorial copies the folder of a tutorial, without its tests, into a new module that
+// requires what this one does.
+func copyTutorial(t *testing.T, from, module string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	path := "github.com/tenuto-dev/tenuto" + strings.TrimPrefix(filepath.ToSlash(from), "..")
+	err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil || d.IsDir() || filepath.Ext(name) != ".go":
+			return err
+		case strings.HasSuffix(name, "_test.go"):
+			return os.Remove(name)
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(name, []byte(strings.ReplaceAll(string(text), path, module)), 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "go.mod" {
+			text = []byte(strings.Replace(string(text), "module github.com/tenuto-dev/tenuto\n", "module "+module+"\n", 1) +
+				"\nrequire github.com/tenuto-dev/tenuto v0.0.0\n\nreplace github.com/tenuto-dev/tenuto => " + root + "\n")
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
