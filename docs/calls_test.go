@@ -111,6 +111,9 @@ func (p *caller) others(ctx context.Context, a *agent.Agent, name, command strin
 	return genericclient.New(c), a.Start(ctx)
 }
 
+// The calls are compiled, and not made.
+var _ = []any{(*caller).Init, (*caller).services, (*caller).stores, (*caller).metadata, (*caller).others}
+
 // TestCallsInTheTable checks that the calls in the right column of the table "Calls of Go
 // code" are those of this file, which compiles, and runs some of them.
 func TestCallsInTheTable(t *testing.T) {

@@ -75,14 +75,19 @@ func (d *PluginDeps) BindConfig(f *config.Flags) error {
 // Setup fills Log, Cfg and Health with stand-alone services if they are nil. A
 // constructor may call it; an agent replaces these services by its own.
 func (d *PluginDeps) Setup() {
-	if d.Log == nil {
-		d.Log, d.standIn.log = logging.ForPlugin(d.String()), true
-	}
+	d.SetupLog()
 	if d.Cfg == nil {
 		d.Cfg, d.standIn.cfg = config.ForPlugin(d.String()), true
 	}
 	if d.Health == nil {
 		d.Health, d.standIn.health = health.Discard(), true
+	}
+}
+
+// SetupLog fills Log like Setup.
+func (d *PluginDeps) SetupLog() {
+	if d.Log == nil {
+		d.Log, d.standIn.log = logging.ForPlugin(d.String()), true
 	}
 }
 

@@ -111,6 +111,9 @@ const (
 	OpWaitReplan
 )
 
+// RecordedTxns are transactions of the history.
+type RecordedTxns = []*RecordedTxn
+
 // RecordedTxn is a transaction as data: recorded with its plan before it is
 // executed (PreRecord) and completed afterwards.
 type RecordedTxn struct {
