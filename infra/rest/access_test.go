@@ -41,14 +41,14 @@ anonymous: ['GET /openapi.json']
 users:
 - {name: viewer, password: v, permissions: [read]}
 - {name: maker, password: m, permissions: [things]}
-- {name: nobody, password: n}
+- {name: guest, password: g}
 `)
 	if err := p.Register("things", thing); err != nil {
 		t.Fatal(err)
 	}
 	for user, want := range map[string][]string{
 		"viewer": {"GET /", "GET /auth/login", "GET /info/access", "GET /info/version", "GET /openapi.json"},
-		"maker":  {"GET /openapi.json", "PUT /thing/{name}"}, "nobody": {"GET /openapi.json"},
+		"maker":  {"GET /openapi.json", "PUT /thing/{name}"}, "guest": {"GET /openapi.json"},
 	} {
 		if _, a := of(p, as(user, user[:1])); a.User != user || a.Login != "/auth/login" || !slices.Equal(a.Endpoints, want) {
 			t.Errorf("%s: %+v, expected %v", user, a, want)

@@ -318,7 +318,7 @@ users:
 - {name: viewer, password: v, permissions: [read]}
 - {name: planner, password: p, permissions: [read, nbConfigValidation]}
 - {name: admin, password: a, permissions: [all]}
-- {name: nobody, password: n}
+- {name: guest, password: g}
 `
 
 // TestReadOnly logs in with the form, as users who may not change anything and as one who
@@ -377,8 +377,8 @@ func TestBasicAuthentication(t *testing.T) {
 	if status, _ := request(t, http.MethodGet, url+"/ui/", "", nil); status != http.StatusUnauthorized {
 		t.Errorf("without a password: status %d", status)
 	}
-	nobody := func(r *http.Request) { r.SetBasicAuth("nobody", "n") }
-	if status, _ := request(t, http.MethodGet, url+"/ui/app.js", "", nobody); status != http.StatusForbidden {
+	guest := func(r *http.Request) { r.SetBasicAuth("guest", "g") }
+	if status, _ := request(t, http.MethodGet, url+"/ui/app.js", "", guest); status != http.StatusForbidden {
 		t.Errorf("without a permission: status %d", status)
 	}
 	b := open(t)

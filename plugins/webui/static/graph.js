@@ -6,12 +6,8 @@ import { h, s, number, compact, worst, signOf, toneOf, STATES, count } from './d
 const WIDTH = 226, HEIGHT = 44, GAP = 6;
 const MIN = 0.15, MAX = 2.5, SMALLEST = 0.6;
 
-// short cuts a text in its middle.
-function short(text, most) {
-  if (text.length <= most) return text;
-  const head = Math.ceil(most / 3);
-  return text.slice(0, head) + '…' + text.slice(text.length - (most - head - 1));
-}
+// short cuts the beginning of a text: keys differ in their ends.
+const short = (text, most) => (text.length <= most ? text : '…' + text.slice(1 - most));
 
 // describe names a node for screen readers and as a tooltip.
 function describe(node) {
@@ -130,7 +126,7 @@ export function picture(drawing, options) {
   // it shows the part around the selected value, or the beginning.
   const selected = nodes.find((n) => n.node.Key && n.node.Key === options.selected);
   const fit = () => {
-    const available = frame.clientWidth || 900, most = Math.max(260, Math.min(560, innerHeight * 0.46));
+    const available = svg.getBoundingClientRect().width || 900, most = Math.max(260, Math.min(560, innerHeight * 0.46));
     const scale = Math.min(1, Math.max(SMALLEST, Math.min(available / width, most / height)));
     const tall = Math.max(170, Math.min(most, height * scale));
     svg.style.height = `${tall}px`;

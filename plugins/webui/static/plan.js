@@ -100,13 +100,15 @@ class PlanView {
     const ops = p.Changes.Operations ?? [];
     const counts = p.Counts ?? {};
     const reasons = new Map([...(p.Left ?? []), ...(p.Changes.Reasons ?? [])].map((r) => [r.Key, r.Reason]));
+    const last = new Map(ops.map((op) => [op.Key, op])); // what earlier operations leave is not the result
     const items = ops.map((op) => {
-      const reason = op.NewState === 'PENDING' || op.NewState === 'INVALID' || op.NewState === 'UNIMPLEMENTED' ? reasons.get(op.Key) : undefined;
+      const state = last.get(op.Key) === op && op.NewState !== 'CONFIGURED' && op.NewState !== 'REMOVED' ? op.NewState : undefined;
+      const reason = state && reasons.get(op.Key);
       return h('li', {},
         h('div', { class: 'op-head' },
           h('span', { class: `op ${op.Operation}` }, `${SIGNS[op.Operation] ?? '·'} ${op.Operation}`), keyLink(this.app, op.Key),
           op.IsRecreate ? h('span', { class: 'tag' }, 're-created') : '', op.IsDerived ? h('span', { class: 'tag' }, 'derived') : '',
-          op.NewState && op.NewState !== 'CONFIGURED' && op.NewState !== 'REMOVED' ? badge(op.NewState) : ''),
+          state ? badge(state) : ''),
         reason ? h('div', { class: 'reason faint' }, reason) : '',
         fieldDiff(op.PrevValue?.ProtoMsgData, op.NewValue?.ProtoMsgData) ?? '');
     });
