@@ -7,6 +7,7 @@ import (
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	nftables "github.com/tenuto-dev/tenuto/proto/ligato/linux/nftables"
+	punt "github.com/tenuto-dev/tenuto/proto/ligato/linux/punt"
 	netalloc "github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
@@ -59,6 +60,12 @@ func (d *Delete) IptablesRuleChain(name string) *Delete {
 // NftablesTable removes a table of nftables.
 func (d *Delete) NftablesTable(name string) *Delete {
 	d.r.remove(&nftables.Table{Name: name})
+	return d
+}
+
+// PuntProxy removes a proxy between ports and Unix sockets.
+func (d *Delete) PuntProxy(name string) *Delete {
+	d.r.remove(&punt.Proxy{Name: name})
 	return d
 }
 

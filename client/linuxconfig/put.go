@@ -7,6 +7,7 @@ import (
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	nftables "github.com/tenuto-dev/tenuto/proto/ligato/linux/nftables"
+	punt "github.com/tenuto-dev/tenuto/proto/ligato/linux/punt"
 	netalloc "github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
@@ -36,6 +37,9 @@ func (p *Put) IptablesRuleChain(v *iptables.RuleChain) *Put { p.r.put(v); return
 
 // NftablesTable puts a table of nftables.
 func (p *Put) NftablesTable(v *nftables.Table) *Put { p.r.put(v); return p }
+
+// PuntProxy puts a proxy between ports and Unix sockets.
+func (p *Put) PuntProxy(v *punt.Proxy) *Put { p.r.put(v); return p }
 
 // IPAllocation puts an allocated address.
 func (p *Put) IPAllocation(v *netalloc.IPAllocation) *Put { p.r.put(v); return p }

@@ -7,6 +7,7 @@ import (
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	nftables "github.com/tenuto-dev/tenuto/proto/ligato/linux/nftables"
+	punt "github.com/tenuto-dev/tenuto/proto/ligato/linux/punt"
 	netalloc "github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
@@ -34,6 +35,9 @@ func (s *Resync) IptablesRuleChain(v *iptables.RuleChain) *Resync { s.r.put(v); 
 
 // NftablesTable adds a table of nftables.
 func (s *Resync) NftablesTable(v *nftables.Table) *Resync { s.r.put(v); return s }
+
+// PuntProxy adds a proxy between ports and Unix sockets.
+func (s *Resync) PuntProxy(v *punt.Proxy) *Resync { s.r.put(v); return s }
 
 // IPAllocation adds an allocated address.
 func (s *Resync) IPAllocation(v *netalloc.IPAllocation) *Resync { s.r.put(v); return s }

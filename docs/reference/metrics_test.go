@@ -180,7 +180,7 @@ func conventional(name string) string {
 	switch {
 	case strings.HasSuffix(name, "_total"), strings.HasPrefix(name, "vpp_interfaces_"):
 		return "counter"
-	case strings.HasPrefix(name, "vpp_"), strings.HasSuffix(name, "_timestamp_seconds"):
+	case strings.HasPrefix(name, "vpp_"), strings.HasSuffix(name, "_timestamp_seconds"), strings.HasSuffix(name, "_sessions"):
 		return "gauge"
 	}
 	return ""

@@ -44,6 +44,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nftablesplugin"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+	linuxpunt "github.com/tenuto-dev/tenuto/plugins/linux/puntplugin"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
@@ -103,6 +104,7 @@ type Linux struct {
 	LinuxL3Plugin *linuxl3.Plugin
 	IPTables      *iptablesplugin.Plugin
 	NFTables      *nftablesplugin.Plugin
+	LinuxPunt     *linuxpunt.Plugin
 }
 
 // VPP are the plugins of VPP.
@@ -228,6 +230,9 @@ func newLinux(a *VPPAgent) Linux {
 	}))
 	l.NFTables = nftablesplugin.NewPlugin(nftablesplugin.UseDeps(func(d *nftablesplugin.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel = a.Scheduler, l.Namespaces, a.Label
+	}))
+	l.LinuxPunt = linuxpunt.NewPlugin(linuxpunt.UseDeps(func(d *linuxpunt.Deps) {
+		d.Scheduler, d.Namespaces, d.ServiceLabel, d.Metrics = a.Scheduler, l.Namespaces, a.Label, a.Metrics
 	}))
 	return l
 }

@@ -18,11 +18,13 @@ import (
 	nftdescriptor "github.com/tenuto-dev/tenuto/plugins/linux/nftablesplugin/descriptor"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/packetfilter"
+	puntdescriptor "github.com/tenuto-dev/tenuto/plugins/linux/puntplugin/descriptor"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 	nftables "github.com/tenuto-dev/tenuto/proto/ligato/linux/nftables"
+	punt "github.com/tenuto-dev/tenuto/proto/ligato/linux/punt"
 )
 
 // TestContract: the descriptors of all Linux plugins keep what every
@@ -74,6 +76,8 @@ func TestContract(t *testing.T) {
 			DefaultPolicy: iptables.RuleChain_DROP, Rules: []string{"-i eth0 -j ACCEPT"}},
 		&iptables.RuleChain{Name: "own/chain", Namespace: ns, Protocol: iptables.RuleChain_IPV6, Table: iptables.RuleChain_NAT, ChainName: "OWN"},
 		&nftables.Table{Name: "a/table", Namespace: web, TableName: "t", Interfaces: []string{"x"}, Content: "chain c {\n accept\n}"},
+		&punt.Proxy{Name: "p/1", Rx: &punt.Proxy_RxPort{RxPort: &punt.PortBased{L4Protocol: punt.PortBased_UDP, L3Protocol: punt.PortBased_ALL, Port: 53, Namespace: web}},
+			Tx: &punt.Proxy_TxSocket{TxSocket: &punt.SocketBased{Path: "/run/dns.sock"}}},
 	}
 	samples := []kvstest.Sample{
 		{Key: ifmodel.HostInterfaceKey.Key("eth0"), Value: &emptypb.Empty{}},
@@ -87,7 +91,8 @@ func TestContract(t *testing.T) {
 		ifdescriptor.NewInterface(ifDeps), ifdescriptor.NewAddress(ifDeps), ifdescriptor.NewVrf(ifDeps), ifdescriptor.NewPort(ifDeps), ifdescriptor.NewSysctl(ifDeps), ifdescriptor.NewBridgeVlans(ifDeps), watcher.Descriptor(),
 		l3descriptor.NewRoute(l3Deps), l3descriptor.NewARP(l3Deps), l3descriptor.NewRule(l3Deps),
 		nftdescriptor.New(packetfilter.Deps{Label: linuxtest.Label, Log: logging.Nop()}),
-		iptdescriptor.New(packetfilter.Deps{Label: linuxtest.Label, Log: logging.Nop()}))
+		iptdescriptor.New(packetfilter.Deps{Label: linuxtest.Label, Log: logging.Nop()}),
+		puntdescriptor.New(puntdescriptor.Deps{Log: logging.Nop()}))
 }
 
 // Items with a namespace of their own are read after it is known which containers run; otherwise
@@ -97,6 +102,7 @@ func TestContainersAreKnownFirst(t *testing.T) {
 	deps := packetfilter.Deps{Label: linuxtest.Label, Log: logging.Nop()}
 	for _, d := range []*api.KVDescriptor{
 		ifdescriptor.NewInterface(ifdescriptor.Deps{}), l3descriptor.NewRule(l3descriptor.Deps{}), nftdescriptor.New(deps), iptdescriptor.New(deps),
+		puntdescriptor.New(puntdescriptor.Deps{}),
 	} {
 		if !slices.Contains(d.RetrieveDependencies, nsmodel.MicroserviceDescriptor) {
 			t.Errorf("%s is read after %v, expected %s among them", d.Name, d.RetrieveDependencies, nsmodel.MicroserviceDescriptor)

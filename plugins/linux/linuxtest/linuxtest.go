@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra"
@@ -31,6 +32,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/nftablesplugin"
 	nftablesmodel "github.com/tenuto-dev/tenuto/plugins/linux/nftablesplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+	"github.com/tenuto-dev/tenuto/plugins/linux/puntplugin"
+	puntmodel "github.com/tenuto-dev/tenuto/plugins/linux/puntplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 )
@@ -49,6 +52,8 @@ func (t TAPs) TapHostName(tap string) (string, bool) { host, ok := t[tap]; retur
 type Agent struct {
 	*kvscheduler.Scheduler
 	Interfaces *ifplugin.Plugin
+	// Metrics are those of the plugins of Linux.
+	Metrics *prometheus.Registry
 
 	t     testing.TB
 	agent *agent.Agent
@@ -93,6 +98,11 @@ func start(t testing.TB, w *nltest.World, taps TAPs, conf kvscheduler.Config, ex
 	return startWith(t, w, settings{taps: taps, scheduler: &conf, extra: extra})
 }
 
+// registerer is a registry of metrics.
+type registerer struct{ registry *prometheus.Registry }
+
+func (r registerer) Registry() prometheus.Registerer { return r.registry }
+
 // settings are what agents of tests differ in.
 type settings struct {
 	taps        TAPs
@@ -134,7 +144,11 @@ func startWith(t testing.TB, w *nltest.World, s settings) *Agent {
 	tables := nftablesplugin.NewPlugin(nftablesplugin.UseDeps(func(d *nftablesplugin.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel = sched, ns, label
 	}))
-	opts := []agent.Option{agent.AllPlugins(append([]infra.Plugin{l3, filters, tables}, s.extra...)...)}
+	registry := registerer{prometheus.NewRegistry()}
+	proxies := puntplugin.NewPlugin(puntplugin.UseDeps(func(d *puntplugin.Deps) {
+		d.Scheduler, d.Namespaces, d.ServiceLabel, d.Metrics = sched, ns, label, registry
+	}))
+	opts := []agent.Option{agent.AllPlugins(append([]infra.Plugin{l3, filters, tables, proxies}, s.extra...)...)}
 	if s.quiet {
 		opts = append(opts, agent.Logging(logging.NewRegistry(logging.WithWriter(io.Discard))))
 	}
@@ -142,7 +156,7 @@ func startWith(t testing.TB, w *nltest.World, s settings) *Agent {
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatalf("start of the agent: %v", err)
 	}
-	return &Agent{Scheduler: sched, Interfaces: ifs, t: t, agent: a}
+	return &Agent{Scheduler: sched, Interfaces: ifs, Metrics: registry.registry, t: t, agent: a}
 }
 
 // Stop stops the agent.
@@ -156,7 +170,7 @@ func (a *Agent) Stop() {
 // Key returns the key of an item of Linux.
 func Key(t testing.TB, m proto.Message) string {
 	t.Helper()
-	set, err := models.NewSet(ifmodel.InterfaceModel, l3model.ARPModel, l3model.RouteModel, l3model.RuleModel, iptablesmodel.RuleChainModel, nftablesmodel.TableModel, netallocmodel.IPAllocationModel)
+	set, err := models.NewSet(ifmodel.InterfaceModel, l3model.ARPModel, l3model.RouteModel, l3model.RuleModel, iptablesmodel.RuleChainModel, nftablesmodel.TableModel, puntmodel.ProxyModel, netallocmodel.IPAllocationModel)
 	if err != nil {
 		t.Fatal(err)
 	}

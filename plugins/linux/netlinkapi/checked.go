@@ -237,6 +237,21 @@ func (c *checked) TryNFTable(ctx context.Context, t NFTable, content string, sta
 	return read(c, func() (string, error) { return c.Handle.TryNFTable(ctx, t, content, state) })
 }
 
+// Listen implements Sockets.
+func (c *checked) Listen(network, address string) (net.Listener, error) {
+	return read(c, func() (net.Listener, error) { return c.Handle.Listen(network, address) })
+}
+
+// ListenPacket implements Sockets.
+func (c *checked) ListenPacket(network, address string) (net.PacketConn, error) {
+	return read(c, func() (net.PacketConn, error) { return c.Handle.ListenPacket(network, address) })
+}
+
+// Dial implements Sockets.
+func (c *checked) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return read(c, func() (net.Conn, error) { return c.Handle.Dial(ctx, network, address) })
+}
+
 // PortVLANs implements BridgeVLANs.
 func (c *checked) PortVLANs() (map[int][]PortVLAN, error) { return read(c, c.Handle.PortVLANs) }
 

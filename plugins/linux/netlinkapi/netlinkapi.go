@@ -57,6 +57,7 @@ type Handle interface {
 	Nftables
 	Sysctls
 	BridgeVLANs
+	Sockets
 	// Namespace tells which namespace this is.
 	Namespace() NamespaceID
 	io.Closer

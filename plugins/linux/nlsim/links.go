@@ -84,6 +84,7 @@ func (ns *space) checkName(name string) error {
 
 // handle is the namespace as one user sees it.
 type handle struct {
+	sockets
 	k  *Kernel
 	ns *space
 }

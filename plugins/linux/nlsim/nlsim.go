@@ -28,8 +28,9 @@ type Kernel struct {
 	calls   map[string]int
 	opened  map[string]int // calls of Open, by path
 	unpriv  bool
-	budget  int    // changes that still work; below 0: no limit
-	crashed func() // see CrashAfter
+	budget  int             // changes that still work; below 0: no limit
+	crashed func()          // see CrashAfter
+	ports   map[port]string // that sockets listen on, to the addresses of real ones
 }
 
 var _ netlinkapi.Namespaces = (*Kernel)(nil)
@@ -74,7 +75,7 @@ type fault struct {
 
 // New returns a kernel with the namespace of the agent, which has a loopback.
 func New() *Kernel {
-	k := &Kernel{spaces: map[string]*space{}, calls: map[string]int{}, opened: map[string]int{}, skip: map[string]int{}, budget: -1}
+	k := &Kernel{spaces: map[string]*space{}, calls: map[string]int{}, opened: map[string]int{}, skip: map[string]int{}, ports: map[port]string{}, budget: -1}
 	k.spaces[""] = k.newSpace()
 	return k
 }
@@ -300,7 +301,7 @@ func (k *Kernel) Open(path string) (netlinkapi.Handle, error) {
 		if ns == nil {
 			return fmt.Errorf("%s: %w", path, netlinkapi.ErrNamespaceGone)
 		}
-		h = &handle{k: k, ns: ns}
+		h = &handle{k: k, ns: ns, sockets: sockets{k, ns}}
 		return nil
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	iptablesmodel "github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin/model"
 	linuxl3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
 	nftablesmodel "github.com/tenuto-dev/tenuto/plugins/linux/nftablesplugin/model"
+	linuxpuntmodel "github.com/tenuto-dev/tenuto/plugins/linux/puntplugin/model"
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	abfmodel "github.com/tenuto-dev/tenuto/plugins/vpp/abfplugin/model"
 	aclmodel "github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin/model"
@@ -63,6 +64,7 @@ func Set() (*models.Set, error) {
 		linuxl3model.RuleModel,
 		iptablesmodel.RuleChainModel,
 		nftablesmodel.TableModel,
+		linuxpuntmodel.ProxyModel,
 
 		vppifmodel.InterfaceModel,
 		vppifmodel.SpanModel,

@@ -10,6 +10,7 @@ var nameTemplates = map[string]string{
 		`/{{.OutgoingInterface}}`,
 	"linux.l3.rule":               `{{.Name}}`,
 	"linux.nftables.table":        `{{.Name}}`,
+	"linux.punt.proxy":            `{{.Name}}`,
 	"netalloc.ip":                 `network/{{.NetworkName}}/interface/{{.InterfaceName}}`,
 	"vpp.abfs.abf":                `{{.Index}}`,
 	"vpp.acls.acl":                `{{.Name}}`,

@@ -14,6 +14,7 @@ import (
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	nftables "github.com/tenuto-dev/tenuto/proto/ligato/linux/nftables"
+	punt "github.com/tenuto-dev/tenuto/proto/ligato/linux/punt"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -44,8 +45,10 @@ type ConfigData struct {
 	IptablesRulechains []*iptables.RuleChain `protobuf:"bytes,30,rep,name=iptables_rulechains,json=iptablesRulechains,proto3" json:"iptables_rulechains,omitempty"`
 	// Tables of nftables.
 	NftablesTables []*nftables.Table `protobuf:"bytes,31,rep,name=nftables_tables,json=nftablesTables,proto3" json:"nftables_tables,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Proxies between ports and Unix sockets.
+	PuntProxies   []*punt.Proxy `protobuf:"bytes,40,rep,name=punt_proxies,json=puntProxies,proto3" json:"punt_proxies,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ConfigData) Reset() {
@@ -120,6 +123,13 @@ func (x *ConfigData) GetNftablesTables() []*nftables.Table {
 	return nil
 }
 
+func (x *ConfigData) GetPuntProxies() []*punt.Proxy {
+	if x != nil {
+		return x.PuntProxies
+	}
+	return nil
+}
+
 // A change of operational state in Linux.
 type Notification struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -170,7 +180,7 @@ var File_ligato_linux_linux_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_linux_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/linux/linux.proto\x12\fligato.linux\x1a'ligato/linux/interfaces/interface.proto\x1a#ligato/linux/interfaces/state.proto\x1a$ligato/linux/iptables/iptables.proto\x1a\x19ligato/linux/l3/arp.proto\x1a\x1bligato/linux/l3/route.proto\x1a\x1aligato/linux/l3/rule.proto\x1a$ligato/linux/nftables/nftables.proto\"\x83\x03\n" +
+	"\x18ligato/linux/linux.proto\x12\fligato.linux\x1a'ligato/linux/interfaces/interface.proto\x1a#ligato/linux/interfaces/state.proto\x1a$ligato/linux/iptables/iptables.proto\x1a\x19ligato/linux/l3/arp.proto\x1a\x1bligato/linux/l3/route.proto\x1a\x1aligato/linux/l3/rule.proto\x1a$ligato/linux/nftables/nftables.proto\x1a\x1cligato/linux/punt/punt.proto\"\xc0\x03\n" +
 	"\n" +
 	"ConfigData\x12B\n" +
 	"\n" +
@@ -182,7 +192,8 @@ const file_ligato_linux_linux_proto_rawDesc = "" +
 	"\x06routes\x18\x15 \x03(\v2\x16.ligato.linux.l3.RouteR\x06routes\x12+\n" +
 	"\x05rules\x18\x16 \x03(\v2\x15.ligato.linux.l3.RuleR\x05rules\x12Q\n" +
 	"\x13iptables_rulechains\x18\x1e \x03(\v2 .ligato.linux.iptables.RuleChainR\x12iptablesRulechains\x12E\n" +
-	"\x0fnftables_tables\x18\x1f \x03(\v2\x1c.ligato.linux.nftables.TableR\x0enftablesTables\"\\\n" +
+	"\x0fnftables_tables\x18\x1f \x03(\v2\x1c.ligato.linux.nftables.TableR\x0enftablesTables\x12;\n" +
+	"\fpunt_proxies\x18( \x03(\v2\x18.ligato.linux.punt.ProxyR\vpuntProxies\"\\\n" +
 	"\fNotification\x12L\n" +
 	"\tinterface\x18\x01 \x01(\v2..ligato.linux.interfaces.InterfaceNotificationR\tinterfaceB7Z5github.com/tenuto-dev/tenuto/proto/ligato/linux;linuxb\x06proto3"
 
@@ -208,7 +219,8 @@ var file_ligato_linux_linux_proto_goTypes = []any{
 	(*l3.Rule)(nil),                          // 5: ligato.linux.l3.Rule
 	(*iptables.RuleChain)(nil),               // 6: ligato.linux.iptables.RuleChain
 	(*nftables.Table)(nil),                   // 7: ligato.linux.nftables.Table
-	(*interfaces.InterfaceNotification)(nil), // 8: ligato.linux.interfaces.InterfaceNotification
+	(*punt.Proxy)(nil),                       // 8: ligato.linux.punt.Proxy
+	(*interfaces.InterfaceNotification)(nil), // 9: ligato.linux.interfaces.InterfaceNotification
 }
 var file_ligato_linux_linux_proto_depIdxs = []int32{
 	2, // 0: ligato.linux.ConfigData.interfaces:type_name -> ligato.linux.interfaces.Interface
@@ -217,12 +229,13 @@ var file_ligato_linux_linux_proto_depIdxs = []int32{
 	5, // 3: ligato.linux.ConfigData.rules:type_name -> ligato.linux.l3.Rule
 	6, // 4: ligato.linux.ConfigData.iptables_rulechains:type_name -> ligato.linux.iptables.RuleChain
 	7, // 5: ligato.linux.ConfigData.nftables_tables:type_name -> ligato.linux.nftables.Table
-	8, // 6: ligato.linux.Notification.interface:type_name -> ligato.linux.interfaces.InterfaceNotification
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	8, // 6: ligato.linux.ConfigData.punt_proxies:type_name -> ligato.linux.punt.Proxy
+	9, // 7: ligato.linux.Notification.interface:type_name -> ligato.linux.interfaces.InterfaceNotification
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_ligato_linux_linux_proto_init() }

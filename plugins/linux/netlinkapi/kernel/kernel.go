@@ -100,7 +100,7 @@ func (k *Kernel) Open(path string) (netlinkapi.Handle, error) {
 		k.open[id] = ns
 	}
 	ns.leases++
-	return &handle{k: k, ns: ns}, nil
+	return &handle{k: k, ns: ns, sockets: sockets{ns}}, nil
 }
 
 func openFile(path string) (*os.File, netlinkapi.NamespaceID, error) {

@@ -13,6 +13,7 @@ import (
 
 // handle is one lease of a namespace.
 type handle struct {
+	sockets
 	k      *Kernel
 	ns     *namespace
 	closed bool

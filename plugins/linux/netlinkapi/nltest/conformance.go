@@ -42,6 +42,7 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"sysctls":        testSysctls,
 		"VLANs":          testVLANs,
 		"nftables":       testNFTables,
+		"sockets":        testSockets,
 	} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, newWorld(t)) })
 	}

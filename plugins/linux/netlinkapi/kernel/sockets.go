@@ -1,0 +1,178 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+// A socket belongs to the namespace of the thread that makes it, whatever thread uses it later.
+// Package net makes the socket of one address on the thread of its caller.
+
+const (
+	networkUnix     = "unix"
+	networkUnixgram = "unixgram"
+)
+
+// sockets is the part of a handle that opens sockets.
+type sockets struct{ ns *namespace }
+
+// Listen makes a socket for connections; see netlinkapi.Sockets.
+func (s sockets) Listen(network, address string) (l net.Listener, err error) {
+	err = s.ns.open(func() (err error) {
+		l, err = net.Listen(network, address)
+		if stale(network, address, err) && os.Remove(address) == nil {
+			l, err = net.Listen(network, address)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, classifySocket("listen", address, err)
+	}
+	if unix, ok := l.(*net.UnixListener); ok {
+		unix.SetUnlinkOnClose(false) // what is at the path then may be that of another process
+		return &pathListener{l, pathOf(address)}, nil
+	}
+	return l, nil
+}
+
+// ListenPacket makes a socket for datagrams; see netlinkapi.Sockets.
+func (s sockets) ListenPacket(network, address string) (c net.PacketConn, err error) {
+	listen := net.ListenConfig{}
+	if network != networkUnixgram {
+		listen.Control = wantDestination
+	}
+	err = s.ns.open(func() (err error) {
+		c, err = listen.ListenPacket(context.Background(), network, address)
+		if stale(network, address, err) && os.Remove(address) == nil {
+			c, err = listen.ListenPacket(context.Background(), network, address)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, classifySocket("listen", address, err)
+	}
+	if udp, ok := c.(*net.UDPConn); ok {
+		return &datagrams{udp}, nil
+	}
+	return &pathPackets{c, pathOf(address)}, nil
+}
+
+// Dial connects a socket; see netlinkapi.Sockets.
+func (s sockets) Dial(ctx context.Context, network, address string) (c net.Conn, err error) {
+	dialer := net.Dialer{FallbackDelay: -1}
+	if network == networkUnixgram {
+		dialer.Control = autobind
+	}
+	err = s.ns.open(func() (err error) {
+		c, err = dialer.DialContext(ctx, network, address)
+		return err
+	})
+	if err != nil {
+		return nil, classifySocket("connect to", address, err)
+	}
+	return c, nil
+}
+
+// open runs f, which makes a socket, on a thread in the namespace.
+func (ns *namespace) open(f func() error) error {
+	if current(ns.id) {
+		return f()
+	}
+	return inNamespace(ns.file, f)
+}
+
+// stale reports whether a Unix socket is there that no process has open any more.
+func stale(network, path string, err error) bool {
+	if !errors.Is(err, unix.EADDRINUSE) || network != networkUnix && network != networkUnixgram {
+		return false
+	}
+	if info, err := os.Lstat(path); err != nil || info.Mode().Type() != fs.ModeSocket {
+		return false
+	}
+	c, err := net.Dial(network, path)
+	if err == nil {
+		c.Close()
+	}
+	return errors.Is(err, unix.ECONNREFUSED)
+}
+
+// classifySocket adds the sentinels that the operations of sockets have.
+func classifySocket(op, address string, err error) error {
+	switch {
+	case is(err, unix.EADDRINUSE):
+		return fmt.Errorf("%s %s: %w: the address is in use", op, address, netlinkapi.ErrExists)
+	case is(err, unix.EACCES, unix.EPERM):
+		return fmt.Errorf("%s %s: %w: %w", op, address, netlinkapi.ErrPermission, err)
+	case errors.Is(err, netlinkapi.ErrNamespaceGone):
+		return err
+	}
+	return fmt.Errorf("%s %s: %w", op, address, err)
+}
+
+// autobind gives a Unix socket an address that the kernel chooses.
+func autobind(_, _ string, c syscall.RawConn) error {
+	return control(c, func(fd int) error { return unix.Bind(fd, &unix.SockaddrUnix{}) })
+}
+
+// wantDestination makes the kernel tell the address that a datagram was sent to.
+func wantDestination(network, _ string, c syscall.RawConn) error {
+	return control(c, func(fd int) error {
+		if network == "udp4" {
+			return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_PKTINFO, 1)
+		}
+		return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1)
+	})
+}
+
+func control(c syscall.RawConn, f func(fd int) error) (err error) {
+	return errors.Join(c.Control(func(fd uintptr) { err = f(int(fd)) }), err)
+}
+
+// path is the path of a Unix socket.
+type path struct {
+	name string
+	file fs.FileInfo // nil: it was deleted at once
+}
+
+func pathOf(name string) path {
+	file, _ := os.Lstat(name)
+	return path{name, file}
+}
+
+// HasPath reports whether the path leads to the socket; see netlinkapi.PathSocket.
+func (p path) HasPath() bool {
+	now, err := os.Lstat(p.name)
+	return err == nil && p.file != nil && os.SameFile(now, p.file)
+}
+
+// remove deletes the path, if it is still that of the socket.
+func (p path) remove() {
+	if p.HasPath() {
+		_ = os.Remove(p.name) // another process may be faster
+	}
+}
+
+type pathListener struct {
+	net.Listener
+	path
+}
+
+// Close closes the socket and deletes its path.
+func (l *pathListener) Close() error { l.remove(); return l.Listener.Close() }
+
+type pathPackets struct {
+	net.PacketConn
+	path
+}
+
+// Close closes the socket and deletes its path.
+func (p *pathPackets) Close() error { p.remove(); return p.PacketConn.Close() }

@@ -1,0 +1,93 @@
+package nltest
+
+import (
+	"context"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+func testSockets(t *testing.T, w *World) {
+	one, two := w.Make(t, w.NewName()), w.Make(t, w.NewName())
+	for _, h := range []netlinkapi.Handle{one, two} {
+		must(t, h.SetUp(MustLink(t, h, "lo").Index, true))
+	}
+	dir := t.TempDir()
+	for _, c := range [][2]string{
+		{"tcp", "127.0.0.1:5000"}, {"tcp6", "[::1]:5001"}, {"udp4", "127.0.0.2:5000"}, {"udp", "127.0.0.3:5001"},
+		{"unix", filepath.Join(dir, "stream")}, {"unixgram", filepath.Join(dir, "datagram")},
+	} {
+		network, address := c[0], c[1]
+		t.Run(network, func(t *testing.T) {
+			receive := address
+			if network == "udp" || network == "udp4" || network == "tcp" { // any address
+				_, port, _ := net.SplitHostPort(address)
+				receive = ":" + port
+			}
+			stop := echo(t, one, network, receive)
+			_, err := listenOn(one, network, receive)
+			expect(t, "listen again", err, netlinkapi.ErrExists)
+			if !strings.HasPrefix(network, "unix") { // each namespace has its own ports
+				defer echo(t, two, network, receive)()
+			}
+			client, err := one.Dial(context.Background(), network, address)
+			must(t, err)
+			defer client.Close()
+			_, err = client.Write([]byte("hello"))
+			must(t, err)
+			buffer := make([]byte, 5)
+			_, err = io.ReadFull(client, buffer)
+			must(t, err)
+			if string(buffer) != "hello" {
+				t.Errorf("received %q", buffer)
+			}
+			stop()
+			echo(t, one, network, receive)() // what was listened on is free again
+		})
+	}
+}
+
+// listenOn makes a socket.
+func listenOn(h netlinkapi.Sockets, network, address string) (io.Closer, error) {
+	switch network {
+	case "tcp", "tcp4", "tcp6", "unix":
+		return h.Listen(network, address)
+	}
+	return h.ListenPacket(network, address)
+}
+
+// echo sends back what comes first in a connection, or at all, until stop is called.
+func echo(t *testing.T, h netlinkapi.Sockets, network, address string) (stop func()) {
+	t.Helper()
+	socket, err := listenOn(h, network, address)
+	must(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		buffer := make([]byte, 100)
+		switch s := socket.(type) {
+		case net.Listener:
+			for { // a connection may have come to see whether the socket is in use
+				c, err := s.Accept()
+				if err != nil {
+					return
+				}
+				n, _ := c.Read(buffer)
+				_, _ = c.Write(buffer[:n])
+				c.Close()
+			}
+		case net.PacketConn:
+			if n, from, err := s.ReadFrom(buffer); err == nil {
+				_, _ = s.WriteTo(buffer[:n], from)
+			}
+		}
+	}()
+	return func() {
+		must(t, socket.Close())
+		<-done
+	}
+}
