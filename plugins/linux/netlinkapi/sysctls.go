@@ -6,7 +6,8 @@ import (
 )
 
 // Sysctls reads and changes the parameters of links in /proc/sys/net. The name of one is the
-// version of IP and the file in conf/LINK: "ipv4.rp_filter".
+// version of IP and the file in conf/LINK: "ipv4.rp_filter". The offloads of a link are parameters
+// that are 0 or 1; see OffloadParameter.
 type Sysctls interface {
 	// Sysctls returns parameters of a link, but those that this kernel does not have for it.
 	// A link that is not there is ErrNotFound.
@@ -20,10 +21,13 @@ type Sysctls interface {
 // change the parameter.
 func SysctlRange(name string) (lowest, highest int, known bool) {
 	r, known := sysctls[name]
+	if offload, ok := OffloadOf(name); ok {
+		r, known = onOff, slices.Contains(OffloadNames(), offload)
+	}
 	return r.lowest, r.highest, known
 }
 
-// SysctlNames lists the parameters that SysctlRange knows.
+// SysctlNames lists the parameters that SysctlRange knows, without offloads.
 func SysctlNames() []string { return slices.Sorted(maps.Keys(sysctls)) }
 
 type sysctlRange struct{ lowest, highest int }

@@ -18,6 +18,13 @@ var otherSysctls = map[string]int{
 	"ipv6.router_solicitations": -1,
 }
 
+// offloads are the offloads of new links that are on.
+var offloads = []string{netlinkapi.OffloadRXChecksum, netlinkapi.OffloadTXChecksum, "scatter-gather",
+	"tcp-segmentation-offload", "generic-segmentation-offload", "rx-vlan-offload", "tx-vlan-offload"}
+
+// fixedOffloads are the offloads that no link can change.
+var fixedOffloads = []string{"large-receive-offload", "ntuple-filters", "receive-hashing"}
+
 // notified are the parameters whose changes the kernel sends events for.
 var notified = []string{
 	"ipv4.forwarding", "ipv6.forwarding", "ipv4.rp_filter", "ipv4.proxy_arp", "ipv6.proxy_ndp",
@@ -29,10 +36,28 @@ func (l *link) sysctl(name string) (value int, known bool) {
 	if _, _, known = netlinkapi.SysctlRange(name); !known {
 		return 0, false
 	}
+	if offload, ok := netlinkapi.OffloadOf(name); ok {
+		value = l.offload(offload)
+	}
 	if value, changed := l.sysctls[name]; changed {
 		return value, true
 	}
-	return otherSysctls[name], true
+	return value + otherSysctls[name], true
+}
+
+// offload returns an offload that was not changed, or is that of netlinkapi.Checksums.
+func (l *link) offload(name string) int {
+	on := slices.Contains(offloads, name)
+	if l.peer != nil && name == netlinkapi.OffloadRXChecksum {
+		on = l.checksums.RX
+	}
+	if l.peer != nil && name == netlinkapi.OffloadTXChecksum {
+		on = l.checksums.TX
+	}
+	if on {
+		return 1
+	}
+	return 0
 }
 
 func (l *link) setSysctl(name string, value int) {
@@ -40,7 +65,8 @@ func (l *link) setSysctl(name string, value int) {
 	if l.sysctls == nil {
 		l.sysctls = map[string]int{}
 	}
-	if l.sysctls[name] = value; value == otherSysctls[name] {
+	offload, _ := netlinkapi.OffloadOf(name)
+	if l.sysctls[name] = value; value == otherSysctls[name]+l.offload(offload) {
 		delete(l.sysctls, name)
 	}
 	if name == disableIPv6 && value != 0 {
@@ -80,6 +106,9 @@ func (h *handle) SetSysctl(name, sysctl string, value int) error {
 			return netlinkapi.ErrUnsupported
 		case value < lowest || value > highest:
 			return errInvalid
+		}
+		if offload, _ := netlinkapi.OffloadOf(sysctl); slices.Contains(fixedOffloads, offload) {
+			return netlinkapi.ErrUnsupported
 		}
 		before, _ := l.sysctl(sysctl)
 		l.setSysctl(sysctl, value)

@@ -125,7 +125,7 @@ func (d *iface) validate(_ string, v *interfaces.Interface) error {
 			errs = append(errs, invalid("phys_address", "%q; expected the MAC address of a single host, such as 02:fe:00:00:00:01", mac))
 		}
 	}
-	errs = append(errs, d.checkAddresses(v), checkSysctls(v), checkVlans(v), checkMaster(v, k.traits()), k.check(v))
+	errs = append(errs, d.checkAddresses(v), checkSysctls(v), checkOffloads(v), checkVlans(v), checkMaster(v, k.traits()), k.check(v))
 	return errors.Join(errs...)
 }
 
@@ -246,7 +246,7 @@ func (d *iface) derived(_ string, v *interfaces.Interface) []api.KeyValuePair {
 		part := &interfaces.Interface{Name: v.GetName(), Type: v.GetType(), MasterInterface: v.GetMasterInterface(), BridgeVlans: v.GetBridgeVlans()}
 		kvs = append(kvs, api.KeyValuePair{Key: ifmodel.BridgeVlansKey.Key(v.GetName()), Value: part})
 	}
-	for _, s := range v.GetSysctls() {
+	for _, s := range parameters(v) {
 		one := &interfaces.Interface{Name: v.GetName(), Sysctls: []*interfaces.Sysctl{s}}
 		kvs = append(kvs, api.KeyValuePair{Key: ifmodel.SysctlKey.Key(s.GetName(), v.GetName()), Value: one})
 	}

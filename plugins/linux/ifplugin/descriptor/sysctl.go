@@ -16,7 +16,7 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
 
-// A kernel parameter of an interface is a value derived from it. The kernel does not tell
+// A kernel parameter or an offload of an interface is a value derived from it. The kernel does not tell
 // who set a parameter, nor what it was before: the agent remembers that, see Former.
 
 // SysctlName is the name of the descriptor of kernel parameters.
@@ -54,6 +54,38 @@ func parameter(v *interfaces.Interface) *interfaces.Sysctl {
 	return v.GetSysctls()[0]
 }
 
+// parameters returns the kernel parameters of an interface, and its offloads as such.
+func parameters(v *interfaces.Interface) []*interfaces.Sysctl {
+	all := slices.Clip(v.GetSysctls())
+	for _, o := range v.GetOffloads() {
+		p := &interfaces.Sysctl{Name: netlinkapi.OffloadParameter(o.GetName())}
+		if o.GetEnabled() {
+			p.Value = 1
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// checkOffloads checks the offloads of an interface.
+func checkOffloads(v *interfaces.Interface) error {
+	var errs []error
+	seen := map[string]bool{}
+	for i, o := range v.GetOffloads() {
+		field, name := fmt.Sprintf("offloads[%d].name", i), o.GetName()
+		switch {
+		case !slices.Contains(netlinkapi.OffloadNames(), name):
+			errs = append(errs, invalid(field, "%q; expected one of %q", name, netlinkapi.OffloadNames()))
+		case seen[name]:
+			errs = append(errs, invalid(field, "%q again; expected each offload once", name))
+		case v.GetType() == interfaces.Interface_VETH && (name == netlinkapi.OffloadRXChecksum || name == netlinkapi.OffloadTXChecksum):
+			errs = append(errs, invalid(field, "%q; expected rx_checksum_offloading and tx_checksum_offloading of veth instead", name))
+		}
+		seen[name] = true
+	}
+	return errors.Join(errs...)
+}
+
 // checkSysctls checks the parameters of an interface.
 func checkSysctls(v *interfaces.Interface) error {
 	var errs []error
@@ -61,6 +93,9 @@ func checkSysctls(v *interfaces.Interface) error {
 	for i, s := range v.GetSysctls() {
 		field := fmt.Sprintf("sysctls[%d]", i)
 		lowest, highest, known := netlinkapi.SysctlRange(s.GetName())
+		if _, offload := netlinkapi.OffloadOf(s.GetName()); offload {
+			known = false
+		}
 		switch value := int(s.GetValue()); {
 		case !known:
 			errs = append(errs, invalid(field+".name", "%q; expected one of %q", s.GetName(), netlinkapi.SysctlNames()))
@@ -170,7 +205,7 @@ func (r *retrieval) readSysctls(h netlinkapi.Handle, s *space) error {
 	for _, l := range s.links {
 		names := r.Former.names(linkID{s.id, l.Index})
 		if want := r.wantedFor(s, l); want != nil {
-			for _, one := range want.GetSysctls() {
+			for _, one := range parameters(want) {
 				names = append(names, one.GetName())
 			}
 		}
@@ -202,6 +237,11 @@ func (r *retrieval) wantedFor(s *space, l netlinkapi.Link) *interfaces.Interface
 // addSysctls fills in the parameters of a link.
 func (s *space) addSysctls(l netlinkapi.Link, v *interfaces.Interface) {
 	for _, name := range slices.Sorted(maps.Keys(s.sysctls[l.Index])) {
-		v.Sysctls = append(v.Sysctls, &interfaces.Sysctl{Name: name, Value: int32(s.sysctls[l.Index][name])})
+		value := s.sysctls[l.Index][name]
+		if offload, ok := netlinkapi.OffloadOf(name); ok {
+			v.Offloads = append(v.Offloads, &interfaces.Offload{Name: offload, Enabled: value != 0})
+			continue
+		}
+		v.Sysctls = append(v.Sysctls, &interfaces.Sysctl{Name: name, Value: int32(value)})
 	}
 }

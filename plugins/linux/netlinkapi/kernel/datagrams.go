@@ -9,7 +9,7 @@ import (
 )
 
 // datagrams is a UDP socket that answers from the address that a client has sent to. The kernel
-// tells that address in a message beside the datagram, and takes the same message for the
+// reports that address in a message beside the datagram, and takes the same message for the
 // answer.
 type datagrams struct{ *net.UDPConn }
 

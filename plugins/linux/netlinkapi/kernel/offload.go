@@ -30,11 +30,11 @@ type ifreqData struct {
 	_    [24 - unsafe.Sizeof(uintptr(0))]byte
 }
 
-func (h *handle) ethtool(link string, command, data uint32) (uint32, error) {
+func (ns *namespace) ethtool(link string, command, data uint32) (uint32, error) {
 	value := &ethtoolValue{command, data}
 	request := ifreqData{data: unsafe.Pointer(value)}
 	copy(request.name[:unix.IFNAMSIZ-1], link)
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(h.ns.ioctl), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request)))
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(ns.ioctl), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request)))
 	runtime.KeepAlive(value)
 	if errno != 0 {
 		return 0, errno
@@ -43,11 +43,11 @@ func (h *handle) ethtool(link string, command, data uint32) (uint32, error) {
 }
 
 func (h *handle) Checksums(link string) (netlinkapi.Checksums, error) {
-	rx, err := h.ethtool(link, ethtoolGetRXChecksum, 0)
+	rx, err := h.ns.ethtool(link, ethtoolGetRXChecksum, 0)
 	if err != nil {
 		return netlinkapi.Checksums{}, classify(fmt.Sprintf("read RX checksum offloading of %q", link), err)
 	}
-	tx, err := h.ethtool(link, ethtoolGetTXChecksum, 0)
+	tx, err := h.ns.ethtool(link, ethtoolGetTXChecksum, 0)
 	if err != nil {
 		return netlinkapi.Checksums{}, classify(fmt.Sprintf("read TX checksum offloading of %q", link), err)
 	}
@@ -55,10 +55,10 @@ func (h *handle) Checksums(link string) (netlinkapi.Checksums, error) {
 }
 
 func (h *handle) SetChecksums(link string, want netlinkapi.Checksums) error {
-	if _, err := h.ethtool(link, ethtoolSetRXChecksum, number(want.RX)); err != nil {
+	if _, err := h.ns.ethtool(link, ethtoolSetRXChecksum, number(want.RX)); err != nil {
 		return classify(fmt.Sprintf("set RX checksum offloading of %q", link), err)
 	}
-	_, err := h.ethtool(link, ethtoolSetTXChecksum, number(want.TX))
+	_, err := h.ns.ethtool(link, ethtoolSetTXChecksum, number(want.TX))
 	return classify(fmt.Sprintf("set TX checksum offloading of %q", link), err)
 }
 

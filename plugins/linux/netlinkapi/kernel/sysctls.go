@@ -32,7 +32,14 @@ func linkParameter(link, name string) (string, error) {
 // Sysctls reads parameters of a link.
 func (h *handle) Sysctls(link string, names []string) (map[string]int, error) {
 	values := map[string]int{}
-	err := h.ns.inside(func() error {
+	err := h.ns.readOffloads(link, names, values)
+	if err != nil {
+		return nil, err
+	}
+	if len(values) > 0 && len(values) == len(names) {
+		return values, nil
+	}
+	err = h.ns.inside(func() error {
 		for _, name := range names {
 			file, err := linkParameter(link, name)
 			if err != nil {
@@ -59,6 +66,9 @@ func (h *handle) Sysctls(link string, names []string) (map[string]int, error) {
 
 // SetSysctl writes a parameter of a link.
 func (h *handle) SetSysctl(link, name string, value int) error {
+	if offload, ok := netlinkapi.OffloadOf(name); ok {
+		return h.ns.setOffload(link, offload, value != 0)
+	}
 	file, err := linkParameter(link, name)
 	if err != nil {
 		return err

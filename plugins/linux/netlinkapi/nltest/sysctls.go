@@ -15,6 +15,7 @@ func testSysctls(t *testing.T, w *World) {
 	for _, name := range netlinkapi.SysctlNames() {
 		t.Run(name, func(t *testing.T) { testSysctl(t, own, name, w.Sim == nil) })
 	}
+	testOffloads(t, own)
 	all, err := own.Sysctls("v.a", []string{"ipv4.rp_filter", "ipv4.nonsense", "ipv6.accept_ra"})
 	if err != nil || len(all) != 2 {
 		t.Errorf("parameters are %v (error %v), expected two", all, err)
@@ -70,6 +71,33 @@ func testSysctl(t *testing.T, h netlinkapi.Handle, name string, mayLack bool) {
 			t.Errorf("%s is %d, expected %d", name, got, value)
 		}
 	}
+}
+
+// testOffloads: those of a device that it lets change are turned on and off.
+func testOffloads(t *testing.T, h netlinkapi.Handle) {
+	t.Helper()
+	var names []string
+	for _, name := range netlinkapi.OffloadNames() {
+		names = append(names, netlinkapi.OffloadParameter(name))
+	}
+	before, err := h.Sysctls("v.a", append(names, "ipv4.rp_filter"))
+	if err != nil || len(before) != len(names)+1 {
+		t.Errorf("offloads are %v (error %v)", before, err)
+	}
+	for _, name := range []string{netlinkapi.OffloadTXChecksum, "tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload", "tx-vlan-offload"} {
+		name = netlinkapi.OffloadParameter(name)
+		for _, value := range []int{0, 1, before[name]} {
+			if err := h.SetSysctl("v.a", name, value); err != nil {
+				t.Errorf("%s = %d: %v", name, value, err)
+			} else if got := sysctl(t, h, name); got != value {
+				t.Errorf("%s is %d, expected %d", name, got, value)
+			}
+		}
+	}
+	expect(t, "an offload that is fixed", h.SetSysctl("v.a", netlinkapi.OffloadParameter("ntuple-filters"), 1), netlinkapi.ErrUnsupported)
+	expect(t, "an offload that there is not", h.SetSysctl("v.a", netlinkapi.OffloadParameter("nonsense"), 1), netlinkapi.ErrUnsupported)
+	_, err = h.Sysctls("none", names)
+	expect(t, "offloads of a link that there is not", err, netlinkapi.ErrNotFound)
 }
 
 func sysctl(t *testing.T, h netlinkapi.Handle, name string) int {

@@ -202,7 +202,7 @@ func (x VethLink_ChecksumOffloading) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use VethLink_ChecksumOffloading.Descriptor instead.
 func (VethLink_ChecksumOffloading) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{2, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{3, 0}
 }
 
 // EtherType of the tag.
@@ -251,7 +251,7 @@ func (x VlanLink_Protocol) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use VlanLink_Protocol.Descriptor instead.
 func (VlanLink_Protocol) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8, 0}
 }
 
 // Which port sends a frame.
@@ -320,7 +320,7 @@ func (x BondLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BondLink_Mode.Descriptor instead.
 func (BondLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10, 0}
 }
 
 // What the hash of modes XOR, LACP and TLB is computed from.
@@ -373,7 +373,7 @@ func (x BondLink_HashPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BondLink_HashPolicy.Descriptor instead.
 func (BondLink_HashPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9, 1}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10, 1}
 }
 
 // What interfaces on the same parent exchange.
@@ -430,7 +430,7 @@ func (x MacvlanLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MacvlanLink_Mode.Descriptor instead.
 func (MacvlanLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11, 0}
 }
 
 // Where packets are switched.
@@ -483,7 +483,7 @@ func (x IpvlanLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use IpvlanLink_Mode.Descriptor instead.
 func (IpvlanLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12, 0}
 }
 
 // An interface of the Linux kernel. Model linux.interfaces.interface, key
@@ -545,7 +545,11 @@ type Interface struct {
 	Sysctls []*Sysctl `protobuf:"bytes,61,rep,name=sysctls,proto3" json:"sysctls,omitempty"`
 	// VLANs, exactly these; of ports of a bridge, and of type BRIDGE for the bridge
 	// itself. Absent means as the kernel begins: VLAN 1, without tags.
-	BridgeVlans   *BridgeVlans `protobuf:"bytes,62,opt,name=bridge_vlans,json=bridgeVlans,proto3" json:"bridge_vlans,omitempty"`
+	BridgeVlans *BridgeVlans `protobuf:"bytes,62,opt,name=bridge_vlans,json=bridgeVlans,proto3" json:"bridge_vlans,omitempty"`
+	// What the device does in place of the kernel, each once. One that is removed
+	// here gets the setting that it had before, like sysctls. What is not listed is
+	// left alone. Turning one off may turn off others, which need it.
+	Offloads      []*Offload `protobuf:"bytes,63,rep,name=offloads,proto3" json:"offloads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -786,6 +790,13 @@ func (x *Interface) GetBridgeVlans() *BridgeVlans {
 	return nil
 }
 
+func (x *Interface) GetOffloads() []*Offload {
+	if x != nil {
+		return x.Offloads
+	}
+	return nil
+}
+
 type isInterface_Link interface {
 	isInterface_Link()
 }
@@ -874,6 +885,65 @@ func (*Interface_TunTap) isInterface_Link() {}
 
 func (*Interface_Wireguard) isInterface_Link() {}
 
+// A feature of a device, see ethtool(8).
+type Offload struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name as "ethtool -k" has it: rx-checksumming, tx-checksumming,
+	// scatter-gather, tcp-segmentation-offload, generic-segmentation-offload,
+	// generic-receive-offload, large-receive-offload, rx-vlan-offload,
+	// tx-vlan-offload, ntuple-filters, receive-hashing. Type VETH has fields of its
+	// own for both kinds of checksums.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// On or off.
+	Enabled       bool `protobuf:"varint,2,opt,name=enabled,proto3" json:"enabled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Offload) Reset() {
+	*x = Offload{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Offload) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Offload) ProtoMessage() {}
+
+func (x *Offload) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Offload.ProtoReflect.Descriptor instead.
+func (*Offload) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Offload) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Offload) GetEnabled() bool {
+	if x != nil {
+		return x.Enabled
+	}
+	return false
+}
+
 // A kernel parameter of an interface: a file in
 // /proc/sys/net/{ipv4,ipv6}/conf/{interface}.
 type Sysctl struct {
@@ -897,7 +967,7 @@ type Sysctl struct {
 
 func (x *Sysctl) Reset() {
 	*x = Sysctl{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -909,7 +979,7 @@ func (x *Sysctl) String() string {
 func (*Sysctl) ProtoMessage() {}
 
 func (x *Sysctl) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -922,7 +992,7 @@ func (x *Sysctl) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sysctl.ProtoReflect.Descriptor instead.
 func (*Sysctl) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{1}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Sysctl) GetName() string {
@@ -954,7 +1024,7 @@ type VethLink struct {
 
 func (x *VethLink) Reset() {
 	*x = VethLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -966,7 +1036,7 @@ func (x *VethLink) String() string {
 func (*VethLink) ProtoMessage() {}
 
 func (x *VethLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -979,7 +1049,7 @@ func (x *VethLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VethLink.ProtoReflect.Descriptor instead.
 func (*VethLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{2}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *VethLink) GetPeerIfName() string {
@@ -1014,7 +1084,7 @@ type TapLink struct {
 
 func (x *TapLink) Reset() {
 	*x = TapLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1026,7 +1096,7 @@ func (x *TapLink) String() string {
 func (*TapLink) ProtoMessage() {}
 
 func (x *TapLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1039,7 +1109,7 @@ func (x *TapLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TapLink.ProtoReflect.Descriptor instead.
 func (*TapLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{3}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *TapLink) GetVppTapIfName() string {
@@ -1060,7 +1130,7 @@ type VrfDevLink struct {
 
 func (x *VrfDevLink) Reset() {
 	*x = VrfDevLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1072,7 +1142,7 @@ func (x *VrfDevLink) String() string {
 func (*VrfDevLink) ProtoMessage() {}
 
 func (x *VrfDevLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1085,7 +1155,7 @@ func (x *VrfDevLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VrfDevLink.ProtoReflect.Descriptor instead.
 func (*VrfDevLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{4}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *VrfDevLink) GetRoutingTable() uint32 {
@@ -1113,7 +1183,7 @@ type BridgeLink struct {
 
 func (x *BridgeLink) Reset() {
 	*x = BridgeLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1195,7 @@ func (x *BridgeLink) String() string {
 func (*BridgeLink) ProtoMessage() {}
 
 func (x *BridgeLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1208,7 @@ func (x *BridgeLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BridgeLink.ProtoReflect.Descriptor instead.
 func (*BridgeLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{5}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *BridgeLink) GetStp() bool {
@@ -1179,7 +1249,7 @@ type BridgeVlans struct {
 
 func (x *BridgeVlans) Reset() {
 	*x = BridgeVlans{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1191,7 +1261,7 @@ func (x *BridgeVlans) String() string {
 func (*BridgeVlans) ProtoMessage() {}
 
 func (x *BridgeVlans) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1204,7 +1274,7 @@ func (x *BridgeVlans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BridgeVlans.ProtoReflect.Descriptor instead.
 func (*BridgeVlans) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{6}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *BridgeVlans) GetPvid() uint32 {
@@ -1244,7 +1314,7 @@ type VlanLink struct {
 
 func (x *VlanLink) Reset() {
 	*x = VlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1256,7 +1326,7 @@ func (x *VlanLink) String() string {
 func (*VlanLink) ProtoMessage() {}
 
 func (x *VlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1269,7 +1339,7 @@ func (x *VlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VlanLink.ProtoReflect.Descriptor instead.
 func (*VlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *VlanLink) GetParentInterface() string {
@@ -1318,7 +1388,7 @@ type VxlanLink struct {
 
 func (x *VxlanLink) Reset() {
 	*x = VxlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1330,7 +1400,7 @@ func (x *VxlanLink) String() string {
 func (*VxlanLink) ProtoMessage() {}
 
 func (x *VxlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1343,7 +1413,7 @@ func (x *VxlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VxlanLink.ProtoReflect.Descriptor instead.
 func (*VxlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *VxlanLink) GetVni() uint32 {
@@ -1413,7 +1483,7 @@ type BondLink struct {
 
 func (x *BondLink) Reset() {
 	*x = BondLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1425,7 +1495,7 @@ func (x *BondLink) String() string {
 func (*BondLink) ProtoMessage() {}
 
 func (x *BondLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1438,7 +1508,7 @@ func (x *BondLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BondLink.ProtoReflect.Descriptor instead.
 func (*BondLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *BondLink) GetMode() BondLink_Mode {
@@ -1482,7 +1552,7 @@ type MacvlanLink struct {
 
 func (x *MacvlanLink) Reset() {
 	*x = MacvlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1494,7 +1564,7 @@ func (x *MacvlanLink) String() string {
 func (*MacvlanLink) ProtoMessage() {}
 
 func (x *MacvlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1507,7 +1577,7 @@ func (x *MacvlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MacvlanLink.ProtoReflect.Descriptor instead.
 func (*MacvlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *MacvlanLink) GetParentInterface() string {
@@ -1538,7 +1608,7 @@ type IpvlanLink struct {
 
 func (x *IpvlanLink) Reset() {
 	*x = IpvlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1550,7 +1620,7 @@ func (x *IpvlanLink) String() string {
 func (*IpvlanLink) ProtoMessage() {}
 
 func (x *IpvlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1563,7 +1633,7 @@ func (x *IpvlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IpvlanLink.ProtoReflect.Descriptor instead.
 func (*IpvlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *IpvlanLink) GetParentInterface() string {
@@ -1600,7 +1670,7 @@ type TunnelLink struct {
 
 func (x *TunnelLink) Reset() {
 	*x = TunnelLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1612,7 +1682,7 @@ func (x *TunnelLink) String() string {
 func (*TunnelLink) ProtoMessage() {}
 
 func (x *TunnelLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1625,7 +1695,7 @@ func (x *TunnelLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TunnelLink.ProtoReflect.Descriptor instead.
 func (*TunnelLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TunnelLink) GetLocal() string {
@@ -1678,7 +1748,7 @@ type TunTapLink struct {
 
 func (x *TunTapLink) Reset() {
 	*x = TunTapLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[13]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1690,7 +1760,7 @@ func (x *TunTapLink) String() string {
 func (*TunTapLink) ProtoMessage() {}
 
 func (x *TunTapLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[13]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1703,7 +1773,7 @@ func (x *TunTapLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TunTapLink.ProtoReflect.Descriptor instead.
 func (*TunTapLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{13}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TunTapLink) GetOwner() uint32 {
@@ -1746,7 +1816,7 @@ type WireguardLink struct {
 
 func (x *WireguardLink) Reset() {
 	*x = WireguardLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[14]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1758,7 +1828,7 @@ func (x *WireguardLink) String() string {
 func (*WireguardLink) ProtoMessage() {}
 
 func (x *WireguardLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[14]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1771,7 +1841,7 @@ func (x *WireguardLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WireguardLink.ProtoReflect.Descriptor instead.
 func (*WireguardLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{14}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *WireguardLink) GetPrivateKey() string {
@@ -1825,7 +1895,7 @@ type WireguardPeer struct {
 
 func (x *WireguardPeer) Reset() {
 	*x = WireguardPeer{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[15]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1837,7 +1907,7 @@ func (x *WireguardPeer) String() string {
 func (*WireguardPeer) ProtoMessage() {}
 
 func (x *WireguardPeer) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[15]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1850,7 +1920,7 @@ func (x *WireguardPeer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WireguardPeer.ProtoReflect.Descriptor instead.
 func (*WireguardPeer) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{15}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WireguardPeer) GetPublicKey() string {
@@ -1892,7 +1962,7 @@ var File_ligato_linux_interfaces_interface_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
-	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\x99\f\n" +
+	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\xd7\f\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
 	"\x04type\x18\x02 \x01(\x0e2'.ligato.linux.interfaces.Interface.TypeR\x04type\x12B\n" +
@@ -1920,7 +1990,8 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	" \x01(\tR\x12vrfMasterInterface\x12)\n" +
 	"\x10master_interface\x18< \x01(\tR\x0fmasterInterface\x129\n" +
 	"\asysctls\x18= \x03(\v2\x1f.ligato.linux.interfaces.SysctlR\asysctls\x12G\n" +
-	"\fbridge_vlans\x18> \x01(\v2$.ligato.linux.interfaces.BridgeVlansR\vbridgeVlans\"\xe7\x01\n" +
+	"\fbridge_vlans\x18> \x01(\v2$.ligato.linux.interfaces.BridgeVlansR\vbridgeVlans\x12<\n" +
+	"\boffloads\x18? \x03(\v2 .ligato.linux.interfaces.OffloadR\boffloads\"\xe7\x01\n" +
 	"\x04Type\x12\r\n" +
 	"\tUNDEFINED\x10\x00\x12\b\n" +
 	"\x04VETH\x10\x01\x12\x0e\n" +
@@ -1945,7 +2016,10 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x03TUN\x10\x1d\x12\a\n" +
 	"\x03TAP\x10\x1e\x12\r\n" +
 	"\tWIREGUARD\x10\x1fB\x06\n" +
-	"\x04link\"2\n" +
+	"\x04link\"7\n" +
+	"\aOffload\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aenabled\x18\x02 \x01(\bR\aenabled\"2\n" +
 	"\x06Sysctl\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value\"\xec\x02\n" +
@@ -2071,7 +2145,7 @@ func file_ligato_linux_interfaces_interface_proto_rawDescGZIP() []byte {
 }
 
 var file_ligato_linux_interfaces_interface_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_ligato_linux_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_ligato_linux_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_ligato_linux_interfaces_interface_proto_goTypes = []any{
 	(Interface_Type)(0),              // 0: ligato.linux.interfaces.Interface.Type
 	(VethLink_ChecksumOffloading)(0), // 1: ligato.linux.interfaces.VethLink.ChecksumOffloading
@@ -2081,53 +2155,55 @@ var file_ligato_linux_interfaces_interface_proto_goTypes = []any{
 	(MacvlanLink_Mode)(0),            // 5: ligato.linux.interfaces.MacvlanLink.Mode
 	(IpvlanLink_Mode)(0),             // 6: ligato.linux.interfaces.IpvlanLink.Mode
 	(*Interface)(nil),                // 7: ligato.linux.interfaces.Interface
-	(*Sysctl)(nil),                   // 8: ligato.linux.interfaces.Sysctl
-	(*VethLink)(nil),                 // 9: ligato.linux.interfaces.VethLink
-	(*TapLink)(nil),                  // 10: ligato.linux.interfaces.TapLink
-	(*VrfDevLink)(nil),               // 11: ligato.linux.interfaces.VrfDevLink
-	(*BridgeLink)(nil),               // 12: ligato.linux.interfaces.BridgeLink
-	(*BridgeVlans)(nil),              // 13: ligato.linux.interfaces.BridgeVlans
-	(*VlanLink)(nil),                 // 14: ligato.linux.interfaces.VlanLink
-	(*VxlanLink)(nil),                // 15: ligato.linux.interfaces.VxlanLink
-	(*BondLink)(nil),                 // 16: ligato.linux.interfaces.BondLink
-	(*MacvlanLink)(nil),              // 17: ligato.linux.interfaces.MacvlanLink
-	(*IpvlanLink)(nil),               // 18: ligato.linux.interfaces.IpvlanLink
-	(*TunnelLink)(nil),               // 19: ligato.linux.interfaces.TunnelLink
-	(*TunTapLink)(nil),               // 20: ligato.linux.interfaces.TunTapLink
-	(*WireguardLink)(nil),            // 21: ligato.linux.interfaces.WireguardLink
-	(*WireguardPeer)(nil),            // 22: ligato.linux.interfaces.WireguardPeer
-	(*namespace.NetNamespace)(nil),   // 23: ligato.linux.namespace.NetNamespace
+	(*Offload)(nil),                  // 8: ligato.linux.interfaces.Offload
+	(*Sysctl)(nil),                   // 9: ligato.linux.interfaces.Sysctl
+	(*VethLink)(nil),                 // 10: ligato.linux.interfaces.VethLink
+	(*TapLink)(nil),                  // 11: ligato.linux.interfaces.TapLink
+	(*VrfDevLink)(nil),               // 12: ligato.linux.interfaces.VrfDevLink
+	(*BridgeLink)(nil),               // 13: ligato.linux.interfaces.BridgeLink
+	(*BridgeVlans)(nil),              // 14: ligato.linux.interfaces.BridgeVlans
+	(*VlanLink)(nil),                 // 15: ligato.linux.interfaces.VlanLink
+	(*VxlanLink)(nil),                // 16: ligato.linux.interfaces.VxlanLink
+	(*BondLink)(nil),                 // 17: ligato.linux.interfaces.BondLink
+	(*MacvlanLink)(nil),              // 18: ligato.linux.interfaces.MacvlanLink
+	(*IpvlanLink)(nil),               // 19: ligato.linux.interfaces.IpvlanLink
+	(*TunnelLink)(nil),               // 20: ligato.linux.interfaces.TunnelLink
+	(*TunTapLink)(nil),               // 21: ligato.linux.interfaces.TunTapLink
+	(*WireguardLink)(nil),            // 22: ligato.linux.interfaces.WireguardLink
+	(*WireguardPeer)(nil),            // 23: ligato.linux.interfaces.WireguardPeer
+	(*namespace.NetNamespace)(nil),   // 24: ligato.linux.namespace.NetNamespace
 }
 var file_ligato_linux_interfaces_interface_proto_depIdxs = []int32{
 	0,  // 0: ligato.linux.interfaces.Interface.type:type_name -> ligato.linux.interfaces.Interface.Type
-	23, // 1: ligato.linux.interfaces.Interface.namespace:type_name -> ligato.linux.namespace.NetNamespace
-	9,  // 2: ligato.linux.interfaces.Interface.veth:type_name -> ligato.linux.interfaces.VethLink
-	10, // 3: ligato.linux.interfaces.Interface.tap:type_name -> ligato.linux.interfaces.TapLink
-	11, // 4: ligato.linux.interfaces.Interface.vrf_dev:type_name -> ligato.linux.interfaces.VrfDevLink
-	12, // 5: ligato.linux.interfaces.Interface.bridge:type_name -> ligato.linux.interfaces.BridgeLink
-	14, // 6: ligato.linux.interfaces.Interface.vlan:type_name -> ligato.linux.interfaces.VlanLink
-	15, // 7: ligato.linux.interfaces.Interface.vxlan:type_name -> ligato.linux.interfaces.VxlanLink
-	16, // 8: ligato.linux.interfaces.Interface.bond:type_name -> ligato.linux.interfaces.BondLink
-	17, // 9: ligato.linux.interfaces.Interface.macvlan:type_name -> ligato.linux.interfaces.MacvlanLink
-	18, // 10: ligato.linux.interfaces.Interface.ipvlan:type_name -> ligato.linux.interfaces.IpvlanLink
-	19, // 11: ligato.linux.interfaces.Interface.tunnel:type_name -> ligato.linux.interfaces.TunnelLink
-	20, // 12: ligato.linux.interfaces.Interface.tun_tap:type_name -> ligato.linux.interfaces.TunTapLink
-	21, // 13: ligato.linux.interfaces.Interface.wireguard:type_name -> ligato.linux.interfaces.WireguardLink
-	8,  // 14: ligato.linux.interfaces.Interface.sysctls:type_name -> ligato.linux.interfaces.Sysctl
-	13, // 15: ligato.linux.interfaces.Interface.bridge_vlans:type_name -> ligato.linux.interfaces.BridgeVlans
-	1,  // 16: ligato.linux.interfaces.VethLink.rx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
-	1,  // 17: ligato.linux.interfaces.VethLink.tx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
-	2,  // 18: ligato.linux.interfaces.VlanLink.protocol:type_name -> ligato.linux.interfaces.VlanLink.Protocol
-	3,  // 19: ligato.linux.interfaces.BondLink.mode:type_name -> ligato.linux.interfaces.BondLink.Mode
-	4,  // 20: ligato.linux.interfaces.BondLink.hash_policy:type_name -> ligato.linux.interfaces.BondLink.HashPolicy
-	5,  // 21: ligato.linux.interfaces.MacvlanLink.mode:type_name -> ligato.linux.interfaces.MacvlanLink.Mode
-	6,  // 22: ligato.linux.interfaces.IpvlanLink.mode:type_name -> ligato.linux.interfaces.IpvlanLink.Mode
-	22, // 23: ligato.linux.interfaces.WireguardLink.peers:type_name -> ligato.linux.interfaces.WireguardPeer
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	24, // 1: ligato.linux.interfaces.Interface.namespace:type_name -> ligato.linux.namespace.NetNamespace
+	10, // 2: ligato.linux.interfaces.Interface.veth:type_name -> ligato.linux.interfaces.VethLink
+	11, // 3: ligato.linux.interfaces.Interface.tap:type_name -> ligato.linux.interfaces.TapLink
+	12, // 4: ligato.linux.interfaces.Interface.vrf_dev:type_name -> ligato.linux.interfaces.VrfDevLink
+	13, // 5: ligato.linux.interfaces.Interface.bridge:type_name -> ligato.linux.interfaces.BridgeLink
+	15, // 6: ligato.linux.interfaces.Interface.vlan:type_name -> ligato.linux.interfaces.VlanLink
+	16, // 7: ligato.linux.interfaces.Interface.vxlan:type_name -> ligato.linux.interfaces.VxlanLink
+	17, // 8: ligato.linux.interfaces.Interface.bond:type_name -> ligato.linux.interfaces.BondLink
+	18, // 9: ligato.linux.interfaces.Interface.macvlan:type_name -> ligato.linux.interfaces.MacvlanLink
+	19, // 10: ligato.linux.interfaces.Interface.ipvlan:type_name -> ligato.linux.interfaces.IpvlanLink
+	20, // 11: ligato.linux.interfaces.Interface.tunnel:type_name -> ligato.linux.interfaces.TunnelLink
+	21, // 12: ligato.linux.interfaces.Interface.tun_tap:type_name -> ligato.linux.interfaces.TunTapLink
+	22, // 13: ligato.linux.interfaces.Interface.wireguard:type_name -> ligato.linux.interfaces.WireguardLink
+	9,  // 14: ligato.linux.interfaces.Interface.sysctls:type_name -> ligato.linux.interfaces.Sysctl
+	14, // 15: ligato.linux.interfaces.Interface.bridge_vlans:type_name -> ligato.linux.interfaces.BridgeVlans
+	8,  // 16: ligato.linux.interfaces.Interface.offloads:type_name -> ligato.linux.interfaces.Offload
+	1,  // 17: ligato.linux.interfaces.VethLink.rx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
+	1,  // 18: ligato.linux.interfaces.VethLink.tx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
+	2,  // 19: ligato.linux.interfaces.VlanLink.protocol:type_name -> ligato.linux.interfaces.VlanLink.Protocol
+	3,  // 20: ligato.linux.interfaces.BondLink.mode:type_name -> ligato.linux.interfaces.BondLink.Mode
+	4,  // 21: ligato.linux.interfaces.BondLink.hash_policy:type_name -> ligato.linux.interfaces.BondLink.HashPolicy
+	5,  // 22: ligato.linux.interfaces.MacvlanLink.mode:type_name -> ligato.linux.interfaces.MacvlanLink.Mode
+	6,  // 23: ligato.linux.interfaces.IpvlanLink.mode:type_name -> ligato.linux.interfaces.IpvlanLink.Mode
+	23, // 24: ligato.linux.interfaces.WireguardLink.peers:type_name -> ligato.linux.interfaces.WireguardPeer
+	25, // [25:25] is the sub-list for method output_type
+	25, // [25:25] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_ligato_linux_interfaces_interface_proto_init() }
@@ -2155,7 +2231,7 @@ func file_ligato_linux_interfaces_interface_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_linux_interfaces_interface_proto_rawDesc), len(file_ligato_linux_interfaces_interface_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

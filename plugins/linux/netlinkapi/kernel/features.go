@@ -1,0 +1,96 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+// feature is an offload as ethtool requests have it, from linux/ethtool.h.
+type feature struct {
+	get, set uint32 // requests
+	flag     uint32 // in the data of requests; 0: the data is 0 or 1
+}
+
+const (
+	ethtoolGetFlags = 0x25
+	ethtoolSetFlags = 0x26
+)
+
+// features are the offloads of netlinkapi.OffloadNames.
+var features = map[string]feature{
+	netlinkapi.OffloadRXChecksum:   {ethtoolGetRXChecksum, ethtoolSetRXChecksum, 0},
+	netlinkapi.OffloadTXChecksum:   {ethtoolGetTXChecksum, ethtoolSetTXChecksum, 0},
+	"scatter-gather":               {0x18, 0x19, 0},
+	"tcp-segmentation-offload":     {0x1e, 0x1f, 0},
+	"generic-segmentation-offload": {0x23, 0x24, 0},
+	"generic-receive-offload":      {0x2b, 0x2c, 0},
+	"tx-vlan-offload":              {ethtoolGetFlags, ethtoolSetFlags, 1 << 7},
+	"rx-vlan-offload":              {ethtoolGetFlags, ethtoolSetFlags, 1 << 8},
+	"large-receive-offload":        {ethtoolGetFlags, ethtoolSetFlags, 1 << 15},
+	"ntuple-filters":               {ethtoolGetFlags, ethtoolSetFlags, 1 << 27},
+	"receive-hashing":              {ethtoolGetFlags, ethtoolSetFlags, 1 << 28},
+}
+
+// readOffloads adds the offloads among the parameters of a link.
+func (ns *namespace) readOffloads(link string, names []string, values map[string]int) error {
+	for _, name := range names {
+		offload, ok := netlinkapi.OffloadOf(name)
+		f, known := features[offload]
+		if !ok || !known {
+			continue
+		}
+		on, err := ns.offload(link, f)
+		if errors.Is(err, unix.EOPNOTSUPP) {
+			continue
+		}
+		if err != nil {
+			return classify(fmt.Sprintf("read %s of %q", offload, link), err)
+		}
+		values[name] = int(number(on))
+	}
+	return nil
+}
+
+func (ns *namespace) offload(link string, f feature) (bool, error) {
+	data, err := ns.ethtool(link, f.get, 0)
+	if f.flag != 0 {
+		data &= f.flag
+	}
+	return data != 0, err
+}
+
+// setOffload turns an offload of a link on or off.
+func (ns *namespace) setOffload(link, offload string, on bool) error {
+	op := fmt.Sprintf("turn %s of %q %s", offload, link, map[bool]string{true: "on", false: "off"}[on])
+	f, known := features[offload]
+	if !known {
+		return fmt.Errorf("%s: %w", op, netlinkapi.ErrUnsupported)
+	}
+	data := number(on)
+	if f.flag != 0 {
+		flags, err := ns.ethtool(link, f.get, 0)
+		if err != nil {
+			return classify(op, err)
+		}
+		data = flags &^ f.flag
+		if on {
+			data |= f.flag
+		}
+	}
+	_, err := ns.ethtool(link, f.set, data)
+	if is(err, unix.EOPNOTSUPP, unix.EINVAL) {
+		return fmt.Errorf("%s: %w: the device does not let it change", op, netlinkapi.ErrUnsupported)
+	}
+	if err != nil {
+		return classify(op, err)
+	}
+	now, err := ns.offload(link, f)
+	if err == nil && now != on {
+		return fmt.Errorf("%s: the device did not do it; another offload is needed for it", op)
+	}
+	return classify(op, err)
+}

@@ -1,0 +1,28 @@
+package netlinkapi
+
+import "strings"
+
+// offloadPrefix begins the names of offloads among the parameters of a link.
+const offloadPrefix = "offload."
+
+// Offloads that are handled by a value of their own.
+const (
+	OffloadRXChecksum = "rx-checksumming"
+	OffloadTXChecksum = "tx-checksumming"
+)
+
+// OffloadNames lists the offloads that the agent changes, as "ethtool -k" names them.
+func OffloadNames() []string {
+	return []string{
+		OffloadRXChecksum, OffloadTXChecksum, "scatter-gather", "tcp-segmentation-offload", "generic-segmentation-offload",
+		"generic-receive-offload", "large-receive-offload", "rx-vlan-offload", "tx-vlan-offload", "ntuple-filters", "receive-hashing",
+	}
+}
+
+// OffloadParameter returns the name of an offload among the parameters of a link; see Sysctls.
+func OffloadParameter(offload string) string { return offloadPrefix + offload }
+
+// OffloadOf is the inverse of OffloadParameter; false for other parameters.
+func OffloadOf(parameter string) (offload string, ok bool) {
+	return strings.CutPrefix(parameter, offloadPrefix)
+}
