@@ -31,7 +31,6 @@ func differences() []difference {
 		{`GET /dump/vpp/v2/ipscanneigh`, "", better, "it works", []string{"status 200", "is []interface {}"}},
 		{`GET /vpp/telemetry`, "", cannot, commands, []string{"status 404"}},
 		{`GET /stats/configurator`, "", cannot, "the metrics `grpc_server_*` and `/scheduler/stats` have this", []string{"status 404", ".AllOperations is missing", ".Operations is missing"}},
-		{`GET /stats/linux/interfaces`, "", cannot, "Prometheus' node exporter has the counters of the kernel", []string{"status 404", "is no list"}},
 		{`GET /govppmux/stats`, "", cannot, "requests are counted together, not by message", []string{".AllMessages.*", ".Messages is empty", ".Replies is empty"}},
 		{`GET /scheduler/txn-history`, "", better, ownRoutes, []string{"[].Values[].Value.ProtoMsgData.*"}},
 		{`GET /scheduler/txn-history\?seq-num=2`, "", same, "", []string{".Executed*", ".Values*"}}, // another transaction

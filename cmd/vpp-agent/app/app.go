@@ -221,6 +221,7 @@ func newLinux(a *VPPAgent) Linux {
 		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler, d.Simulation, d.Identity = a.Scheduler, a.Simulation, a.Identity }))
 	l.LinuxIfPlugin = linuxif.NewPlugin(linuxif.UseDeps(func(d *linuxif.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel, d.TAPs, d.NetAlloc = a.Scheduler, l.Namespaces, a.Label, taps{a}, a.NetAlloc
+		d.HTTP, d.Metrics = a.HTTP, a.Metrics
 	}))
 	l.LinuxL3Plugin = linuxl3.NewPlugin(linuxl3.UseDeps(func(d *linuxl3.Deps) {
 		d.Scheduler, d.Namespaces, d.Interfaces, d.NetAlloc = a.Scheduler, l.Namespaces, l.LinuxIfPlugin, a.NetAlloc

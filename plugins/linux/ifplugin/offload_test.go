@@ -14,8 +14,7 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
 
-// offloads returns the value with offloads: those that are on, and those of which the name begins
-// with a hyphen, which are off.
+// offloads returns the value with offloads, which are on; a hyphen before a name means off.
 func offloads(v *interfaces.Interface, names ...string) *interfaces.Interface {
 	v = proto.CloneOf(v)
 	for _, name := range names {

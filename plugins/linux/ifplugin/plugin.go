@@ -10,6 +10,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	"github.com/tenuto-dev/tenuto/infra/metrics"
+	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
@@ -65,6 +67,9 @@ type Deps struct {
 	TAPs descriptor.TAPs `optional:"true"`
 	// NetAlloc allocates addresses; without it no address may refer to one.
 	NetAlloc alloc.API `optional:"true"`
+	// HTTP serves the counters of interfaces, and Metrics publishes them; nil: no.
+	HTTP    rest.HTTPHandlers  `optional:"true"`
+	Metrics metrics.Registerer `optional:"true"`
 }
 
 // Scheduler is the part of the scheduler that the plugin uses.
@@ -98,6 +103,9 @@ func (p *Plugin) Init() (err error) {
 	p.states = newStates(p.index, time.Now, p.reportLost)
 	p.states.allocated = allocated
 	p.removals = &removals{index: p.index, report: p.reportLost, allocated: allocated}
+	if err := p.publishCounters(); err != nil {
+		return fmt.Errorf("publish counters: %w", err)
+	}
 	if p.cfg.Disabled || !p.Namespaces.Enabled() {
 		p.Log.Info("interfaces of Linux are left alone, as configured")
 		return nil

@@ -129,11 +129,12 @@ func startWith(t testing.TB, w *nltest.World, s settings) *Agent {
 		known = s.taps
 	}
 	alloc := netalloc.NewPlugin(netalloc.UseDeps(func(d *netalloc.Deps) { d.Scheduler = sched }))
+	registry := registerer{prometheus.NewRegistry()}
 	label := servicelabel.NewPlugin(servicelabel.UseLabel(Label))
 	ifConf := ifplugin.DefaultConfig()
 	ifConf.WireguardGo = s.wireguardGo
 	ifs := ifplugin.NewPlugin(ifplugin.UseConf(ifConf), ifplugin.UseDeps(func(d *ifplugin.Deps) {
-		d.Scheduler, d.Namespaces, d.TAPs, d.NetAlloc, d.ServiceLabel = sched, ns, known, alloc, label
+		d.Scheduler, d.Namespaces, d.TAPs, d.NetAlloc, d.ServiceLabel, d.Metrics = sched, ns, known, alloc, label, registry
 	}))
 	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) {
 		d.Scheduler, d.Namespaces, d.Interfaces, d.NetAlloc = sched, ns, ifs, alloc
@@ -144,7 +145,6 @@ func startWith(t testing.TB, w *nltest.World, s settings) *Agent {
 	tables := nftablesplugin.NewPlugin(nftablesplugin.UseDeps(func(d *nftablesplugin.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel = sched, ns, label
 	}))
-	registry := registerer{prometheus.NewRegistry()}
 	proxies := puntplugin.NewPlugin(puntplugin.UseDeps(func(d *puntplugin.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel, d.Metrics = sched, ns, label, registry
 	}))

@@ -76,6 +76,13 @@ type Link struct {
 	Running  bool       // can carry packets
 	Master   int        // index of the bridge, bond or VRF that it belongs to; 0: none
 	Params   LinkParams // nil: the kind has none here
+	Counters Counters
+}
+
+// Counters are what went through a link since it was made.
+type Counters struct {
+	RXPackets, TXPackets, RXBytes, TXBytes   uint64
+	RXErrors, TXErrors, RXDropped, TXDropped uint64
 }
 
 // Links reads links. A link that is not there is ErrNotFound.

@@ -44,6 +44,12 @@ func convertLink(l netlink.Link) netlinkapi.Link {
 		Running:  a.RawFlags&unix.IFF_RUNNING != 0,
 		Master:   a.MasterIndex,
 	}
+	if s := a.Statistics; s != nil {
+		link.Counters = netlinkapi.Counters{
+			RXPackets: s.RxPackets, TXPackets: s.TxPackets, RXBytes: s.RxBytes, TXBytes: s.TxBytes,
+			RXErrors: s.RxErrors, TXErrors: s.TxErrors, RXDropped: s.RxDropped, TXDropped: s.TxDropped,
+		}
+	}
 	if link.Kind == "device" { // the library's word for "no kind"
 		link.Kind = ""
 	}
