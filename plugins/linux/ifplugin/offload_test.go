@@ -1,6 +1,7 @@
 package ifplugin_test
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -97,4 +98,47 @@ func TestValidateOffloads(t *testing.T) {
 			t.Errorf("expected %q, got %q", want, got)
 		}
 	}
+}
+
+// TestQueues: numbers of queues are set, found again by the next agent, changed, and become what
+// they were before.
+func TestQueues(t *testing.T) {
+	t.Parallel()
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		most := min(2, runtime.NumCPU()) // of a VETH
+		own, stateDir := w.Open(t, ""), t.TempDir()
+		queues := func(v *interfaces.Interface, q *interfaces.Queues) *interfaces.Interface {
+			v = proto.CloneOf(v)
+			v.Queues = q
+			return v
+		}
+		is := func(rx, tx int) {
+			t.Helper()
+			expectSysctl(t, own, "h-x", netlinkapi.QueuesRX, rx)
+			expectSysctl(t, own, "h-x", netlinkapi.QueuesTX, tx)
+		}
+		x, y := veth("x", "y", ""), veth("y", "x", "left")
+		a := linuxtest.StartIn(t, w, stateDir)
+		must(t, a.Apply(x, y))
+		before, err := own.Sysctls("h-x", netlinkapi.QueueParameters())
+		must(t, err)
+		both := queues(x, &interfaces.Queues{Rx: uint32(most), Tx: uint32(most)})
+		must(t, a.Apply(both))
+		is(most, most)
+		unchanged(t, a, both, y)
+		a.Stop()
+		a = linuxtest.StartIn(t, w, stateDir)
+		unchanged(t, a, both, y)
+		must(t, a.Apply(queues(x, &interfaces.Queues{Rx: 1})))
+		is(1, before[netlinkapi.QueuesTX])
+		must(t, a.Apply(x))
+		is(before[netlinkapi.QueuesRX], before[netlinkapi.QueuesTX])
+		if err := a.Apply(queues(x, &interfaces.Queues{Combined: 2})); err == nil {
+			t.Error("a VETH has combined queues")
+		}
+		text := linuxtest.ErrorText(a.Apply(queues(x, &interfaces.Queues{Tx: 65536})))
+		if want := "queues.tx: 65536; expected at most 65535"; !strings.Contains(text, want) {
+			t.Errorf("expected %q, got %q", want, text)
+		}
+	})
 }

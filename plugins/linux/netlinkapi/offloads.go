@@ -26,3 +26,16 @@ func OffloadParameter(offload string) string { return offloadPrefix + offload }
 func OffloadOf(parameter string) (offload string, ok bool) {
 	return strings.CutPrefix(parameter, offloadPrefix)
 }
+
+// Names of the numbers of queues among the parameters of a link.
+const (
+	QueuesRX       = "queues.rx"
+	QueuesTX       = "queues.tx"
+	QueuesCombined = "queues.combined"
+)
+
+// MaxQueues is the most queues that a number of them may have.
+const MaxQueues = 65535
+
+// QueueParameters lists the names of numbers of queues.
+func QueueParameters() []string { return []string{QueuesRX, QueuesTX, QueuesCombined} }

@@ -7,7 +7,7 @@ import (
 
 // Sysctls reads and changes the parameters of links in /proc/sys/net. The name of one is the
 // version of IP and the file in conf/LINK: "ipv4.rp_filter". The offloads of a link are parameters
-// that are 0 or 1; see OffloadParameter.
+// that are 0 or 1, see OffloadParameter, and so are the numbers of its queues.
 type Sysctls interface {
 	// Sysctls returns parameters of a link, but those that this kernel does not have for it.
 	// A link that is not there is ErrNotFound.
@@ -21,13 +21,16 @@ type Sysctls interface {
 // change the parameter.
 func SysctlRange(name string) (lowest, highest int, known bool) {
 	r, known := sysctls[name]
+	if slices.Contains(QueueParameters(), name) {
+		return queues.lowest, queues.highest, true
+	}
 	if offload, ok := OffloadOf(name); ok {
 		r, known = onOff, slices.Contains(OffloadNames(), offload)
 	}
 	return r.lowest, r.highest, known
 }
 
-// SysctlNames lists the parameters that SysctlRange knows, without offloads.
+// SysctlNames lists the parameters that SysctlRange knows, without offloads and queues.
 func SysctlNames() []string { return slices.Sorted(maps.Keys(sysctls)) }
 
 type sysctlRange struct{ lowest, highest int }
@@ -36,6 +39,7 @@ type sysctlRange struct{ lowest, highest int }
 var (
 	onOff   = sysctlRange{0, 1}
 	upTo2   = sysctlRange{0, 2}
+	queues  = sysctlRange{1, MaxQueues}
 	sysctls = map[string]sysctlRange{
 		"ipv4.accept_local":                onOff,
 		"ipv4.accept_redirects":            onOff,

@@ -15,7 +15,7 @@ var otherSysctls = map[string]int{
 	"ipv4.accept_redirects": 1, "ipv4.secure_redirects": 1, "ipv4.send_redirects": 1, "ipv4.shared_media": 1,
 	"ipv6.accept_dad": 1, "ipv6.accept_ra": 1, "ipv6.accept_ra_defrtr": 1, "ipv6.accept_ra_mtu": 1, "ipv6.accept_ra_pinfo": 1,
 	"ipv6.accept_ra_rtr_pref": 1, "ipv6.accept_redirects": 1, "ipv6.autoconf": 1, "ipv6.dad_transmits": 1, "ipv6.hop_limit": 64,
-	"ipv6.router_solicitations": -1,
+	"ipv6.router_solicitations": -1, netlinkapi.QueuesRX: 1, netlinkapi.QueuesTX: 1,
 }
 
 // offloads are the offloads of new links that are on.
@@ -24,6 +24,9 @@ var offloads = []string{netlinkapi.OffloadRXChecksum, netlinkapi.OffloadTXChecks
 
 // fixedOffloads are the offloads that no link can change.
 var fixedOffloads = []string{"large-receive-offload", "ntuple-filters", "receive-hashing"}
+
+// maxQueues is the most queues that a VETH allows.
+const maxQueues = 8
 
 // notified are the parameters whose changes the kernel sends events for.
 var notified = []string{
@@ -38,6 +41,9 @@ func (l *link) sysctl(name string) (value int, known bool) {
 	}
 	if offload, ok := netlinkapi.OffloadOf(name); ok {
 		value = l.offload(offload)
+	}
+	if slices.Contains(netlinkapi.QueueParameters(), name) && (l.peer == nil || name == netlinkapi.QueuesCombined) {
+		return 0, false
 	}
 	if value, changed := l.sysctls[name]; changed {
 		return value, true
@@ -110,7 +116,13 @@ func (h *handle) SetSysctl(name, sysctl string, value int) error {
 		if offload, _ := netlinkapi.OffloadOf(sysctl); slices.Contains(fixedOffloads, offload) {
 			return netlinkapi.ErrUnsupported
 		}
-		before, _ := l.sysctl(sysctl)
+		if slices.Contains(netlinkapi.QueueParameters(), sysctl) && value > maxQueues {
+			return errInvalid
+		}
+		before, there := l.sysctl(sysctl)
+		if !there {
+			return netlinkapi.ErrUnsupported
+		}
 		l.setSysctl(sysctl, value)
 		if value != before && slices.Contains(notified, sysctl) {
 			h.ns.notify(netlinkapi.Event{Kind: netlinkapi.SysctlChanged, Link: l.Index, Sysctl: sysctl})

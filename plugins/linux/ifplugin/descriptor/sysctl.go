@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"net/netip"
 	"slices"
@@ -16,7 +17,7 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
 
-// A kernel parameter or an offload of an interface is a value derived from it. The kernel does not tell
+// A kernel parameter, an offload or a number of queues of an interface is a value derived from it. The kernel does not tell
 // who set a parameter, nor what it was before: the agent remembers that, see Former.
 
 // SysctlName is the name of the descriptor of kernel parameters.
@@ -64,7 +65,31 @@ func parameters(v *interfaces.Interface) []*interfaces.Sysctl {
 		}
 		all = append(all, p)
 	}
+	for name, number := range queuesOf(v) {
+		if *number != 0 {
+			all = append(all, &interfaces.Sysctl{Name: name, Value: int32(*number)})
+		}
+	}
 	return all
+}
+
+// queuesOf returns the numbers of queues of an interface, with the names of their parameters.
+func queuesOf(v *interfaces.Interface) iter.Seq2[string, *uint32] {
+	return func(yield func(string, *uint32) bool) {
+		q := v.GetQueues()
+		_ = q == nil || yield(netlinkapi.QueuesRX, &q.Rx) && yield(netlinkapi.QueuesTX, &q.Tx) && yield(netlinkapi.QueuesCombined, &q.Combined)
+	}
+}
+
+// checkQueues checks the numbers of queues of an interface.
+func checkQueues(v *interfaces.Interface) error {
+	var errs []error
+	for name, number := range queuesOf(v) {
+		if *number > netlinkapi.MaxQueues {
+			errs = append(errs, invalid(name, "%d; expected at most %d", *number, netlinkapi.MaxQueues))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // checkOffloads checks the offloads of an interface.
@@ -93,9 +118,7 @@ func checkSysctls(v *interfaces.Interface) error {
 	for i, s := range v.GetSysctls() {
 		field := fmt.Sprintf("sysctls[%d]", i)
 		lowest, highest, known := netlinkapi.SysctlRange(s.GetName())
-		if _, offload := netlinkapi.OffloadOf(s.GetName()); offload {
-			known = false
-		}
+		known = known && slices.Contains(netlinkapi.SysctlNames(), s.GetName())
 		switch value := int(s.GetValue()); {
 		case !known:
 			errs = append(errs, invalid(field+".name", "%q; expected one of %q", s.GetName(), netlinkapi.SysctlNames()))
@@ -242,6 +265,22 @@ func (s *space) addSysctls(l netlinkapi.Link, v *interfaces.Interface) {
 			v.Offloads = append(v.Offloads, &interfaces.Offload{Name: offload, Enabled: value != 0})
 			continue
 		}
+		if slices.Contains(netlinkapi.QueueParameters(), name) {
+			addQueues(v, name, value)
+			continue
+		}
 		v.Sysctls = append(v.Sysctls, &interfaces.Sysctl{Name: name, Value: int32(value)})
+	}
+}
+
+// addQueues fills in a number of queues of a link.
+func addQueues(v *interfaces.Interface, name string, value int) {
+	if v.Queues == nil {
+		v.Queues = &interfaces.Queues{}
+	}
+	for known, number := range queuesOf(v) {
+		if known == name {
+			*number = uint32(value)
+		}
 	}
 }

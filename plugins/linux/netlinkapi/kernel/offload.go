@@ -32,14 +32,20 @@ type ifreqData struct {
 
 func (ns *namespace) ethtool(link string, command, data uint32) (uint32, error) {
 	value := &ethtoolValue{command, data}
-	request := ifreqData{data: unsafe.Pointer(value)}
+	err := ns.ethtoolRequest(link, unsafe.Pointer(value))
+	return value.data, err
+}
+
+// ethtoolRequest makes a request about a link, which is a structure that the kernel fills in.
+func (ns *namespace) ethtoolRequest(link string, data unsafe.Pointer) error {
+	request := ifreqData{data: data}
 	copy(request.name[:unix.IFNAMSIZ-1], link)
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(ns.ioctl), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request)))
-	runtime.KeepAlive(value)
+	runtime.KeepAlive(data)
 	if errno != 0 {
-		return 0, errno
+		return errno
 	}
-	return value.data, nil
+	return nil
 }
 
 func (h *handle) Checksums(link string) (netlinkapi.Checksums, error) {

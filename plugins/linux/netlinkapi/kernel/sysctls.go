@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,7 +33,7 @@ func linkParameter(link, name string) (string, error) {
 // Sysctls reads parameters of a link.
 func (h *handle) Sysctls(link string, names []string) (map[string]int, error) {
 	values := map[string]int{}
-	err := h.ns.readOffloads(link, names, values)
+	err := errors.Join(h.ns.readOffloads(link, names, values), h.ns.readQueues(link, names, values))
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +69,9 @@ func (h *handle) Sysctls(link string, names []string) (map[string]int, error) {
 func (h *handle) SetSysctl(link, name string, value int) error {
 	if offload, ok := netlinkapi.OffloadOf(name); ok {
 		return h.ns.setOffload(link, offload, value != 0)
+	}
+	if slices.Contains(netlinkapi.QueueParameters(), name) {
+		return h.ns.setQueues(link, name, value)
 	}
 	file, err := linkParameter(link, name)
 	if err != nil {

@@ -2,6 +2,7 @@ package nltest
 
 import (
 	"net/netip"
+	"runtime"
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
@@ -16,6 +17,7 @@ func testSysctls(t *testing.T, w *World) {
 		t.Run(name, func(t *testing.T) { testSysctl(t, own, name, w.Sim == nil) })
 	}
 	testOffloads(t, own)
+	testQueues(t, own)
 	all, err := own.Sysctls("v.a", []string{"ipv4.rp_filter", "ipv4.nonsense", "ipv6.accept_ra"})
 	if err != nil || len(all) != 2 {
 		t.Errorf("parameters are %v (error %v), expected two", all, err)
@@ -98,6 +100,28 @@ func testOffloads(t *testing.T, h netlinkapi.Handle) {
 	expect(t, "an offload that there is not", h.SetSysctl("v.a", netlinkapi.OffloadParameter("nonsense"), 1), netlinkapi.ErrUnsupported)
 	_, err = h.Sysctls("none", names)
 	expect(t, "offloads of a link that there is not", err, netlinkapi.ErrNotFound)
+}
+
+// testQueues: a VETH has queues for both directions, as many as the machine has processors.
+func testQueues(t *testing.T, h netlinkapi.Handle) {
+	t.Helper()
+	before, err := h.Sysctls("v.a", netlinkapi.QueueParameters())
+	if err != nil || len(before) != 2 {
+		t.Errorf("queues are %v (error %v), expected those of two directions", before, err)
+	}
+	for name, now := range before {
+		for _, value := range []int{min(2, runtime.NumCPU()), 1, now} {
+			if err := h.SetSysctl("v.a", name, value); err != nil {
+				t.Errorf("%s = %d: %v", name, value, err)
+			} else if got := sysctl(t, h, name); got != value {
+				t.Errorf("%s is %d, expected %d", name, got, value)
+			}
+		}
+	}
+	if err := h.SetSysctl("v.a", netlinkapi.QueuesTX, netlinkapi.MaxQueues); err == nil {
+		t.Error("there are as many queues as there may be at all")
+	}
+	expect(t, "queues that there are not", h.SetSysctl("v.a", netlinkapi.QueuesCombined, 1), netlinkapi.ErrUnsupported)
 }
 
 func sysctl(t *testing.T, h netlinkapi.Handle, name string) int {

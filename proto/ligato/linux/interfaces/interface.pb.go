@@ -202,7 +202,7 @@ func (x VethLink_ChecksumOffloading) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use VethLink_ChecksumOffloading.Descriptor instead.
 func (VethLink_ChecksumOffloading) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{3, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{4, 0}
 }
 
 // EtherType of the tag.
@@ -251,7 +251,7 @@ func (x VlanLink_Protocol) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use VlanLink_Protocol.Descriptor instead.
 func (VlanLink_Protocol) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9, 0}
 }
 
 // Which port sends a frame.
@@ -320,7 +320,7 @@ func (x BondLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BondLink_Mode.Descriptor instead.
 func (BondLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11, 0}
 }
 
 // What the hash of modes XOR, LACP and TLB is computed from.
@@ -373,7 +373,7 @@ func (x BondLink_HashPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BondLink_HashPolicy.Descriptor instead.
 func (BondLink_HashPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10, 1}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11, 1}
 }
 
 // What interfaces on the same parent exchange.
@@ -430,7 +430,7 @@ func (x MacvlanLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MacvlanLink_Mode.Descriptor instead.
 func (MacvlanLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12, 0}
 }
 
 // Where packets are switched.
@@ -483,7 +483,7 @@ func (x IpvlanLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use IpvlanLink_Mode.Descriptor instead.
 func (IpvlanLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{13, 0}
 }
 
 // An interface of the Linux kernel. Model linux.interfaces.interface, key
@@ -549,7 +549,10 @@ type Interface struct {
 	// What the device does in place of the kernel, each once. One that is removed
 	// here gets the setting that it had before, like sysctls. What is not listed is
 	// left alone. Turning one off may turn off others, which need it.
-	Offloads      []*Offload `protobuf:"bytes,63,rep,name=offloads,proto3" json:"offloads,omitempty"`
+	Offloads []*Offload `protobuf:"bytes,63,rep,name=offloads,proto3" json:"offloads,omitempty"`
+	// Number of queues of the device. One that is removed here gets the number that
+	// it had before, like sysctls. Absent means that it is left alone.
+	Queues        *Queues `protobuf:"bytes,64,opt,name=queues,proto3" json:"queues,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -797,6 +800,13 @@ func (x *Interface) GetOffloads() []*Offload {
 	return nil
 }
 
+func (x *Interface) GetQueues() *Queues {
+	if x != nil {
+		return x.Queues
+	}
+	return nil
+}
+
 type isInterface_Link interface {
 	isInterface_Link()
 }
@@ -885,6 +895,73 @@ func (*Interface_TunTap) isInterface_Link() {}
 
 func (*Interface_Wireguard) isInterface_Link() {}
 
+// Number of queues of a device in use ("ethtool -L"), up to what the device
+// allows, 65535 at most; a VETH allows as many as there are processors. 0 means
+// that a number is left alone. A device has queues of their own for receiving
+// and sending, or combined ones.
+type Queues struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Queues that receive.
+	Rx uint32 `protobuf:"varint,1,opt,name=rx,proto3" json:"rx,omitempty"`
+	// Queues that send.
+	Tx uint32 `protobuf:"varint,2,opt,name=tx,proto3" json:"tx,omitempty"`
+	// Queues that do both.
+	Combined      uint32 `protobuf:"varint,3,opt,name=combined,proto3" json:"combined,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Queues) Reset() {
+	*x = Queues{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Queues) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Queues) ProtoMessage() {}
+
+func (x *Queues) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Queues.ProtoReflect.Descriptor instead.
+func (*Queues) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Queues) GetRx() uint32 {
+	if x != nil {
+		return x.Rx
+	}
+	return 0
+}
+
+func (x *Queues) GetTx() uint32 {
+	if x != nil {
+		return x.Tx
+	}
+	return 0
+}
+
+func (x *Queues) GetCombined() uint32 {
+	if x != nil {
+		return x.Combined
+	}
+	return 0
+}
+
 // A feature of a device, see ethtool(8).
 type Offload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -902,7 +979,7 @@ type Offload struct {
 
 func (x *Offload) Reset() {
 	*x = Offload{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -914,7 +991,7 @@ func (x *Offload) String() string {
 func (*Offload) ProtoMessage() {}
 
 func (x *Offload) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -927,7 +1004,7 @@ func (x *Offload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offload.ProtoReflect.Descriptor instead.
 func (*Offload) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{1}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Offload) GetName() string {
@@ -967,7 +1044,7 @@ type Sysctl struct {
 
 func (x *Sysctl) Reset() {
 	*x = Sysctl{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -979,7 +1056,7 @@ func (x *Sysctl) String() string {
 func (*Sysctl) ProtoMessage() {}
 
 func (x *Sysctl) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -992,7 +1069,7 @@ func (x *Sysctl) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sysctl.ProtoReflect.Descriptor instead.
 func (*Sysctl) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{2}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Sysctl) GetName() string {
@@ -1024,7 +1101,7 @@ type VethLink struct {
 
 func (x *VethLink) Reset() {
 	*x = VethLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1036,7 +1113,7 @@ func (x *VethLink) String() string {
 func (*VethLink) ProtoMessage() {}
 
 func (x *VethLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1049,7 +1126,7 @@ func (x *VethLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VethLink.ProtoReflect.Descriptor instead.
 func (*VethLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{3}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *VethLink) GetPeerIfName() string {
@@ -1084,7 +1161,7 @@ type TapLink struct {
 
 func (x *TapLink) Reset() {
 	*x = TapLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1096,7 +1173,7 @@ func (x *TapLink) String() string {
 func (*TapLink) ProtoMessage() {}
 
 func (x *TapLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1109,7 +1186,7 @@ func (x *TapLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TapLink.ProtoReflect.Descriptor instead.
 func (*TapLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{4}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *TapLink) GetVppTapIfName() string {
@@ -1130,7 +1207,7 @@ type VrfDevLink struct {
 
 func (x *VrfDevLink) Reset() {
 	*x = VrfDevLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1142,7 +1219,7 @@ func (x *VrfDevLink) String() string {
 func (*VrfDevLink) ProtoMessage() {}
 
 func (x *VrfDevLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1155,7 +1232,7 @@ func (x *VrfDevLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VrfDevLink.ProtoReflect.Descriptor instead.
 func (*VrfDevLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{5}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *VrfDevLink) GetRoutingTable() uint32 {
@@ -1183,7 +1260,7 @@ type BridgeLink struct {
 
 func (x *BridgeLink) Reset() {
 	*x = BridgeLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1195,7 +1272,7 @@ func (x *BridgeLink) String() string {
 func (*BridgeLink) ProtoMessage() {}
 
 func (x *BridgeLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1208,7 +1285,7 @@ func (x *BridgeLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BridgeLink.ProtoReflect.Descriptor instead.
 func (*BridgeLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{6}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *BridgeLink) GetStp() bool {
@@ -1249,7 +1326,7 @@ type BridgeVlans struct {
 
 func (x *BridgeVlans) Reset() {
 	*x = BridgeVlans{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1261,7 +1338,7 @@ func (x *BridgeVlans) String() string {
 func (*BridgeVlans) ProtoMessage() {}
 
 func (x *BridgeVlans) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1274,7 +1351,7 @@ func (x *BridgeVlans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BridgeVlans.ProtoReflect.Descriptor instead.
 func (*BridgeVlans) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BridgeVlans) GetPvid() uint32 {
@@ -1314,7 +1391,7 @@ type VlanLink struct {
 
 func (x *VlanLink) Reset() {
 	*x = VlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1326,7 +1403,7 @@ func (x *VlanLink) String() string {
 func (*VlanLink) ProtoMessage() {}
 
 func (x *VlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1339,7 +1416,7 @@ func (x *VlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VlanLink.ProtoReflect.Descriptor instead.
 func (*VlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *VlanLink) GetParentInterface() string {
@@ -1388,7 +1465,7 @@ type VxlanLink struct {
 
 func (x *VxlanLink) Reset() {
 	*x = VxlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1400,7 +1477,7 @@ func (x *VxlanLink) String() string {
 func (*VxlanLink) ProtoMessage() {}
 
 func (x *VxlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1413,7 +1490,7 @@ func (x *VxlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VxlanLink.ProtoReflect.Descriptor instead.
 func (*VxlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *VxlanLink) GetVni() uint32 {
@@ -1483,7 +1560,7 @@ type BondLink struct {
 
 func (x *BondLink) Reset() {
 	*x = BondLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1495,7 +1572,7 @@ func (x *BondLink) String() string {
 func (*BondLink) ProtoMessage() {}
 
 func (x *BondLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1508,7 +1585,7 @@ func (x *BondLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BondLink.ProtoReflect.Descriptor instead.
 func (*BondLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BondLink) GetMode() BondLink_Mode {
@@ -1552,7 +1629,7 @@ type MacvlanLink struct {
 
 func (x *MacvlanLink) Reset() {
 	*x = MacvlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1564,7 +1641,7 @@ func (x *MacvlanLink) String() string {
 func (*MacvlanLink) ProtoMessage() {}
 
 func (x *MacvlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1577,7 +1654,7 @@ func (x *MacvlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MacvlanLink.ProtoReflect.Descriptor instead.
 func (*MacvlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *MacvlanLink) GetParentInterface() string {
@@ -1608,7 +1685,7 @@ type IpvlanLink struct {
 
 func (x *IpvlanLink) Reset() {
 	*x = IpvlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +1697,7 @@ func (x *IpvlanLink) String() string {
 func (*IpvlanLink) ProtoMessage() {}
 
 func (x *IpvlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +1710,7 @@ func (x *IpvlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IpvlanLink.ProtoReflect.Descriptor instead.
 func (*IpvlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *IpvlanLink) GetParentInterface() string {
@@ -1670,7 +1747,7 @@ type TunnelLink struct {
 
 func (x *TunnelLink) Reset() {
 	*x = TunnelLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[13]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1682,7 +1759,7 @@ func (x *TunnelLink) String() string {
 func (*TunnelLink) ProtoMessage() {}
 
 func (x *TunnelLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[13]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1695,7 +1772,7 @@ func (x *TunnelLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TunnelLink.ProtoReflect.Descriptor instead.
 func (*TunnelLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{13}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TunnelLink) GetLocal() string {
@@ -1748,7 +1825,7 @@ type TunTapLink struct {
 
 func (x *TunTapLink) Reset() {
 	*x = TunTapLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[14]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1760,7 +1837,7 @@ func (x *TunTapLink) String() string {
 func (*TunTapLink) ProtoMessage() {}
 
 func (x *TunTapLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[14]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1773,7 +1850,7 @@ func (x *TunTapLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TunTapLink.ProtoReflect.Descriptor instead.
 func (*TunTapLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{14}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TunTapLink) GetOwner() uint32 {
@@ -1816,7 +1893,7 @@ type WireguardLink struct {
 
 func (x *WireguardLink) Reset() {
 	*x = WireguardLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[15]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1828,7 +1905,7 @@ func (x *WireguardLink) String() string {
 func (*WireguardLink) ProtoMessage() {}
 
 func (x *WireguardLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[15]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1841,7 +1918,7 @@ func (x *WireguardLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WireguardLink.ProtoReflect.Descriptor instead.
 func (*WireguardLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{15}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WireguardLink) GetPrivateKey() string {
@@ -1895,7 +1972,7 @@ type WireguardPeer struct {
 
 func (x *WireguardPeer) Reset() {
 	*x = WireguardPeer{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[16]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1907,7 +1984,7 @@ func (x *WireguardPeer) String() string {
 func (*WireguardPeer) ProtoMessage() {}
 
 func (x *WireguardPeer) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[16]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1920,7 +1997,7 @@ func (x *WireguardPeer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WireguardPeer.ProtoReflect.Descriptor instead.
 func (*WireguardPeer) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{16}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WireguardPeer) GetPublicKey() string {
@@ -1962,7 +2039,7 @@ var File_ligato_linux_interfaces_interface_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
-	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\xd7\f\n" +
+	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\x90\r\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
 	"\x04type\x18\x02 \x01(\x0e2'.ligato.linux.interfaces.Interface.TypeR\x04type\x12B\n" +
@@ -1991,7 +2068,8 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x10master_interface\x18< \x01(\tR\x0fmasterInterface\x129\n" +
 	"\asysctls\x18= \x03(\v2\x1f.ligato.linux.interfaces.SysctlR\asysctls\x12G\n" +
 	"\fbridge_vlans\x18> \x01(\v2$.ligato.linux.interfaces.BridgeVlansR\vbridgeVlans\x12<\n" +
-	"\boffloads\x18? \x03(\v2 .ligato.linux.interfaces.OffloadR\boffloads\"\xe7\x01\n" +
+	"\boffloads\x18? \x03(\v2 .ligato.linux.interfaces.OffloadR\boffloads\x127\n" +
+	"\x06queues\x18@ \x01(\v2\x1f.ligato.linux.interfaces.QueuesR\x06queues\"\xe7\x01\n" +
 	"\x04Type\x12\r\n" +
 	"\tUNDEFINED\x10\x00\x12\b\n" +
 	"\x04VETH\x10\x01\x12\x0e\n" +
@@ -2016,7 +2094,11 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x03TUN\x10\x1d\x12\a\n" +
 	"\x03TAP\x10\x1e\x12\r\n" +
 	"\tWIREGUARD\x10\x1fB\x06\n" +
-	"\x04link\"7\n" +
+	"\x04link\"D\n" +
+	"\x06Queues\x12\x0e\n" +
+	"\x02rx\x18\x01 \x01(\rR\x02rx\x12\x0e\n" +
+	"\x02tx\x18\x02 \x01(\rR\x02tx\x12\x1a\n" +
+	"\bcombined\x18\x03 \x01(\rR\bcombined\"7\n" +
 	"\aOffload\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aenabled\x18\x02 \x01(\bR\aenabled\"2\n" +
@@ -2145,7 +2227,7 @@ func file_ligato_linux_interfaces_interface_proto_rawDescGZIP() []byte {
 }
 
 var file_ligato_linux_interfaces_interface_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_ligato_linux_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_ligato_linux_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_ligato_linux_interfaces_interface_proto_goTypes = []any{
 	(Interface_Type)(0),              // 0: ligato.linux.interfaces.Interface.Type
 	(VethLink_ChecksumOffloading)(0), // 1: ligato.linux.interfaces.VethLink.ChecksumOffloading
@@ -2155,55 +2237,57 @@ var file_ligato_linux_interfaces_interface_proto_goTypes = []any{
 	(MacvlanLink_Mode)(0),            // 5: ligato.linux.interfaces.MacvlanLink.Mode
 	(IpvlanLink_Mode)(0),             // 6: ligato.linux.interfaces.IpvlanLink.Mode
 	(*Interface)(nil),                // 7: ligato.linux.interfaces.Interface
-	(*Offload)(nil),                  // 8: ligato.linux.interfaces.Offload
-	(*Sysctl)(nil),                   // 9: ligato.linux.interfaces.Sysctl
-	(*VethLink)(nil),                 // 10: ligato.linux.interfaces.VethLink
-	(*TapLink)(nil),                  // 11: ligato.linux.interfaces.TapLink
-	(*VrfDevLink)(nil),               // 12: ligato.linux.interfaces.VrfDevLink
-	(*BridgeLink)(nil),               // 13: ligato.linux.interfaces.BridgeLink
-	(*BridgeVlans)(nil),              // 14: ligato.linux.interfaces.BridgeVlans
-	(*VlanLink)(nil),                 // 15: ligato.linux.interfaces.VlanLink
-	(*VxlanLink)(nil),                // 16: ligato.linux.interfaces.VxlanLink
-	(*BondLink)(nil),                 // 17: ligato.linux.interfaces.BondLink
-	(*MacvlanLink)(nil),              // 18: ligato.linux.interfaces.MacvlanLink
-	(*IpvlanLink)(nil),               // 19: ligato.linux.interfaces.IpvlanLink
-	(*TunnelLink)(nil),               // 20: ligato.linux.interfaces.TunnelLink
-	(*TunTapLink)(nil),               // 21: ligato.linux.interfaces.TunTapLink
-	(*WireguardLink)(nil),            // 22: ligato.linux.interfaces.WireguardLink
-	(*WireguardPeer)(nil),            // 23: ligato.linux.interfaces.WireguardPeer
-	(*namespace.NetNamespace)(nil),   // 24: ligato.linux.namespace.NetNamespace
+	(*Queues)(nil),                   // 8: ligato.linux.interfaces.Queues
+	(*Offload)(nil),                  // 9: ligato.linux.interfaces.Offload
+	(*Sysctl)(nil),                   // 10: ligato.linux.interfaces.Sysctl
+	(*VethLink)(nil),                 // 11: ligato.linux.interfaces.VethLink
+	(*TapLink)(nil),                  // 12: ligato.linux.interfaces.TapLink
+	(*VrfDevLink)(nil),               // 13: ligato.linux.interfaces.VrfDevLink
+	(*BridgeLink)(nil),               // 14: ligato.linux.interfaces.BridgeLink
+	(*BridgeVlans)(nil),              // 15: ligato.linux.interfaces.BridgeVlans
+	(*VlanLink)(nil),                 // 16: ligato.linux.interfaces.VlanLink
+	(*VxlanLink)(nil),                // 17: ligato.linux.interfaces.VxlanLink
+	(*BondLink)(nil),                 // 18: ligato.linux.interfaces.BondLink
+	(*MacvlanLink)(nil),              // 19: ligato.linux.interfaces.MacvlanLink
+	(*IpvlanLink)(nil),               // 20: ligato.linux.interfaces.IpvlanLink
+	(*TunnelLink)(nil),               // 21: ligato.linux.interfaces.TunnelLink
+	(*TunTapLink)(nil),               // 22: ligato.linux.interfaces.TunTapLink
+	(*WireguardLink)(nil),            // 23: ligato.linux.interfaces.WireguardLink
+	(*WireguardPeer)(nil),            // 24: ligato.linux.interfaces.WireguardPeer
+	(*namespace.NetNamespace)(nil),   // 25: ligato.linux.namespace.NetNamespace
 }
 var file_ligato_linux_interfaces_interface_proto_depIdxs = []int32{
 	0,  // 0: ligato.linux.interfaces.Interface.type:type_name -> ligato.linux.interfaces.Interface.Type
-	24, // 1: ligato.linux.interfaces.Interface.namespace:type_name -> ligato.linux.namespace.NetNamespace
-	10, // 2: ligato.linux.interfaces.Interface.veth:type_name -> ligato.linux.interfaces.VethLink
-	11, // 3: ligato.linux.interfaces.Interface.tap:type_name -> ligato.linux.interfaces.TapLink
-	12, // 4: ligato.linux.interfaces.Interface.vrf_dev:type_name -> ligato.linux.interfaces.VrfDevLink
-	13, // 5: ligato.linux.interfaces.Interface.bridge:type_name -> ligato.linux.interfaces.BridgeLink
-	15, // 6: ligato.linux.interfaces.Interface.vlan:type_name -> ligato.linux.interfaces.VlanLink
-	16, // 7: ligato.linux.interfaces.Interface.vxlan:type_name -> ligato.linux.interfaces.VxlanLink
-	17, // 8: ligato.linux.interfaces.Interface.bond:type_name -> ligato.linux.interfaces.BondLink
-	18, // 9: ligato.linux.interfaces.Interface.macvlan:type_name -> ligato.linux.interfaces.MacvlanLink
-	19, // 10: ligato.linux.interfaces.Interface.ipvlan:type_name -> ligato.linux.interfaces.IpvlanLink
-	20, // 11: ligato.linux.interfaces.Interface.tunnel:type_name -> ligato.linux.interfaces.TunnelLink
-	21, // 12: ligato.linux.interfaces.Interface.tun_tap:type_name -> ligato.linux.interfaces.TunTapLink
-	22, // 13: ligato.linux.interfaces.Interface.wireguard:type_name -> ligato.linux.interfaces.WireguardLink
-	9,  // 14: ligato.linux.interfaces.Interface.sysctls:type_name -> ligato.linux.interfaces.Sysctl
-	14, // 15: ligato.linux.interfaces.Interface.bridge_vlans:type_name -> ligato.linux.interfaces.BridgeVlans
-	8,  // 16: ligato.linux.interfaces.Interface.offloads:type_name -> ligato.linux.interfaces.Offload
-	1,  // 17: ligato.linux.interfaces.VethLink.rx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
-	1,  // 18: ligato.linux.interfaces.VethLink.tx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
-	2,  // 19: ligato.linux.interfaces.VlanLink.protocol:type_name -> ligato.linux.interfaces.VlanLink.Protocol
-	3,  // 20: ligato.linux.interfaces.BondLink.mode:type_name -> ligato.linux.interfaces.BondLink.Mode
-	4,  // 21: ligato.linux.interfaces.BondLink.hash_policy:type_name -> ligato.linux.interfaces.BondLink.HashPolicy
-	5,  // 22: ligato.linux.interfaces.MacvlanLink.mode:type_name -> ligato.linux.interfaces.MacvlanLink.Mode
-	6,  // 23: ligato.linux.interfaces.IpvlanLink.mode:type_name -> ligato.linux.interfaces.IpvlanLink.Mode
-	23, // 24: ligato.linux.interfaces.WireguardLink.peers:type_name -> ligato.linux.interfaces.WireguardPeer
-	25, // [25:25] is the sub-list for method output_type
-	25, // [25:25] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	25, // 1: ligato.linux.interfaces.Interface.namespace:type_name -> ligato.linux.namespace.NetNamespace
+	11, // 2: ligato.linux.interfaces.Interface.veth:type_name -> ligato.linux.interfaces.VethLink
+	12, // 3: ligato.linux.interfaces.Interface.tap:type_name -> ligato.linux.interfaces.TapLink
+	13, // 4: ligato.linux.interfaces.Interface.vrf_dev:type_name -> ligato.linux.interfaces.VrfDevLink
+	14, // 5: ligato.linux.interfaces.Interface.bridge:type_name -> ligato.linux.interfaces.BridgeLink
+	16, // 6: ligato.linux.interfaces.Interface.vlan:type_name -> ligato.linux.interfaces.VlanLink
+	17, // 7: ligato.linux.interfaces.Interface.vxlan:type_name -> ligato.linux.interfaces.VxlanLink
+	18, // 8: ligato.linux.interfaces.Interface.bond:type_name -> ligato.linux.interfaces.BondLink
+	19, // 9: ligato.linux.interfaces.Interface.macvlan:type_name -> ligato.linux.interfaces.MacvlanLink
+	20, // 10: ligato.linux.interfaces.Interface.ipvlan:type_name -> ligato.linux.interfaces.IpvlanLink
+	21, // 11: ligato.linux.interfaces.Interface.tunnel:type_name -> ligato.linux.interfaces.TunnelLink
+	22, // 12: ligato.linux.interfaces.Interface.tun_tap:type_name -> ligato.linux.interfaces.TunTapLink
+	23, // 13: ligato.linux.interfaces.Interface.wireguard:type_name -> ligato.linux.interfaces.WireguardLink
+	10, // 14: ligato.linux.interfaces.Interface.sysctls:type_name -> ligato.linux.interfaces.Sysctl
+	15, // 15: ligato.linux.interfaces.Interface.bridge_vlans:type_name -> ligato.linux.interfaces.BridgeVlans
+	9,  // 16: ligato.linux.interfaces.Interface.offloads:type_name -> ligato.linux.interfaces.Offload
+	8,  // 17: ligato.linux.interfaces.Interface.queues:type_name -> ligato.linux.interfaces.Queues
+	1,  // 18: ligato.linux.interfaces.VethLink.rx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
+	1,  // 19: ligato.linux.interfaces.VethLink.tx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
+	2,  // 20: ligato.linux.interfaces.VlanLink.protocol:type_name -> ligato.linux.interfaces.VlanLink.Protocol
+	3,  // 21: ligato.linux.interfaces.BondLink.mode:type_name -> ligato.linux.interfaces.BondLink.Mode
+	4,  // 22: ligato.linux.interfaces.BondLink.hash_policy:type_name -> ligato.linux.interfaces.BondLink.HashPolicy
+	5,  // 23: ligato.linux.interfaces.MacvlanLink.mode:type_name -> ligato.linux.interfaces.MacvlanLink.Mode
+	6,  // 24: ligato.linux.interfaces.IpvlanLink.mode:type_name -> ligato.linux.interfaces.IpvlanLink.Mode
+	24, // 25: ligato.linux.interfaces.WireguardLink.peers:type_name -> ligato.linux.interfaces.WireguardPeer
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_ligato_linux_interfaces_interface_proto_init() }
@@ -2231,7 +2315,7 @@ func file_ligato_linux_interfaces_interface_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_linux_interfaces_interface_proto_rawDesc), len(file_ligato_linux_interfaces_interface_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
