@@ -2,6 +2,7 @@ package docs
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -120,6 +121,7 @@ func originals(t *testing.T) []original {
 			files: map[string]string{
 				"govpp.conf":          "binapi-socket-path: " + simulatedVPP(t) + "\n",
 				"linux-nsplugin.conf": "disabled: true\n", "http.conf": "disabled: true\n",
+				"kvscheduler.conf": "print-txn-summary: true\n",
 			},
 			want: []string{
 				"INFO custom-agent Initializing agent",
@@ -164,7 +166,9 @@ func (o original) run(t *testing.T, program string) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), program)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program)
 	if o.args != nil {
 		cmd.Args = append(cmd.Args, o.args(t)...)
 	}
