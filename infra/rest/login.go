@@ -3,7 +3,7 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
-	"html/template"
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,12 +22,13 @@ const (
 // maxLogin is the maximum size of a login request, in bytes.
 const maxLogin = 16 << 10
 
+// loginPage is the form; its argument is the page to show after the login.
 const loginPage = `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>login</title>
-<style>body { font: 15px/1.5 system-ui, sans-serif; max-width: 20rem; margin: 4rem auto; color: #222 } input { width: 100% }</style>
+<style>body { font: 15px/1.5 system-ui, sans-serif; max-width: 20rem; margin: 4rem auto; color: #222 } input { width: 100%% }</style>
 </head><body>
 <form method="post" action="/auth/authenticate">
-<input type="hidden" name="next" value="{{.}}">
+<input type="hidden" name="next" value="%s">
 <p><label>User <input name="username" autocomplete="username" autofocus required></label></p>
 <p><label>Password <input name="password" type="password" autocomplete="current-password" required></label></p>
 <p><button>Log in</button></p>
@@ -57,13 +58,9 @@ func (g *guard) endpoints() []Endpoint {
 }
 
 func (g *guard) form(w http.ResponseWriter, r *http.Request) {
-	page, err := template.New("login").Parse(loginPage)
-	if err != nil {
-		WriteError(w, http.StatusInternalServerError, err)
-		return
-	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = page.Execute(w, localPath(r.URL.Query().Get(nextParameter))) // fails only if the client has disconnected
+	next := localPath(r.URL.Query().Get(nextParameter))
+	_, _ = fmt.Fprintf(w, loginPage, html.EscapeString(next)) // fails only if the client has disconnected
 }
 
 // nextParameter is the parameter of the form with the page to show after the login.
