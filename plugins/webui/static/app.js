@@ -85,7 +85,10 @@ async function detail() {
     if (!panel.hidden) {
       panel.hidden = true;
       panel.replaceChildren();
-      if (opener?.isConnected) opener.focus();
+      // A live change may have replaced the row that opened the panel.
+      const row = document.querySelector(`tr[data-key="${CSS.escape(panel.dataset.key)}"]`);
+      const back = opener?.isConnected && opener !== document.body ? opener : row ?? $('main');
+      back.focus();
     }
     document.body.classList.remove('with-panel');
     return;
