@@ -58,6 +58,9 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	// Check returns why an entry must not be added, where VPP would not refuse it or not
 	// cleanly.
 	Check func(ctx context.Context, v V, e E) error
+	// Add adds an entry that VPP has no request for, after Check. It returns false for an entry that
+	// Operation adds. Optional.
+	Add func(ctx context.Context, e E) (added bool, err error)
 	// Metadata returns the metadata of an entry. Default: values have none.
 	Metadata func(e E) kvs.Metadata
 	// Learned reports that VPP may have made the entry by itself, so that it is only of
@@ -221,7 +224,7 @@ func (d *entries[V, E, K]) change(ctx context.Context, values []value[V], add bo
 	return results, entries
 }
 
-// resolved returns the entries of a batch, and which of its values can be sent if VPP has the
+// resolved returns the entries of a batch, and which of its values are to be sent if VPP has the
 // operation; unsupported is the error if it has not.
 func (d *entries[V, E, K]) resolved(ctx context.Context, values []value[V], add bool, unsupported error) (results []result, entries []E, ready []int) {
 	results, entries = make([]result, len(values)), make([]E, len(values))
@@ -239,7 +242,11 @@ func (d *entries[V, E, K]) resolved(ctx context.Context, values []value[V], add 
 		if add && d.Check != nil {
 			results[i].Err = d.Check(ctx, v, entries[i])
 		}
-		if results[i].Err == nil {
+		added := false
+		if add && d.Add != nil && results[i].Err == nil {
+			added, results[i].Err = d.Add(ctx, entries[i])
+		}
+		if results[i].Err == nil && !added {
 			ready = append(ready, i)
 		}
 	}

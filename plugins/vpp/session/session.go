@@ -7,9 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/vlib"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
@@ -121,6 +123,20 @@ func (v *VPP) CallAll(ctx context.Context, requests, replies []api.Message) []er
 		errs[i] = classifyError(sent[i].Result())
 	}
 	return errs
+}
+
+// Command runs a command of VPP's command line and returns what it prints. The error of a command
+// that VPP refuses has VPP's text.
+func (v *VPP) Command(ctx context.Context, command string) (string, error) {
+	reply := &vlib.CliInbandReply{}
+	err := v.Call(ctx, &vlib.CliInband{Cmd: command}, reply)
+	if text := strings.TrimSpace(reply.Reply); err != nil && text != "" {
+		return "", fmt.Errorf("command %q: VPP answers %q: %w", command, text, err)
+	}
+	if err != nil {
+		return "", fmt.Errorf("command %q: %w", command, err)
+	}
+	return reply.Reply, nil
 }
 
 // Has reports whether the connected VPP knows all the messages; false without

@@ -86,11 +86,11 @@ func showUses(ctx context.Context, vpp *session.VPP, hook classify.Binding_Hook,
 		command = "show outacl type "
 	}
 	command += strings.ToLower(packets.String())
-	reply := &vlib.CliInbandReply{}
-	if err := vpp.Call(ctx, &vlib.CliInband{Cmd: command}, reply); err != nil {
-		return nil, fmt.Errorf("command %q: %w", command, err)
+	shown, err := vpp.Command(ctx, command)
+	if err != nil {
+		return nil, err
 	}
-	for line := range strings.Lines(reply.Reply) {
+	for line := range strings.Lines(shown) {
 		var iface, table uint32
 		if n, _ := fmt.Sscan(line, &iface, &table); n == 2 {
 			all = append(all, use{place{interface_types.InterfaceIndex(iface), hook, packets}, table})

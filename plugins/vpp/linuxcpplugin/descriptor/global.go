@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"go.fd.io/govpp/binapi/lcp"
-	"go.fd.io/govpp/binapi/vlib"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
@@ -97,7 +96,7 @@ func (d global) read(ctx context.Context) (s settings, has [5]bool, err error) {
 	if err := globals.Check(d.vpp); err != nil {
 		return s, has, err
 	}
-	shown, err := d.command(ctx, "show lcp")
+	shown, err := d.vpp.Command(ctx, "show lcp")
 	if err != nil {
 		return s, has, err
 	}
@@ -142,7 +141,7 @@ func (d global) set(ctx context.Context, _, wanted *settings) error {
 		if wanted.flags[i] {
 			state = " on"
 		}
-		answer, err := d.command(ctx, w.command+state)
+		answer, err := d.vpp.Command(ctx, w.command+state)
 		if err != nil {
 			return err
 		}
@@ -151,12 +150,4 @@ func (d global) set(ctx context.Context, _, wanted *settings) error {
 		}
 	}
 	return nil
-}
-
-func (d global) command(ctx context.Context, text string) (string, error) {
-	reply := &vlib.CliInbandReply{}
-	if err := d.vpp.Call(ctx, &vlib.CliInband{Cmd: text}, reply); err != nil {
-		return "", fmt.Errorf("command %q: %w", text, err)
-	}
-	return reply.Reply, nil
 }

@@ -11,7 +11,6 @@ import (
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 	lldpapi "go.fd.io/govpp/binapi/lldp"
-	"go.fd.io/govpp/binapi/vlib"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
@@ -128,16 +127,17 @@ func checkHardware(ctx context.Context, vpp *session.VPP, name string, index int
 
 // hardwareIndex returns the number of the hardware of an interface, by the name that VPP has for it.
 func hardwareIndex(ctx context.Context, vpp *session.VPP, name string) (uint32, error) {
-	command, reply := "show hardware-interfaces brief "+name, &vlib.CliInbandReply{}
-	if err := vpp.Call(ctx, &vlib.CliInband{Cmd: command}, reply); err != nil {
-		return 0, fmt.Errorf("command %q: %w", command, err)
+	command := "show hardware-interfaces brief " + name
+	shown, err := vpp.Command(ctx, command)
+	if err != nil {
+		return 0, err
 	}
-	for line := range strings.Lines(reply.Reply) {
+	for line := range strings.Lines(shown) {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name {
 			if n, err := strconv.ParseUint(fields[1], 10, 32); err == nil {
 				return uint32(n), nil
 			}
 		}
 	}
-	return 0, fmt.Errorf("command %q: VPP answers %q, expected the number of the hardware", command, reply.Reply)
+	return 0, fmt.Errorf("command %q: VPP answers %q, expected the number of the hardware", command, shown)
 }

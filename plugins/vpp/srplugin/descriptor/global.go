@@ -8,7 +8,6 @@ import (
 
 	"go.fd.io/govpp/binapi/ip_types"
 	"go.fd.io/govpp/binapi/sr"
-	"go.fd.io/govpp/binapi/vlib"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
@@ -86,14 +85,14 @@ func (d *global) set(ctx context.Context, v *srv6.SRv6Global) error {
 // retrieve reads the address. "::" is there as soon as it is wanted.
 func (d *global) retrieve(ctx context.Context, correlate []globalKV) ([]globalKV, error) {
 	const command, answer = "show sr encaps source addr", "SR encaps source addr = "
-	reply := &vlib.CliInbandReply{}
-	if err := d.vpp.Call(ctx, &vlib.CliInband{Cmd: command}, reply); err != nil {
-		return nil, fmt.Errorf("command %q: %w", command, err)
+	shown, err := d.vpp.Command(ctx, command)
+	if err != nil {
+		return nil, err
 	}
-	text, _ := strings.CutPrefix(strings.TrimSpace(reply.Reply), answer)
+	text, _ := strings.CutPrefix(strings.TrimSpace(shown), answer)
 	a, err := netip.ParseAddr(text)
 	if err != nil {
-		return nil, fmt.Errorf("command %q shows %q, expected %q and an address", command, reply.Reply, answer)
+		return nil, fmt.Errorf("command %q shows %q, expected %q and an address", command, shown, answer)
 	}
 	kv := globalKV{Key: model.GlobalModel.Key(nil), Value: &srv6.SRv6Global{EncapSourceAddress: a.String()}, Origin: kvs.UnknownOrigin}
 	if len(correlate) > 0 {

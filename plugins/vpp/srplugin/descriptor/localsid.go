@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"net/netip"
 
 	"go.fd.io/govpp/api"
@@ -21,16 +22,20 @@ import (
 
 // localSID is a local segment. SwIfIndex is the number of a VRF table for behaviors that look
 // packets up in one.
-type localSID = sr.SrLocalsidAddDel
+type localSID struct {
+	sr.SrLocalsidAddDel
+	incoming interface_types.InterfaceIndex // of a dynamicProxy; SwIfIndex is the outgoing interface
+}
 
 var localSIDOperation = item.Declare(&Operations, "SRv6 local SID", "", item.Variant[localSID]{
 	Change: func(s localSID, add bool) (request, reply api.Message) {
 		s.IsDel = !add
-		return &s, &sr.SrLocalsidAddDelReply{}
+		if s.Behavior == dynamicProxy { // a removal, which tells by the segment
+			s.Behavior = sr_types.SR_BEHAVIOR_API_END
+		}
+		return &s.SrLocalsidAddDel, &sr.SrLocalsidAddDelReply{}
 	},
-	Dumps: []item.Dump[localSID]{item.List(&sr.SrLocalsidsDump{}, func(d *sr.SrLocalsidsDetails) (localSID, bool) {
-		return localSIDOf(d), withArgument[d.Behavior] != 0
-	})},
+	Dumps: []item.Dump[localSID]{item.ListWith(listLocalSIDs, proxyMessages(&sr.SrLocalsidsDump{}, &sr.SrLocalsidsDetails{})...)},
 })
 
 // argument is what a behavior has besides the segment.
@@ -41,6 +46,7 @@ const (
 	neighborArgument
 	interfaceArgument
 	tableArgument
+	proxyArguments
 )
 
 // withArgument has the behaviors of items. VPP has others, also those of its plugins.
@@ -48,6 +54,7 @@ var withArgument = map[sr_types.SrBehavior]argument{
 	sr_types.SR_BEHAVIOR_API_END: noArgument, sr_types.SR_BEHAVIOR_API_X: neighborArgument, sr_types.SR_BEHAVIOR_API_T: tableArgument,
 	sr_types.SR_BEHAVIOR_API_DX2: interfaceArgument, sr_types.SR_BEHAVIOR_API_DX4: neighborArgument,
 	sr_types.SR_BEHAVIOR_API_DX6: neighborArgument, sr_types.SR_BEHAVIOR_API_DT4: tableArgument, sr_types.SR_BEHAVIOR_API_DT6: tableArgument,
+	dynamicProxy: proxyArguments,
 }
 
 // NewLocalSID describes local segments. VPP has a segment once, whatever the table, and cannot
@@ -57,6 +64,7 @@ func NewLocalSID(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 		Name: LocalSIDName, Model: model.LocalSIDModel, Operation: localSIDOperation,
 		Resolve: resolveLocalSID,
 		ID:      func(s localSID) ip_types.IP6Address { return s.Localsid },
+		Add:     func(ctx context.Context, s localSID) (bool, error) { return addProxy(ctx, vpp, s) },
 		Value:   localSIDValue,
 		Assume:  func(found, expected localSID) localSID { return withVlan(vpp, found, expected) },
 		Gone:    []api.VPPApiError{answer(-2)},
@@ -81,10 +89,10 @@ func withVlan(vpp *session.VPP, found, expected localSID) localSID {
 }
 
 func resolveLocalSID(r *item.Resolver, v *srv6.LocalSID) localSID {
-	s := localSID{
+	s := localSID{SrLocalsidAddDel: sr.SrLocalsidAddDel{
 		Localsid: segment(r, "sid", v.GetSid()),
 		FibTable: table(r, "sr-localsid-installation-vrf-table-exists", v.GetInstallationVrfId(), l3.VrfTable_IPV6),
-	}
+	}}
 	const lookup = "sr-localsid-routing-lookup-vrf-table-exists"
 	switch f := v.GetEndFunction().(type) {
 	case *srv6.LocalSID_BaseEndFunction:
@@ -114,7 +122,12 @@ func resolveLocalSID(r *item.Resolver, v *srv6.LocalSID) localSID {
 		s.Behavior = sr_types.SR_BEHAVIOR_API_DT6
 		s.SwIfIndex = interface_types.InterfaceIndex(table(r, lookup, f.EndFunctionDt6.GetVrfId(), l3.VrfTable_IPV6))
 	case *srv6.LocalSID_EndFunctionAd:
-		r.Fail("end_function_ad", "the API of VPP does not have this behavior")
+		s.Behavior = dynamicProxy
+		s.SwIfIndex = r.Interface("end_function_ad.outgoing_interface", f.EndFunctionAd.GetOutgoingInterface())
+		s.incoming = r.Interface("end_function_ad.incoming_interface", f.EndFunctionAd.GetIncomingInterface())
+		if address := f.EndFunctionAd.GetL3ServiceAddress(); address != "" {
+			s.NhAddr = r.Host("end_function_ad.l3_service_address", address)
+		}
 	default:
 		r.Fail("end_function", "empty, expected what happens to packets")
 	}
@@ -132,7 +145,7 @@ func nextHop(r *item.Resolver, field, text string, af ip_types.AddressFamily) ip
 // localSIDOf returns what VPP lists, in the form of resolveLocalSID. VPP lists what a behavior
 // does not use, and some IPv6 addresses as those of IPv4.
 func localSIDOf(d *sr.SrLocalsidsDetails) localSID {
-	s := localSID{Localsid: d.Addr, EndPsp: d.EndPsp, Behavior: d.Behavior, FibTable: d.FibTable}
+	s := localSID{SrLocalsidAddDel: sr.SrLocalsidAddDel{Localsid: d.Addr, EndPsp: d.EndPsp, Behavior: d.Behavior, FibTable: d.FibTable}}
 	if withArgument[d.Behavior] != noArgument {
 		s.SwIfIndex = interface_types.InterfaceIndex(d.XconnectIfaceOrVrfTable)
 	}
@@ -182,6 +195,8 @@ func localSIDValue(n *item.Names, s localSID) *srv6.LocalSID {
 		v.EndFunction = &srv6.LocalSID_EndFunctionDt4{EndFunctionDt4: &srv6.LocalSID_EndDT4{VrfId: vrf}}
 	case sr_types.SR_BEHAVIOR_API_DT6:
 		v.EndFunction = &srv6.LocalSID_EndFunctionDt6{EndFunctionDt6: &srv6.LocalSID_EndDT6{VrfId: vrf}}
+	case dynamicProxy:
+		v.EndFunction = &srv6.LocalSID_EndFunctionAd{EndFunctionAd: proxyValue(n, s)}
 	}
 	return v
 }

@@ -15,19 +15,16 @@ import (
 
 func srLocalSID() Item {
 	sid := To[*srv6.LocalSID]
-	x := func(iface, nextHop string) *srv6.LocalSID_EndFunctionX {
-		return &srv6.LocalSID_EndFunctionX{EndFunctionX: &srv6.LocalSID_EndX{Psp: true, OutgoingInterface: iface, NextHop: nextHop}}
-	}
 	return Item{
 		Name: "vpp.srv6.localsid",
 		Make: func() proto.Message {
-			return &srv6.LocalSID{Sid: "2001:db8:100::1", InstallationVrfId: 7, EndFunction: x("lo", "2001:db8::9")}
+			return &srv6.LocalSID{Sid: "2001:db8:100::1", InstallationVrfId: 7, EndFunction: endX("lo", "2001:db8::9")}
 		},
 		Needs: func() []proto.Message {
 			return []proto.Message{Base(), &l3.VrfTable{Id: 7, Protocol: l3.VrfTable_IPV6}}
 		},
 		Capability: "SRv6 local SID",
-		Spellings:  []Change{sid(func(s *srv6.LocalSID) { s.EndFunction = x("lo", "2001:DB8:0::9") })},
+		Spellings:  []Change{sid(func(s *srv6.LocalSID) { s.EndFunction = endX("lo", "2001:DB8:0::9") })},
 		Recreates: []Change{
 			sid(func(s *srv6.LocalSID) {
 				s.EndFunction = &srv6.LocalSID_BaseEndFunction{BaseEndFunction: &srv6.LocalSID_End{Psp: true}}
@@ -50,13 +47,17 @@ func srLocalSID() Item {
 			sid(func(s *srv6.LocalSID) {
 				s.EndFunction = &srv6.LocalSID_EndFunctionDt6{EndFunctionDt6: &srv6.LocalSID_EndDT6{VrfId: 7}}
 			}),
+			endAD("lo", "lo", "10.1.1.9"), endAD("lo", "lo", "2001:db8::9"), endAD("lo", "lo", ""),
 		},
 		Refusals: map[string]Change{
 			`sid: "10.0.0.1", expected an IPv6 address`:             sid(func(s *srv6.LocalSID) { s.Sid = "10.0.0.1" }),
 			"end_function: empty":                                   sid(func(s *srv6.LocalSID) { s.EndFunction = nil }),
-			"end_function_x.outgoing_interface: empty":              sid(func(s *srv6.LocalSID) { s.EndFunction = x("", "2001:db8::9") }),
-			"end_function_x.next_hop: 10.1.1.9, expected the other": sid(func(s *srv6.LocalSID) { s.EndFunction = x("lo", "10.1.1.9") }),
-			`end_function_x.next_hop: "x": expected an IP address`:  sid(func(s *srv6.LocalSID) { s.EndFunction = x("lo", "x") }),
+			"end_function_x.outgoing_interface: empty":              sid(func(s *srv6.LocalSID) { s.EndFunction = endX("", "2001:db8::9") }),
+			"end_function_x.next_hop: 10.1.1.9, expected the other": sid(func(s *srv6.LocalSID) { s.EndFunction = endX("lo", "10.1.1.9") }),
+			`end_function_x.next_hop: "x": expected an IP address`:  sid(func(s *srv6.LocalSID) { s.EndFunction = endX("lo", "x") }),
+			"end_function_ad.incoming_interface: empty":             endAD("lo", "", ""),
+			"end_function_ad.outgoing_interface: empty":             endAD("", "lo", ""),
+			`end_function_ad.l3_service_address: "x"`:               endAD("lo", "lo", "x"),
 			"end_function_dx4.next_hop: 2001:db8::1, expected the other": sid(func(s *srv6.LocalSID) {
 				s.EndFunction = &srv6.LocalSID_EndFunctionDx4{EndFunctionDx4: &srv6.LocalSID_EndDX4{OutgoingInterface: "lo", NextHop: "2001:db8::1"}}
 			}),
@@ -69,4 +70,17 @@ func srLocalSID() Item {
 		},
 		Without: map[string]string{"Updates": "VPP has no request that changes a segment", "Conflicts": "the segment is the key"},
 	}
+}
+
+// endAD makes a segment a dynamic proxy.
+func endAD(out, in, address string) Change {
+	return To(func(s *srv6.LocalSID) {
+		s.EndFunction = &srv6.LocalSID_EndFunctionAd{EndFunctionAd: &srv6.LocalSID_EndAD{
+			OutgoingInterface: out, IncomingInterface: in, L3ServiceAddress: address,
+		}}
+	})
+}
+
+func endX(iface, nextHop string) *srv6.LocalSID_EndFunctionX {
+	return &srv6.LocalSID_EndFunctionX{EndFunctionX: &srv6.LocalSID_EndX{Psp: true, OutgoingInterface: iface, NextHop: nextHop}}
 }
