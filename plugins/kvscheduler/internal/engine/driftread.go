@@ -127,18 +127,16 @@ func (dd *driftDetector) someNodes(prefix, from string, f func(*graph.Node)) (ne
 	dd.state.mu.RLock()
 	defer dd.state.mu.RUnlock()
 	count := 0
-	dd.state.graph.From(from, func(n *graph.Node) bool {
+	for n := range dd.state.graph.From(from) {
 		if !strings.HasPrefix(n.Key, prefix) {
-			return false
+			break
 		}
 		if count++; count > lockedNodes {
-			next, more = n.Key, true
-			return false
+			return n.Key, true
 		}
 		f(n)
-		return true
-	})
-	return next, more
+	}
+	return "", false
 }
 
 // elsewhere adds the actual state of values that were found under keys without the

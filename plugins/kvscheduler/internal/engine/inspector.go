@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -82,10 +81,9 @@ func (in *inspector) GraphSnapshot() []api.GraphNode {
 	defer in.state.mu.RUnlock()
 	out := make([]api.GraphNode, 0, in.state.graph.Len())
 	r := in.statuses.reader()
-	in.state.graph.Ascend("", func(n *graph.Node) bool {
+	for n := range in.state.graph.Nodes {
 		out = append(out, r.Node(n))
-		return true
-	})
+	}
 	return out
 }
 
@@ -173,7 +171,7 @@ func (in *inspector) dump(d *registry.Descriptor, view api.View) (kvs []api.KVWi
 }
 
 func (in *inspector) dumpGraph(d *registry.Descriptor, view api.View) (all []api.KVWithMetadata) {
-	in.state.graph.Ascend(d.NBKeyPrefix, func(n *graph.Node) bool {
+	for n := range in.state.graph.Ascend(d.NBKeyPrefix) {
 		v := n.Have
 		if view == api.NBView {
 			v = n.Desired()
@@ -181,8 +179,7 @@ func (in *inspector) dumpGraph(d *registry.Descriptor, view api.View) (all []api
 		if n.Desc == d && !n.IsDerived() && v != nil {
 			all = append(all, api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: status.Origin(n)})
 		}
-		return true
-	})
+	}
 	return all
 }
 

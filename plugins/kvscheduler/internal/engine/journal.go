@@ -304,13 +304,12 @@ func (j *journal) everything(b *ownership.Batch) *ownership.Batch {
 	for i := range b.Put {
 		listed[b.Put[i].Key] = true
 	}
-	j.state.graph.Nodes(func(n *graph.Node) bool {
+	for n := range j.state.graph.Nodes {
 		if n.Made() && !listed[n.Key] {
 			listed[n.Key] = true
 			all.Put = append(all.Put, j.made(n.Key, n.Desc, n.Have, n.LastTxn, now))
 		}
-		return true
-	})
+	}
 	for _, rec := range j.unconfirmed.All() {
 		if !listed[rec.Key] {
 			all.Put = append(all.Put, *rec)

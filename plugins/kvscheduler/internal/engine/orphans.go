@@ -45,10 +45,10 @@ func (f *orphanFinder) Orphans() []api.Orphan {
 func (f *orphanFinder) orphans() (out []api.Orphan) {
 	f.state.mu.RLock()
 	defer f.state.mu.RUnlock()
-	f.state.graph.Nodes(func(n *graph.Node) bool {
+	for n := range f.state.graph.Nodes {
 		ours := orphaned(n)
 		if !ours && !foreign(n) {
-			return true
+			continue
 		}
 		o := api.Orphan{Key: n.Key, Descriptor: n.Desc.Name, Ours: ours, Marked: !ours && n.Marked, Value: api.JSONValue{Message: n.Have.Msg}}
 		if ours {
@@ -58,8 +58,7 @@ func (f *orphanFinder) orphans() (out []api.Orphan) {
 			o.Problem = n.Err.Error()
 		}
 		out = append(out, o)
-		return true
-	})
+	}
 	reg := f.state.registry.Load()
 	for _, rec := range f.journal.unconfirmed.All() {
 		if n := f.state.graph.Node(rec.Key); n != nil && n.Desired() != nil {

@@ -118,10 +118,9 @@ func (l *retries) held(call *exec.Call) (keys []string) {
 	for i := range deps {
 		look(l.state.graph.Node(deps[i].Key))
 		for _, prefix := range deps[i].AnyOf.KeyPrefixes {
-			l.state.graph.Ascend(prefix, func(n *graph.Node) bool {
+			for n := range l.state.graph.Ascend(prefix) {
 				look(n)
-				return true
-			})
+			}
 		}
 	}
 	slices.Sort(keys)

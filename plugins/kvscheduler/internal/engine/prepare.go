@@ -3,8 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -96,12 +94,11 @@ func settled(n *graph.Node, change *plan.Change) bool {
 // dropObsolete: what the northbound wanted before and does not name any more
 // is not wanted.
 func (e *Engine) dropObsolete(changes []plan.Change) []plan.Change {
-	e.state.graph.Nodes(func(n *graph.Node) bool {
+	for n := range e.state.graph.Nodes {
 		if n.Base == nil && n.Desired() != nil && n.Named != e.named {
 			changes = append(changes, e.owners.giveUp(n))
 		}
-		return true
-	})
+	}
 	return changes
 }
 
@@ -205,18 +202,14 @@ func changedBy(kv api.RecordedKVPair, n *graph.Node, d *registry.Descriptor) boo
 
 func (e *Engine) prepareUnimplemented(p *transaction) bool {
 	reg := e.state.registry.Load()
-	e.state.graph.Nodes(func(n *graph.Node) bool {
+	for n := range e.state.graph.Nodes {
 		if n.Desc != nil || n.Base != nil || n.Want == nil {
-			return true
+			continue
 		}
 		if d, err := reg.Lookup(n.Key); d != nil && err == nil {
 			p.request.Changes = append(p.request.Changes, plan.Change{Key: n.Key, Desc: d, Want: reg.Wanted(n.Key, d, n.Want.Msg)})
+			p.values = append(p.values, api.RecordedKVPair{Key: n.Key, Value: n.Want.Msg, Origin: api.FromNB})
 		}
-		return true
-	})
-	slices.SortFunc(p.request.Changes, func(a, b plan.Change) int { return strings.Compare(a.Key, b.Key) })
-	for _, c := range p.request.Changes {
-		p.values = append(p.values, api.RecordedKVPair{Key: c.Key, Value: c.Want.Msg, Origin: api.FromNB})
 	}
 	return len(p.request.Changes) > 0
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 )
@@ -32,9 +31,9 @@ func (e *Engine) ValueTimes() map[string]time.Time {
 	st.mu.RLock()
 	defer st.mu.RUnlock()
 	times, starts := make(map[string]time.Time, st.graph.Len()), map[uint64]time.Time{}
-	st.graph.Ascend("", func(n *graph.Node) bool {
+	for n := range st.graph.Nodes {
 		if n.IsDerived() {
-			return true
+			continue
 		}
 		at, known := starts[n.LastTxn]
 		if !known {
@@ -42,8 +41,7 @@ func (e *Engine) ValueTimes() map[string]time.Time {
 			starts[n.LastTxn] = at
 		}
 		times[n.Key] = at
-		return true
-	})
+	}
 	return times
 }
 
@@ -101,16 +99,14 @@ func (e *Engine) countSome(from string, counts map[api.ValueState]int) (next str
 	e.state.mu.RLock()
 	defer e.state.mu.RUnlock()
 	n := 0
-	e.state.graph.From(from, func(v *graph.Node) bool {
+	for v := range e.state.graph.From(from) {
 		if n == countedAtOnce {
-			next, more = v.Key, true
-			return false
+			return v.Key, true
 		}
 		n++
 		counts[plan.State(v)]++
-		return true
-	})
-	return next, more
+	}
+	return "", false
 }
 
 // TellRefusals sets the source of the refusals that explanations show: values that

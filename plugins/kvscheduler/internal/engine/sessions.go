@@ -152,12 +152,11 @@ func (e *Engine) abandon(name string) []string {
 	e.state.mu.Lock()
 	defer e.state.mu.Unlock()
 	var nodes []*graph.Node
-	e.state.graph.Nodes(func(n *graph.Node) bool {
+	for n := range e.state.graph.Nodes {
 		if n.Root().Desc.Session() == name && n.Have != nil {
 			nodes = append(nodes, n)
 		}
-		return true
-	})
+	}
 	keys := make([]string, 0, len(nodes))
 	for _, n := range nodes {
 		keys = append(keys, n.Key)

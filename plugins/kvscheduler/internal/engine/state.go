@@ -76,12 +76,11 @@ func (st *state) baseOf(key string) string {
 func (st *state) valuesOf(name string) (keys []string) {
 	st.mu.RLock()
 	defer st.mu.RUnlock()
-	st.graph.Nodes(func(n *graph.Node) bool {
+	for n := range st.graph.Nodes {
 		if !n.IsDerived() && n.Desc.Session() == name {
 			keys = append(keys, n.Key)
 		}
-		return true
-	})
+	}
 	return keys
 }
 
@@ -89,10 +88,10 @@ func (st *state) valuesOf(name string) (keys []string) {
 func (st *state) hasUnimplemented() bool {
 	st.mu.RLock()
 	defer st.mu.RUnlock()
-	found := false
-	st.graph.Nodes(func(n *graph.Node) bool {
-		found = n.Desc == nil && n.Base == nil
-		return !found
-	})
-	return found
+	for n := range st.graph.Nodes {
+		if n.Desc == nil && n.Base == nil {
+			return true
+		}
+	}
+	return false
 }

@@ -36,12 +36,11 @@ func (s *statuses) list(keyPrefix string, selector api.KeySelector) []*api.BaseV
 	defer s.state.mu.RUnlock()
 	var out []*api.BaseValueStatus
 	r := s.reader()
-	s.state.graph.Ascend(keyPrefix, func(n *graph.Node) bool {
+	for n := range s.state.graph.Ascend(keyPrefix) {
 		if !n.IsDerived() && (selector == nil || selector(n.Key)) {
 			out = append(out, r.BaseOf(n))
 		}
-		return true
-	})
+	}
 	return out
 }
 

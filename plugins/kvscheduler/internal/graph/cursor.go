@@ -61,10 +61,11 @@ func (c *Cursor) absent(key string) *Node {
 // fill reads the nodes from a key on.
 func (c *Cursor) fill(key string) {
 	c.nodes, c.keys, c.at = c.nodes[:0], c.keys[:0], 0
-	c.g.From(key, func(n *Node) bool {
-		c.nodes = append(c.nodes, n)
-		return len(c.nodes) < stride
-	})
+	for n := range c.g.From(key) {
+		if c.nodes = append(c.nodes, n); len(c.nodes) == stride {
+			break
+		}
+	}
 	for _, n := range c.nodes { // one after the other, so that the processor waits for several at once
 		c.keys = append(c.keys, n.Key)
 	}

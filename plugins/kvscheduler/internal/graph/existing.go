@@ -25,35 +25,32 @@ func (g *Graph) ExistingFrom(prefix, from string, yield func(*Node) bool) {
 		index.AscendGreaterOrEqual(&Node{Key: from}, yield)
 		return
 	}
-	skipped, last := 0, ""
-	done := false
-	g.From(from, func(n *Node) bool {
-		if !strings.HasPrefix(n.Key, prefix) {
-			return false
-		}
-		last = n.Key
-		if n.Have == nil {
+	skipped := 0
+	for n := range g.From(from) {
+		switch {
+		case !strings.HasPrefix(n.Key, prefix):
+			return
+		case n.Have != nil:
+			if !yield(n) {
+				return
+			}
+		case skipped+1 < patience || g.anyOfDependents[prefix] == nil:
 			skipped++
-			return skipped < patience || g.anyOfDependents[prefix] == nil
+		default:
+			g.index(prefix).AscendGreaterOrEqual(n, yield)
+			return
 		}
-		done = !yield(n)
-		return !done
-	})
-	if done || skipped < patience || g.anyOfDependents[prefix] == nil {
-		return
 	}
-	g.index(prefix).AscendGreaterOrEqual(&Node{Key: last}, yield)
 }
 
 // index indexes the existing nodes with a prefix.
 func (g *Graph) index(prefix string) *btree.BTreeG[*Node] {
 	index := btree.NewG(32, byKey)
-	g.Ascend(prefix, func(n *Node) bool {
+	for n := range g.Ascend(prefix) {
 		if n.Have != nil {
 			index.ReplaceOrInsert(n)
 		}
-		return true
-	})
+	}
 	g.existing[prefix] = index
 	return index
 }

@@ -6,6 +6,7 @@
 package graph
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -366,16 +367,15 @@ func (g *Graph) Provider(dep *api.Dependency) (found *Node) {
 
 // ProviderOf is Provider for a pattern.
 func (g *Graph) ProviderOf(of KeyPattern) (found *Node) {
-	g.Ascend(of.Prefix, func(n *Node) bool {
-		if n.Have == nil || !of.Selects(n.Key) {
-			return true
-		}
-		provides := !n.Terminating()
-		if provides || found == nil {
+	for n := range g.Ascend(of.Prefix) {
+		switch {
+		case n.Have == nil || !of.Selects(n.Key):
+		case !n.Terminating():
+			return n
+		case found == nil:
 			found = n
 		}
-		return !provides
-	})
+	}
 	return found
 }
 
@@ -425,19 +425,19 @@ func (g *Graph) SetLastError(n *Node, err error) {
 	}
 }
 
-// Ascend iterates over the nodes whose key has the prefix, in the order of
-// keys, until yield returns false.
-func (g *Graph) Ascend(prefix string, yield func(*Node) bool) {
-	g.sorted.AscendGreaterOrEqual(&Node{Key: prefix}, func(n *Node) bool {
-		return strings.HasPrefix(n.Key, prefix) && yield(n)
-	})
+// Ascend returns the nodes whose key has the prefix, in the order of keys.
+func (g *Graph) Ascend(prefix string) iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		g.sorted.AscendGreaterOrEqual(&Node{Key: prefix}, func(n *Node) bool {
+			return strings.HasPrefix(n.Key, prefix) && yield(n)
+		})
+	}
 }
 
 // Nodes iterates over all nodes in the order of keys.
 func (g *Graph) Nodes(yield func(*Node) bool) { g.sorted.Ascend(yield) }
 
-// From iterates over the nodes in the order of keys, from a key on, until
-// yield returns false.
-func (g *Graph) From(key string, yield func(*Node) bool) {
-	g.sorted.AscendGreaterOrEqual(&Node{Key: key}, yield)
+// From returns the nodes from a key on, in the order of keys.
+func (g *Graph) From(key string) iter.Seq[*Node] {
+	return func(yield func(*Node) bool) { g.sorted.AscendGreaterOrEqual(&Node{Key: key}, yield) }
 }

@@ -53,18 +53,18 @@ func (a *after) Any(of graph.KeyPattern) bool {
 	return met
 }
 
-func (a *after) any(of graph.KeyPattern) (met bool) {
+func (a *after) any(of graph.KeyPattern) bool {
 	for key, exists := range a.planned() {
 		if exists && of.Takes(key) {
 			return true
 		}
 	}
-	a.g.Ascend(of.Prefix, func(n *graph.Node) bool {
-		_, planned := a.exists[n.Key]
-		met = !planned && n.Provides() && of.Selects(n.Key)
-		return !met
-	})
-	return met
+	for n := range a.g.Ascend(of.Prefix) {
+		if _, planned := a.exists[n.Key]; !planned && n.Provides() && of.Selects(n.Key) {
+			return true
+		}
+	}
+	return false
 }
 
 // Why implements graph.Projection.

@@ -248,9 +248,8 @@ func format(p *plan.Plan) string {
 
 func snapshot(g *graph.Graph) string {
 	var b strings.Builder
-	g.Ascend("", func(n *graph.Node) bool {
+	for n := range g.Nodes {
 		fmt.Fprintf(&b, "%s %p %p %v %p\n", n.Key, n.Want, n.Have, n.Err, n.Base)
-		return true
-	})
+	}
 	return b.String()
 }

@@ -36,10 +36,9 @@ func (p *planner) seed() {
 		n.touched = true
 	}
 	if p.req.All {
-		p.g.Nodes(func(gn *graph.Node) bool {
+		for gn := range p.g.Nodes {
 			p.touchNode(gn)
-			return true
-		})
+		}
 	}
 	for _, gn := range p.g.Left() {
 		if p.of(gn) == nil {

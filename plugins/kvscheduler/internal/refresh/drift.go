@@ -58,12 +58,11 @@ func (r *Refresher) Prepare(d *registry.Descriptor, correlate []api.KVWithMetada
 }
 
 func (r *Refresher) known(d *registry.Descriptor) (known []*graph.Node) {
-	r.Graph.Ascend(d.NBKeyPrefix, func(n *graph.Node) bool {
+	for n := range r.Graph.Ascend(d.NBKeyPrefix) {
 		if n.Desc == d && n.Base == nil {
 			known = append(known, n)
 		}
-		return true
-	})
+	}
 	return known
 }
 

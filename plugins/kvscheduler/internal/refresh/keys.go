@@ -88,12 +88,14 @@ func (r *Refresher) together(keys []string) map[*registry.Descriptor]bool {
 			continue
 		}
 		existing := 0
-		r.Graph.Ascend(d.NBKeyPrefix, func(n *graph.Node) bool {
+		for n := range r.Graph.Ascend(d.NBKeyPrefix) {
 			if n.Desc == d && n.Have != nil {
 				existing++
 			}
-			return existing <= ofValues*count
-		})
+			if existing > ofValues*count {
+				break
+			}
+		}
 		much[d] = existing <= ofValues*count
 	}
 	return much

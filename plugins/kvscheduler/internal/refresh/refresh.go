@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -78,12 +77,11 @@ func (r *Refresher) All(requested []api.RecordedKVPair) (unread []api.DriftUnrea
 	r.Graph.NextRound()
 	expecting := r.request(requested)
 	nodes := map[*registry.Descriptor][]*graph.Node{}
-	r.Graph.Nodes(func(n *graph.Node) bool {
+	for n := range r.Graph.Nodes {
 		if n.Desc != nil && n.Base == nil {
 			nodes[n.Desc] = append(nodes[n.Desc], n)
 		}
-		return true
-	})
+	}
 	for _, d := range r.Registry.RetrieveOrder() {
 		if r.Only != nil && !r.Only(d) || r.skips(d) {
 			continue
@@ -140,7 +138,6 @@ func (r *Refresher) request(requested []api.RecordedKVPair) map[*registry.Descri
 // readAll reads the values of one descriptor and takes over what it says. expected are
 // values besides the known ones that may exist.
 func (r *Refresher) readAll(d *registry.Descriptor, known []*graph.Node, expected []api.KVWithMetadata) error {
-	slices.SortFunc(known, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
 	err := r.Reads.blocked(d, r.Registry)
 	var found []api.KVWithMetadata
 	if err == nil {
@@ -169,13 +166,11 @@ func (r *Refresher) Descriptor(d *registry.Descriptor) ([]api.KVWithMetadata, er
 		return nil, Disconnected(d)
 	}
 	var known []*graph.Node
-	r.Graph.Nodes(func(n *graph.Node) bool {
+	for n := range r.Graph.Nodes {
 		if n.Desc == d && n.Base == nil {
 			known = append(known, n)
 		}
-		return true
-	})
-	slices.SortFunc(known, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
+	}
 	return r.expect(d, known)
 }
 

@@ -88,14 +88,13 @@ func (f *fixture) Problem(descriptor, problem string, _ bool) {
 // state is the graph as text: key, state, value that exists.
 func (f *fixture) state() string {
 	var b strings.Builder
-	f.g.Ascend("", func(n *graph.Node) bool {
+	for n := range f.g.Nodes {
 		fmt.Fprintf(&b, "%s %s", n.Key, plan.State(n))
 		if n.Have != nil {
 			fmt.Fprintf(&b, " %d", n.Have.Msg.(*model.Item).GetValue())
 		}
 		b.WriteByte('\n')
-		return true
-	})
+	}
 	return b.String()
 }
 

@@ -203,14 +203,13 @@ func (r *Reader) comesWith(key string) *graph.Node {
 	}
 	if r.cycles.bases == nil {
 		r.cycles.bases = map[string]*graph.Node{}
-		r.Graph.Nodes(func(n *graph.Node) bool {
+		for n := range r.Graph.Nodes {
 			if waits(n) && n.Desc != nil {
 				for i := range n.Want.Derived {
 					r.cycles.bases[n.Want.Derived[i].Key] = n
 				}
 			}
-			return true
-		})
+		}
 	}
 	return r.cycles.bases[key]
 }

@@ -85,12 +85,14 @@ func (r *Reader) dependency(dep *api.Dependency, seen map[string]bool) []*api.Ex
 	prefixes := graph.Prefixes(dep)
 	var out []*api.Explanation
 	for _, prefix := range prefixes {
-		r.Graph.Ascend(prefix, func(n *graph.Node) bool {
+		for n := range r.Graph.Ascend(prefix) {
 			if graph.Meets(dep, n.Key) {
 				out = append(out, r.explain(n.Key, label(dep), seen))
 			}
-			return len(out) < maxCandidates
-		})
+			if len(out) >= maxCandidates {
+				break
+			}
+		}
 	}
 	if len(out) == 0 {
 		out = append(out, &api.Explanation{

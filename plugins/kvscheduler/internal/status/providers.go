@@ -108,12 +108,14 @@ func cached[T any](cache *map[graph.KeyPattern]T, of graph.KeyPattern, compute f
 // prefix, at most maxMatches of them.
 func (r *Reader) existing(dep *api.Dependency, prefix string) []string {
 	return cached(&r.providers.keys, graph.NewKeyPattern(prefix, dep.AnyOf.KeySelector), func() (keys []string) {
-		r.Graph.Ascend(prefix, func(n *graph.Node) bool {
+		for n := range r.Graph.Ascend(prefix) {
 			if n.Have != nil && graph.Meets(dep, n.Key) {
 				keys = append(keys, n.Key)
 			}
-			return len(keys) < maxMatches
-		})
+			if len(keys) == maxMatches {
+				break
+			}
+		}
 		return keys
 	})
 }
@@ -135,12 +137,14 @@ func (r *Reader) only(dep *api.Dependency) (only *graph.Node) {
 // any returns up to two values of a pattern.
 func (r *Reader) any(of graph.KeyPattern) []*graph.Node {
 	return cached(&r.providers.any, of, func() (some []*graph.Node) {
-		r.Graph.Ascend(of.Prefix, func(n *graph.Node) bool {
+		for n := range r.Graph.Ascend(of.Prefix) {
 			if of.Selects(n.Key) {
 				some = append(some, n)
 			}
-			return len(some) < 2
-		})
+			if len(some) == 2 {
+				break
+			}
+		}
 		return some
 	})
 }

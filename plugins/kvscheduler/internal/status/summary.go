@@ -65,13 +65,14 @@ func nameOf(d *registry.Descriptor) string {
 // order of keys, until it returns false.
 func (r *Reader) each(filter api.ValueFilter, after string, yield func(*graph.Node, api.ValueState) bool) {
 	selects := selector(filter)
-	r.Graph.From(max(filter.Prefix, after), func(n *graph.Node) bool {
+	for n := range r.Graph.From(max(filter.Prefix, after)) {
 		if !strings.HasPrefix(n.Key, filter.Prefix) {
-			return n.Key < filter.Prefix
+			return
 		}
-		state, ok := selects(n)
-		return !ok || after != "" && n.Key <= after || yield(n, state)
-	})
+		if state, ok := selects(n); ok && (after == "" || n.Key > after) && !yield(n, state) {
+			return
+		}
+	}
 }
 
 // selector returns a function that reports whether a filter selects a value, and its state.
