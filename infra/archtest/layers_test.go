@@ -61,7 +61,7 @@ var layers = []layer{
 	},
 	{
 		of: []string{"plugins/kvscheduler/internal/graph"}, mayNot: []string{"plugins/kvscheduler/internal/..."},
-		except: []string{"plugins/kvscheduler/internal/registry", "plugins/kvscheduler/internal/hashindex"},
+		except: []string{"plugins/kvscheduler/internal/registry"},
 		why:    "the graph is below plan, exec and engine",
 	},
 	{

@@ -43,7 +43,7 @@ func (n *Node) Exact(v *registry.Value, i int) (to *Node, ok bool) {
 // Naming iterates over the nodes whose wanted or existing value has a
 // dependency that names the key, in no order and perhaps more than once.
 func (g *Graph) Naming(key string, yield func(*Node)) {
-	if n := g.nodes.find(key); n != nil {
+	if n := g.find(key); n != nil {
 		g.NamingNode(n, yield)
 	}
 }
@@ -56,14 +56,6 @@ func (g *Graph) NamingNode(n *Node, yield func(*Node)) {
 	for i := range n.relations.dependents {
 		yield(n.relations.dependents[i].from)
 	}
-}
-
-// Dependents is how many times NamingNode yields.
-func (n *Node) Dependents() int {
-	if n.relations == nil {
-		return 0
-	}
-	return len(n.relations.dependents)
 }
 
 // replace changes both values and keeps the edges in step.
@@ -171,8 +163,9 @@ func names(dep api.Dependency) bool { return dep.Key != "" }
 func (g *Graph) connect(n *Node, key string, e *edge) {
 	to := g.named // many in a row name the same
 	if to == nil || to.Key != key {
-		var added bool
-		if to, added = g.nodes.findOrAdd(key); added {
+		h := g.nodes.hash(key)
+		if to = g.nodes.find(h, key); to == nil {
+			to = g.nodes.add(h, key)
 			to.gone = true
 		}
 		g.named = to

@@ -203,11 +203,14 @@ func (g *Graph) Len() int { return g.sorted.Len() }
 
 // Node returns the node of a key, or nil.
 func (g *Graph) Node(key string) *Node {
-	if n := g.nodes.find(key); n != nil && !n.gone {
+	if n := g.find(key); n != nil && !n.gone {
 		return n
 	}
 	return nil
 }
+
+// find is Node that also finds a node that is gone, while others name its key.
+func (g *Graph) find(key string) *Node { return g.nodes.find(g.nodes.hash(key), key) }
 
 // Marks say what happened to a node in the present round; a mark on the node
 // is cheaper than a set of keys where a round concerns all of them.
@@ -253,9 +256,11 @@ func (g *Graph) Marked(n *Node, mark int) bool {
 // Ensure returns the node of a key, creating an empty one if needed. base is
 // the value it is derived from, or nil.
 func (g *Graph) Ensure(key string, d *registry.Descriptor, base *Node) *Node {
-	n, added := g.nodes.findOrAdd(key)
+	h := g.nodes.hash(key)
+	n := g.nodes.find(h, key)
 	switch {
-	case added:
+	case n == nil:
+		n = g.nodes.add(h, key)
 		g.insert(n)
 	case n.gone:
 		*n = Node{Key: key, hash: n.hash, number: n.number, kept: n.kept, news: n.news, relations: n.relations}
