@@ -50,7 +50,7 @@ func report(t testing.TB, problems []error) {
 
 func check(descriptors []*api.KVDescriptor) []error {
 	var problems []error
-	if _, err := registry.New().With(descriptors); err != nil {
+	if _, err := registry.New(nil).With(descriptors); err != nil {
 		problems = append(problems, err)
 	}
 	for _, d := range descriptors {

@@ -44,7 +44,7 @@ func TestDifferencesThatMatter(t *testing.T) {
 		}
 		return a.Mtu == b.Mtu && (a.Vrf == b.Vrf || a.Enabled == b.Enabled)
 	}
-	reg, err := registry.New().With([]*api.KVDescriptor{{Name: "if", KeySelector: func(string) bool { return true }, ValueComparator: same}})
+	reg, err := registry.New(nil).With([]*api.KVDescriptor{{Name: "if", KeySelector: func(string) bool { return true }, ValueComparator: same}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func (dd *driftDetector) DetectDrift(ctx context.Context) (*api.DriftReport, err
 	}
 	report := &api.DriftReport{Start: dd.clock.Now()}
 	reg := dd.state.registry.Load()
-	for _, d := range reg.RetrieveOrder() {
+	for _, d := range reg.RetrieveOrder {
 		if d.Retrieve == nil {
 			if d.NBKeyPrefix != "" && d.Create != nil {
 				report.Unread = append(report.Unread, api.DriftUnread{Descriptor: d.Name, Reason: "the descriptor has no Retrieve", Never: true})

@@ -62,7 +62,7 @@ func (e *Engine) Run(ctx context.Context) {
 func (e *Engine) do(entry *queue.Entry) {
 	defer e.southbound.endReading()
 	if len(e.postponed) > 0 && dependsOnReads(entry.Task) {
-		e.execute(e.admission.now(postponedRead{}))
+		e.execute(e.admission.now(&work{typ: api.SBNotification, plan: e.readPostponed}))
 	}
 	switch t := entry.Task.(type) {
 	case call:

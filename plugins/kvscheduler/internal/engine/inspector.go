@@ -39,7 +39,7 @@ func (in *inspector) WatchValueStatus(channel chan<- *api.BaseValueStatus, selec
 
 // ListDescriptors implements api.Inspector.
 func (in *inspector) ListDescriptors() []*api.KVDescriptor {
-	all := in.state.registry.Load().All()
+	all := in.state.registry.Load().All
 	out := make([]*api.KVDescriptor, len(all))
 	for i, d := range all {
 		out[i] = d.KVDescriptor
@@ -49,9 +49,7 @@ func (in *inspector) ListDescriptors() []*api.KVDescriptor {
 
 // SummarizeStates implements api.Inspector.
 func (in *inspector) SummarizeStates(worst int) api.StateSummary {
-	in.state.mu.RLock()
-	defer in.state.mu.RUnlock()
-	return in.statuses.reader().Summary(api.ValueFilter{}, worst)
+	return in.SummarizeValues(api.ValueFilter{}, worst)
 }
 
 // SummarizeValues implements api.Browser.
@@ -200,7 +198,7 @@ func (in *inspector) ValidateSemantically(messages []proto.Message) error {
 // can derive the key, it must also select that key.
 func validate(reg *registry.Registry, msg proto.Message) (invalid []*api.InvalidMessageError) {
 	name := string(msg.ProtoReflect().Descriptor().FullName())
-	for _, d := range reg.All() {
+	for _, d := range reg.All {
 		if d.ValueTypeName != name || d.NBKeyPrefix == "" {
 			continue
 		}

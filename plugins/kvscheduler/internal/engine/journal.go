@@ -99,7 +99,7 @@ func (j *journal) recorded(n *graph.Node) bool {
 	if j.store == nil {
 		return n.LastOp != kvscheduler.TxnOperation_UNDEFINED
 	}
-	return n.Kept() != nil
+	return n.Kept != nil
 }
 
 // intentsAtOnce is the size of a batch of intents. The intents of a large plan need not
@@ -148,7 +148,7 @@ func (j *journal) addIntent(b *ownership.Batch, op *plan.Op, now time.Time) (cha
 
 // ofOthers reports whether the value v of an operation is not ours.
 func ofOthers(op *plan.Op, v *registry.Value) bool {
-	return v.FromSB || op.Self.Node != nil && op.Self.Node.Owner() == graph.Adopted
+	return v.FromSB || op.Self.Node != nil && op.Self.Node.Owner == graph.Adopted
 }
 
 // writeIntents writes a batch of intents. It returns false after an error: all records
@@ -233,7 +233,7 @@ func (j *journal) settleAll(b *ownership.Batch) {
 	for i := range j.intended {
 		in := &j.intended[i]
 		n := in.self.Node
-		if n == nil || n.Gone() {
+		if n == nil || n.Gone {
 			n = j.state.graph.Node(in.key)
 		}
 		if n == nil {
@@ -242,7 +242,7 @@ func (j *journal) settleAll(b *ownership.Batch) {
 			}
 			continue
 		}
-		j.state.graph.Keep(n, in.target)
+		n.Kept = in.target
 		j.settle(b, n, now)
 	}
 	for _, n := range j.state.graph.Tracked() {
@@ -260,23 +260,23 @@ func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 	if n.Base != nil || n.Desc.IsProperty() || j.unconfirmed.Doubted(n.Key) { // values that may exist keep their record
 		return
 	}
-	if next := j.state.graph.Node(n.Key); n.Gone() && next != nil { // created again
-		if next.Kept() == nil {
-			j.state.graph.Keep(next, n.Kept())
+	if next := j.state.graph.Node(n.Key); n.Gone && next != nil { // created again
+		if next.Kept == nil {
+			next.Kept = n.Kept
 		}
-		j.state.graph.Keep(n, nil)
+		n.Kept = nil
 		n = next
 	}
-	switch kept := n.Kept(); {
+	switch kept := n.Kept; {
 	case !n.Ours():
 		j.settleRemoved(b, n, now)
 	case kept == n.Have:
 	case kept != nil && proto.Equal(kept.Msg, n.Have.Msg):
-		j.state.graph.Keep(n, n.Have)
+		n.Kept = n.Have
 	case kept != nil && kept.Msg != nil && n.Have != n.Want && n.Desc.Equivalent(n.Key, kept.Msg, n.Have.Msg):
 		// A read only added details of the southbound.
 	default:
-		j.state.graph.Keep(n, n.Have)
+		n.Kept = n.Have
 		j.unconfirmed.Drop(n.Desc.Name, n.Key)
 		b.Put = append(b.Put, j.made(n.Key, n.Desc, n.Have, j.seq, now))
 	}
@@ -284,7 +284,7 @@ func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 
 // settleRemoved removes a value from the journal that is not the scheduler's any more.
 func (j *journal) settleRemoved(b *ownership.Batch, n *graph.Node, now time.Time) {
-	kept := n.Kept()
+	kept := n.Kept
 	if kept == nil {
 		return
 	}
@@ -292,7 +292,7 @@ func (j *journal) settleRemoved(b *ownership.Batch, n *graph.Node, now time.Time
 		rec := j.made(n.Key, n.Desc, kept, n.LastTxn, now)
 		j.unconfirmed.Remove(&rec)
 	}
-	j.state.graph.Keep(n, nil)
+	n.Kept = nil
 	b.Delete = append(b.Delete, n.Key)
 }
 
@@ -360,10 +360,10 @@ func (j *journal) lose(n *graph.Node) {
 		return
 	}
 	if j.unconfirmed.Doubted(n.Key) { // its possible values are remembered
-		j.state.graph.Keep(n, nil)
+		n.Kept = nil
 		return
 	}
 	rec := j.made(n.Key, n.Desc, n.Have, n.LastTxn, j.history.Start(n.LastTxn))
 	j.unconfirmed.Lose(&rec)
-	j.state.graph.Keep(n, nil)
+	n.Kept = nil
 }

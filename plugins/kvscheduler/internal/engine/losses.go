@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
@@ -30,15 +31,10 @@ type lossRepair struct {
 	*shared
 
 	process func(*queue.Entry) outcome // see Engine.process
-	reports losses
 	paces   map[string]lostPace
-}
 
-// losses holds the reports that were not handled yet. All methods may be called
-// concurrently.
-type losses struct {
-	mu   sync.Mutex
-	keys map[string]bool // a task is queued while there are any
+	mu       sync.Mutex
+	reported map[string]bool // not handled yet; a task is queued while there are any
 }
 
 // lostPace delays the repairs of one value.
@@ -46,29 +42,6 @@ type lostPace struct {
 	repairs int
 	last    time.Time     // of the loss
 	delay   time.Duration // of the repair after it
-}
-
-// report adds keys. It returns true if the caller has to queue a task.
-func (l *losses) report(keys []string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	queued := len(l.keys) > 0
-	if l.keys == nil {
-		l.keys = map[string]bool{}
-	}
-	for _, key := range keys {
-		l.keys[key] = true
-	}
-	return !queued && len(keys) > 0
-}
-
-// take returns and clears the reports.
-func (l *losses) take() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	keys := slices.Sorted(maps.Keys(l.keys))
-	clear(l.keys)
-	return keys
 }
 
 // next returns the delay before the repair of a value that is lost now.
@@ -85,16 +58,26 @@ func (lr *lossRepair) next(key string, now time.Time) time.Duration {
 	return p.delay
 }
 
-func (lr *lossRepair) forgetOld(now time.Time) {
-	maps.DeleteFunc(lr.paces, func(_ string, p lostPace) bool { return now.Sub(p.last) > lostMemory })
-}
-
 // reportLost queues the repair of values that a southbound reported as lost.
 func (lr *lossRepair) reportLost(keys []string) error {
-	if !lr.reports.report(keys) {
+	lr.mu.Lock()
+	queued := len(lr.reported) > 0
+	for _, key := range keys {
+		lr.reported[key] = true
+	}
+	lr.mu.Unlock()
+	if queued || len(keys) == 0 {
 		return nil
 	}
-	return lr.admission.push(call(func() { lr.lookForLost(lr.reports.take()) }))
+	return lr.admission.push(call(func() { lr.lookForLost(lr.takeReported()) }))
+}
+
+func (lr *lossRepair) takeReported() []string {
+	lr.mu.Lock()
+	defer lr.mu.Unlock()
+	keys := slices.Sorted(maps.Keys(lr.reported))
+	clear(lr.reported)
+	return keys
 }
 
 // lookForLost reads the values, and repairs those that are lost.
@@ -114,7 +97,10 @@ func (lr *lossRepair) lookForLost(keys []string) {
 	}
 	if len(l.Lost) > 0 {
 		lr.log.Warn("the southbound lost values", "values", len(l.Lost), "keys", l.Lost[:min(maxLogged, len(l.Lost))])
-		lr.process(lr.admission.now(&lostValues{keys: l.Lost}))
+		lr.process(lr.admission.now(&work{typ: api.SBNotification, plan: func(p *transaction) bool {
+			lr.prepareLost(l.Lost, p)
+			return true
+		}}))
 	}
 	lr.repairLost(slices.Concat(l.Lost, l.Changed))
 }
@@ -145,13 +131,13 @@ func (lr *lossRepair) mayBeLost(n *graph.Node, closed map[string]bool) bool {
 	if n == nil || n.Desired() == nil || n.Desc.IsProperty() || closed[n.Desc.Session()] {
 		return false
 	}
-	return n.Ours() || n.Owner() == graph.Adopted && !n.Have.FromSB
+	return n.Ours() || n.Owner == graph.Adopted && !n.Have.FromSB
 }
 
 // repairLost creates lost values again, after the delay that next returns.
 func (lr *lossRepair) repairLost(lost []string) {
 	now := lr.clock.Now()
-	lr.forgetOld(now)
+	maps.DeleteFunc(lr.paces, func(_ string, p lostPace) bool { return now.Sub(p.last) > lostMemory })
 	due := map[time.Duration][]string{}
 	for _, key := range lost {
 		n := lr.state.graph.Node(key)
@@ -184,7 +170,11 @@ func (lr *lossRepair) makeAgain(keys []string) {
 		return
 	}
 	lr.southbound.refreshKeys(slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return lr.state.graph.Node(key).Have == nil }))
-	lr.process(lr.admission.now(&lostRepair{keys: keys}))
+	lr.process(lr.admission.now(&work{typ: api.SBNotification, plan: func(p *transaction) bool {
+		p.opts.Description, p.retryLeft, p.repair = "repair of "+counted(len(keys), "lost value"), patiently(), true
+		p.request.Touch = lr.state.withDerived(keys)
+		return true
+	}}))
 }
 
 // missing returns the base values that do not exist.
@@ -199,6 +189,7 @@ func (lr *lossRepair) missing(keys []string) (missing []string) {
 
 // prepareLost removes lost values, with their derived values, from the actual state.
 func (lr *lossRepair) prepareLost(lost []string, p *transaction) {
+	p.opts.Description = "the southbound lost " + counted(len(lost), "value")
 	p.request.Touch = lr.state.withDerived(lost)
 	p.request.Lost = make(map[string]bool, len(p.request.Touch))
 	for _, key := range p.request.Touch {

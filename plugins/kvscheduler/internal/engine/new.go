@@ -62,7 +62,7 @@ func New(opts Options) *Engine {
 	s := &shared{opts: opts, log: opts.Log, clock: opts.Clock, conditions: opts.Conditions}
 	e := &Engine{shared: s, postponed: map[string]bool{}}
 	s.contracts = contract.New(s.log, s.conditions.Violations)
-	s.state = newState(registry.New().Telling(s.contracts.Value))
+	s.state = newState(registry.New(s.contracts.Value))
 	s.state.graph.OwnerChanged = opts.OwnerChanged
 	s.sessions, s.reads, s.history = newSessions(), refresh.NewReads(s.clock.Now), record.NewRing(opts.History)
 	s.overdue = exec.NewOverdue(s.clock, opts.CallbackTimeout, func(call exec.Call) { s.retries.overdueCall(call) })
@@ -82,7 +82,7 @@ func New(opts Options) *Engine {
 	}
 	s.trials = &trials{shared: s, suspects: quarantine.New(opts.QuarantineAfter), queued: map[string]int{}}
 	s.retries, s.unreadable = &retries{shared: s}, &unreadable{shared: s}
-	s.losses = &lossRepair{shared: s, process: e.process, paces: map[string]lostPace{}}
+	s.losses = &lossRepair{shared: s, process: e.process, paces: map[string]lostPace{}, reported: map[string]bool{}}
 	s.drift = &driftDetector{shared: s, turn: make(chan struct{}, 1)}
 	s.statuses = &statuses{s}
 	s.watches = &watches{s, newChanges(rand.Uint64())}

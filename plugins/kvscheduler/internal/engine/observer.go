@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
@@ -80,7 +81,7 @@ func (o *observer) planLook() {
 		return
 	}
 	o.looking = true
-	o.timers.after(observePeriod, observation{})
+	o.timers.after(observePeriod, &work{typ: api.SBNotification, plan: o.prepareObserved})
 }
 
 // prepareObserved reads the observed values. It returns false if none appeared or

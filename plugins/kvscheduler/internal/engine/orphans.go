@@ -16,7 +16,7 @@ func orphaned(n *graph.Node) bool { return n != nil && n.Want == nil && n.Made()
 
 // foreign reports whether the base value is foreign and could be removed.
 func foreign(n *graph.Node) bool {
-	return n.Base == nil && n.Owner() == graph.Foreign && n.Desired() == nil && !n.Desc.IsProperty()
+	return n.Base == nil && n.Owner == graph.Foreign && n.Desired() == nil && !n.Desc.IsProperty()
 }
 
 // orphanFinder lists and removes values that exist and are not desired. All methods

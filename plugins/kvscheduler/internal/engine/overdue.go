@@ -20,7 +20,7 @@ import (
 type retries struct {
 	*shared
 
-	returns   atomic.Bool // a lateReturns task is queued
+	returns   atomic.Bool // a task for late returns is queued
 	decisions decisions
 }
 
@@ -41,7 +41,7 @@ func (l *retries) overdueCall(call exec.Call) {
 // breaks.
 func (l *retries) returnedLate() {
 	if !l.returns.Swap(true) {
-		_ = l.admission.push(lateReturns{}) // fails if the scheduler is closed
+		_ = l.admission.push(&work{typ: api.RetryFailedOps, plan: l.prepareLate}) // fails if the scheduler is closed
 	}
 }
 

@@ -47,7 +47,7 @@ func (o *ownerPolicies) giveUp(n *graph.Node) plan.Change {
 	change := plan.Change{Key: n.Key, Node: n, Desc: n.Desc}
 	switch {
 	case n.Have == nil:
-	case n.Owner() == graph.Adopted || n.Want.KeepsFound():
+	case n.Owner == graph.Adopted || n.Want.KeepsFound():
 		change.Want = o.asItIs(n)
 	case !n.Ours():
 		change.Want = n.Have
@@ -58,7 +58,7 @@ func (o *ownerPolicies) giveUp(n *graph.Node) plan.Change {
 // instead adds the actual state to an invalid desired state of a value that was found;
 // that state stays in force. The value is foreign if it was adopted or has no record.
 func (o *ownerPolicies) instead(v *registry.Value, n *graph.Node) *registry.Value {
-	if v.Invalid != nil && (n.Owner() == graph.Adopted || n.Ours() && !o.journal.recorded(n)) {
+	if v.Invalid != nil && (n.Owner == graph.Adopted || n.Ours() && !o.journal.recorded(n)) {
 		return v.Instead(o.asItIs(n))
 	}
 	return v.Instead(n.Have)
@@ -129,7 +129,7 @@ func (o *ownerPolicies) adopt(changes []plan.Change) {
 
 // giveBack unmarks values that were given back, or that were not adopted after all.
 func (o *ownerPolicies) giveBack(changes []plan.Change) {
-	o.own(changes, graph.GivenBack, func(n *graph.Node, _ *plan.Change) bool { return n.Owner() == graph.Adopted && n.Desired() == nil })
+	o.own(changes, graph.GivenBack, func(n *graph.Node, _ *plan.Change) bool { return n.Owner == graph.Adopted && n.Desired() == nil })
 }
 
 // own applies an event to the owners of the changed values that it happens to.

@@ -199,17 +199,3 @@ func changedBy(kv api.RecordedKVPair, n *graph.Node, d *registry.Descriptor) boo
 	}
 	return !proto.Equal(kv.Value, n.Have.Msg)
 }
-
-func (e *Engine) prepareUnimplemented(p *transaction) bool {
-	reg := e.state.registry.Load()
-	for n := range e.state.graph.Nodes {
-		if n.Desc != nil || n.Base != nil || n.Want == nil {
-			continue
-		}
-		if d, err := reg.Lookup(n.Key); d != nil && err == nil {
-			p.request.Changes = append(p.request.Changes, plan.Change{Key: n.Key, Desc: d, Want: reg.Wanted(n.Key, d, n.Want.Msg)})
-			p.values = append(p.values, api.RecordedKVPair{Key: n.Key, Value: n.Want.Msg, Origin: api.FromNB})
-		}
-	}
-	return len(p.request.Changes) > 0
-}

@@ -11,7 +11,7 @@ import (
 // it hangs becomes one when that returns.
 func (w *world) ownerChanged(n *graph.Node, from graph.Owner, by graph.Event) {
 	problem := ""
-	switch owner := n.Owner(); {
+	switch owner := n.Owner; {
 	case !by.Allowed(from):
 		problem = "which is no transition"
 	case (owner == graph.None) != (n.Have == nil):
@@ -24,8 +24,8 @@ func (w *world) ownerChanged(n *graph.Node, from graph.Owner, by graph.Event) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.transitions[fmt.Sprintf("%v: %v -> %v", by, from, n.Owner())]++
+	w.transitions[fmt.Sprintf("%v: %v -> %v", by, from, n.Owner)]++
 	if problem != "" {
-		w.broken("owner of %s: %v -> %v by %q, %s", n.Key, from, n.Owner(), by, problem)
+		w.broken("owner of %s: %v -> %v by %q, %s", n.Key, from, n.Owner, by, problem)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -26,7 +27,7 @@ func (r *registrar) RegisterKVDescriptor(descriptors ...*api.KVDescriptor) error
 	before := r.state.registry.Load()
 	next, err := before.With(descriptors)
 	r.state.registry.Store(next)
-	r.reportRefused(next.Refused(), len(before.Refused()))
+	r.reportRefused(next.Refused, len(before.Refused))
 	var prefixes []string
 	for _, d := range descriptors {
 		if d != nil && d.NBKeyPrefix != "" && next.ByName(d.Name) != nil {
@@ -35,7 +36,7 @@ func (r *registrar) RegisterKVDescriptor(descriptors ...*api.KVDescriptor) error
 	}
 	r.wakeRegistrationWatchers(prefixes)
 	if r.state.hasUnimplemented() {
-		err = errors.Join(err, r.admission.push(descriptorRegistered{}))
+		err = errors.Join(err, r.admission.push(&unimplemented{work{typ: api.RetryUnimplOps, plan: r.prepareUnimplemented}}))
 	}
 	return err
 }
@@ -78,7 +79,7 @@ func (r *registrar) wakeRegistrationWatchers(prefixes []string) {
 // GetRegisteredNBKeyPrefixes implements api.Registrar.
 func (r *registrar) GetRegisteredNBKeyPrefixes() []string {
 	var prefixes []string
-	for _, d := range r.state.registry.Load().All() {
+	for _, d := range r.state.registry.Load().All {
 		if d.NBKeyPrefix != "" {
 			prefixes = append(prefixes, d.NBKeyPrefix)
 		}
@@ -90,4 +91,19 @@ func (r *registrar) GetRegisteredNBKeyPrefixes() []string {
 // GetMetadataMap implements api.Registrar.
 func (r *registrar) GetMetadataMap(descriptor string) idxmap.Reader {
 	return r.state.registry.Load().MetadataReader(descriptor)
+}
+
+// prepareUnimplemented applies values that had no descriptor before its registration.
+func (r *registrar) prepareUnimplemented(p *transaction) bool {
+	reg := r.state.registry.Load()
+	for n := range r.state.graph.Nodes {
+		if n.Desc != nil || n.Base != nil || n.Want == nil {
+			continue
+		}
+		if d, err := reg.Lookup(n.Key); d != nil && err == nil {
+			p.request.Changes = append(p.request.Changes, plan.Change{Key: n.Key, Desc: d, Want: reg.Wanted(n.Key, d, n.Want.Msg)})
+			p.values = append(p.values, api.RecordedKVPair{Key: n.Key, Value: n.Want.Msg, Origin: api.FromNB})
+		}
+	}
+	return len(p.request.Changes) > 0
 }

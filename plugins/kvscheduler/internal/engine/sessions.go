@@ -3,6 +3,9 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tenuto-dev/tenuto/infra/holder"
@@ -43,7 +46,7 @@ func (s *sessions) closed(reg *registry.Registry) map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	closed := map[string]bool{}
-	for _, d := range reg.All() {
+	for _, d := range reg.All {
 		if d.Southbound != "" && !s.byName[d.Southbound].up {
 			closed[d.Southbound] = true
 		}
@@ -121,6 +124,14 @@ func (e *Engine) prepareSession(s *sessionChange, p *transaction) bool {
 	return true
 }
 
+// readPostponed reads the southbounds whose reading was postponed.
+func (e *Engine) readPostponed(p *transaction) bool {
+	p.opts.Description, p.retryLeft = "read of "+strings.Join(slices.Sorted(maps.Keys(e.postponed)), ", "), patiently()
+	e.readSessions(p, e.postponed)
+	clear(e.postponed)
+	return true
+}
+
 // readSessions reads southbounds that have connected, and plans what follows from that.
 func (e *Engine) readSessions(p *transaction, names map[string]bool) {
 	r := e.southbound.refresher(p.request.Closed)
@@ -167,7 +178,7 @@ func (e *Engine) abandon(name string) []string {
 		n.Err, n.Retrying = nil, false
 		e.state.graph.Remove(n, graph.Lost)
 		e.state.graph.Forget(n)
-		if n.Gone() { // its status changes without an operation
+		if n.Gone { // its status changes without an operation
 			e.state.refreshed = append(e.state.refreshed, n.Root().Key)
 		}
 	}

@@ -87,7 +87,7 @@ func (b *southbound) readAgain(bases []string, closed map[string]bool) {
 		keys[d][base] = true
 	}
 	r := b.refresher(closed)
-	for _, d := range reg.RetrieveOrder() {
+	for _, d := range reg.RetrieveOrder {
 		if keys[d] != nil {
 			r.Among(d, keys[d])
 		}

@@ -3,9 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -60,6 +57,21 @@ type internal struct{}
 func (internal) class() string                              { return api.QueueRetries }
 func (internal) txnType() api.TxnType                       { return api.RetryFailedOps }
 func (internal) settle(*Engine, *transaction, *exec.Result) {}
+
+// work is a task of the scheduler's own that only prepares a plan.
+type work struct {
+	internal
+	typ  api.TxnType
+	plan func(p *transaction) bool
+}
+
+func (t *work) txnType() api.TxnType                            { return t.typ }
+func (t *work) prepare(_ *Engine, p *transaction) (bool, error) { return t.plan(p), nil }
+
+// unimplemented is the work on values that had no descriptor before its registration.
+type unimplemented struct{ work }
+
+func (*unimplemented) class() string { return api.QueueUnimplemented }
 
 // commit is the common part of transactions of the northbound.
 type commit struct {
@@ -232,26 +244,6 @@ func (t *sessionChange) settle(e *Engine, _ *transaction, res *exec.Result) {
 	res.Changed = append(res.Changed, e.state.valuesOf(t.name)...)
 }
 
-// postponedRead reads the southbounds whose reading was postponed. It is not queued.
-type postponedRead struct{ internal }
-
-func (postponedRead) txnType() api.TxnType { return api.SBNotification }
-func (postponedRead) prepare(e *Engine, p *transaction) (bool, error) {
-	p.opts.Description, p.retryLeft = "read of "+strings.Join(slices.Sorted(maps.Keys(e.postponed)), ", "), patiently()
-	e.readSessions(p, e.postponed)
-	clear(e.postponed)
-	return true, nil
-}
-
-// descriptorRegistered applies values that had no descriptor before its registration.
-type descriptorRegistered struct{ internal }
-
-func (descriptorRegistered) class() string        { return api.QueueUnimplemented }
-func (descriptorRegistered) txnType() api.TxnType { return api.RetryUnimplOps }
-func (descriptorRegistered) prepare(e *Engine, p *transaction) (bool, error) {
-	return e.prepareUnimplemented(p), nil
-}
-
 // retry retries failed operations.
 type retry struct {
 	internal
@@ -280,63 +272,3 @@ func (t *trial) prepare(e *Engine, p *transaction) (bool, error) {
 }
 
 func (t *trial) settle(e *Engine, _ *transaction, res *exec.Result) { e.trials.afterTrial(t, res) }
-
-// lateReturns records the effects of callbacks that returned after their timeout.
-type lateReturns struct{ internal }
-
-func (lateReturns) prepare(e *Engine, p *transaction) (bool, error) {
-	return e.retries.prepareLate(p), nil
-}
-
-// confirmation reads back the effects of undecided operations.
-type confirmation struct{ internal }
-
-func (confirmation) prepare(e *Engine, p *transaction) (bool, error) {
-	e.retries.decisions.planned = false
-	e.overdue.Wake()
-	return e.retries.prepareLate(p), nil
-}
-
-// observation reads the observed values.
-type observation struct{ internal }
-
-func (observation) txnType() api.TxnType { return api.SBNotification }
-func (observation) prepare(e *Engine, p *transaction) (bool, error) {
-	return e.observer.prepareObserved(p), nil
-}
-
-// reread reads unreadable descriptors again.
-type reread struct{ internal }
-
-func (reread) txnType() api.TxnType { return api.SBNotification }
-func (reread) prepare(e *Engine, p *transaction) (bool, error) {
-	p.retryLeft = patiently()
-	return e.unreadable.prepareReread(p), nil
-}
-
-// lostValues removes values from the actual state that the southbound has lost. It is
-// not queued.
-type lostValues struct {
-	internal
-	keys []string
-}
-
-func (*lostValues) txnType() api.TxnType { return api.SBNotification }
-func (t *lostValues) prepare(e *Engine, p *transaction) (bool, error) {
-	p.opts.Description = "the southbound lost " + counted(len(t.keys), "value")
-	e.losses.prepareLost(t.keys, p)
-	return true, nil
-}
-
-// lostRepair creates lost values again. It is not queued.
-type lostRepair struct {
-	internal
-	keys []string
-}
-
-func (*lostRepair) txnType() api.TxnType { return api.SBNotification }
-func (t *lostRepair) prepare(e *Engine, p *transaction) (bool, error) {
-	p.opts.Description, p.retryLeft, p.repair = "repair of "+counted(len(t.keys), "lost value"), patiently(), true
-	p.request.Touch = e.state.withDerived(t.keys)
-	return true, nil
-}

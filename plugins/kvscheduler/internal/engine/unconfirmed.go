@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
@@ -95,7 +96,11 @@ func (l *retries) planDecisions() {
 		return
 	}
 	d.planned = true
-	l.timers.after(l.timers.delay(*patiently(), d.attempt), confirmation{})
+	l.timers.after(l.timers.delay(*patiently(), d.attempt), &work{typ: api.RetryFailedOps, plan: func(p *transaction) bool {
+		d.planned = false
+		l.overdue.Wake()
+		return l.prepareLate(p)
+	}})
 	d.attempt++
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -102,12 +103,12 @@ func (u *unreadable) planReread() {
 	r.attempt++
 	next := u.clock.Now().Add(d)
 	u.nextReread.Store(&next)
-	u.timers.after(d, reread{})
+	u.timers.after(d, &work{typ: api.SBNotification, plan: u.prepareReread})
 }
 
 // prepareReread reads unreadable descriptors again. It returns false if all reads failed.
 func (u *unreadable) prepareReread(p *transaction) bool {
-	u.rereads.planned = false
+	u.rereads.planned, p.retryLeft = false, patiently()
 	before := u.reads.List()
 	if len(before) == 0 {
 		return false

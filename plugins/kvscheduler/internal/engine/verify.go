@@ -119,7 +119,7 @@ func (v *verifier) verify(p *transaction, res *exec.Result) (wrong []api.KeyWith
 		}
 	}
 	closed := v.southbound.closed()
-	for _, d := range v.state.registry.Load().RetrieveOrder() {
+	for _, d := range v.state.registry.Load().RetrieveOrder {
 		if nodes := byDescriptor[d]; nodes != nil && !closed[d.Session()] {
 			wrong = append(wrong, v.compare(d, nodes)...)
 		}

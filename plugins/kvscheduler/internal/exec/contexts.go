@@ -111,20 +111,6 @@ func (o *Overdue) SessionDown(southbound string, reason error) {
 	}
 }
 
-// context returns the context for a callback that starts; release takes it back.
-func (o *Overdue) context(southbound string) *callContext {
-	if o == nil {
-		return &callContext{Context: context.Background(), cancel: func(error) {}}
-	}
-	return o.contexts.take(southbound)
-}
-
-func (o *Overdue) release(ctx *callContext) {
-	if o != nil {
-		o.contexts.give(ctx)
-	}
-}
-
 // cancelCause returns the cause for canceling the context of a callback that is given up.
 func cancelCause(timeout *TimeoutError, closing bool) error {
 	if closing {

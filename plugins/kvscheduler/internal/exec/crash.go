@@ -87,9 +87,6 @@ func (e *lostError) Error() string {
 
 // refuse returns an error if the southbound is down.
 func (c *Crashes) refuse(southbound string) error {
-	if c == nil {
-		return nil
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, lost := c.losses[southbound]; lost {

@@ -24,7 +24,7 @@ import (
 func TestWhoFindsTheSouthboundGoneIsNotSuspected(t *testing.T) {
 	t.Parallel()
 	errs := map[string]error{"03": errors.New("connection lost"), "02": errBroken}
-	reg, err := registry.New().With([]*api.KVDescriptor{{
+	reg, err := registry.New(nil).With([]*api.KVDescriptor{{
 		Name: "item", Southbound: "s", KeySelector: func(string) bool { return true },
 		Create: func(key string, _ proto.Message) (api.Metadata, error) {
 			if key > "03" {
@@ -39,7 +39,7 @@ func TestWhoFindsTheSouthboundGoneIsNotSuspected(t *testing.T) {
 	}
 	now := time.Unix(0, 0)
 	g, crashes := graph.New(), exec.NewCrashes()
-	x := &exec.Executor{Graph: g, Lock: &sync.Mutex{}, Refresh: func([]string) []string { return nil }, Crashes: crashes, Now: func() time.Time {
+	x := &exec.Executor{Graph: g, Lock: &sync.Mutex{}, Refresh: func([]string) []string { return nil }, Crashes: crashes, Overdue: exec.NewOverdue(exec.SystemClock{}, 0, func(exec.Call) {}), Now: func() time.Time {
 		now = now.Add(time.Microsecond)
 		return now
 	}}

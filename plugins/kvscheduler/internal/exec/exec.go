@@ -36,11 +36,11 @@ type Executor struct {
 	Intend func(pl *plan.Plan)
 	// CheckContracts makes callbacks fail that modify their arguments.
 	CheckContracts bool
-	// Crashes determines which callbacks crash southbounds; nil disables it.
+	// Crashes determines which callbacks crash southbounds.
 	Crashes *Crashes
 	// Panicked, if not nil, is called for each callback that panics.
 	Panicked func(key string, p *PanicError)
-	// Overdue gives up callbacks that exceed their time limit; nil disables it.
+	// Overdue gives up callbacks that exceed their time limit.
 	Overdue  *Overdue
 	Progress Progress
 }
@@ -152,7 +152,8 @@ func (x *Executor) Execute(txn *Txn) *Result {
 			r.read(pl, unknown)
 		}
 		if txn.Revert && !r.reverted {
-			r.startRevert()
+			r.reverted, r.res.Reverted = true, true
+			r.takeFailures(false) // the causes
 			pl = plan.Make(x.Graph, r.revertRequest())
 			continue
 		}
@@ -277,7 +278,7 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 		base = r.node(op.BaseSelf, op.Base)
 	}
 	n := op.Self.Node
-	if n != nil && n.Gone() {
+	if n != nil && n.Gone {
 		n = nil
 	}
 	prev := previously(n) // before Ensure may set another descriptor
@@ -310,7 +311,7 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 // scheduler may then change and remove it even if its operation fails or does not
 // start.
 func (r *run) takeOver(n *graph.Node) {
-	if v := n.Desired(); n.Owner() != graph.Foreign || v == nil || v.Invalid != nil {
+	if v := n.Desired(); n.Owner != graph.Foreign || v == nil || v.Invalid != nil {
 		return
 	}
 	have := &registry.Value{Msg: n.Have.Msg, Derived: n.Have.Derived}
@@ -319,7 +320,7 @@ func (r *run) takeOver(n *graph.Node) {
 
 // node returns the node of a key, or nil.
 func (r *run) node(h *plan.Handle, key string) *graph.Node {
-	if h.Node == nil || h.Node.Gone() {
+	if h.Node == nil || h.Node.Gone {
 		h.Node = r.Graph.Node(key)
 	}
 	return h.Node

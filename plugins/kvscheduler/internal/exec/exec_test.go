@@ -62,12 +62,12 @@ func newBench(t *testing.T, concurrency int, fail func(op, key string) error, ch
 	for _, f := range change {
 		f(d)
 	}
-	reg, err := registry.New().With([]*api.KVDescriptor{d})
+	reg, err := registry.New(nil).With([]*api.KVDescriptor{d})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.reg = reg
-	b.x = &exec.Executor{Graph: b.g, Lock: &sync.Mutex{}, Now: time.Now, Refresh: func([]string) []string { return nil }}
+	b.x = &exec.Executor{Graph: b.g, Lock: &sync.Mutex{}, Now: time.Now, Crashes: exec.NewCrashes(), Overdue: exec.NewOverdue(exec.SystemClock{}, 0, func(exec.Call) {}), Refresh: func([]string) []string { return nil }}
 	return b
 }
 

@@ -69,7 +69,7 @@ func (w *walk) admit(j *job) {
 		return
 	}
 	j.called = true
-	j.ctx = w.Overdue.context(southbound(op))
+	j.ctx = w.Overdue.contexts.take(southbound(op))
 }
 
 // call runs the callback of a job, if it has one. It writes only to the job, since
@@ -105,7 +105,7 @@ func (w *walk) returned(j *job, called bool) bool {
 		w.Overdue.back(j.guard, j.results)
 		return false
 	}
-	w.Overdue.release(j.ctx)
+	w.Overdue.contexts.give(j.ctx)
 	j.called, j.end = called, end
 	for i, r := range j.results {
 		j.steps[i].meta, j.steps[i].err = r.Metadata, r.Err

@@ -152,9 +152,7 @@ func hangs(err error) bool {
 // no limit.
 func (o *Overdue) patience(d *registry.Descriptor) time.Duration {
 	switch {
-	case o == nil || d == nil:
-		return 0
-	case d.Timeout < 0:
+	case d == nil || d.Timeout < 0:
 		return 0
 	case d.Timeout > 0:
 		return d.Timeout
@@ -230,7 +228,7 @@ func (o *Overdue) drop(c *Call) {
 }
 
 // Any reports whether there is any call.
-func (o *Overdue) Any() bool { return o != nil && o.count.Load() > 0 }
+func (o *Overdue) Any() bool { return o.count.Load() > 0 }
 
 // Pin excludes the keys of unfinished calls from a planning request.
 func (o *Overdue) Pin(req *plan.Request) {

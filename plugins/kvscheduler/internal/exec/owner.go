@@ -37,9 +37,9 @@ func ownership(op *plan.Op, n *graph.Node, called bool) graph.Event {
 		return graph.Deleted
 	case op.Target.FromSB:
 		return ofOthers(op, n, called)
-	case n.Owner() == graph.None:
+	case n.Owner == graph.None:
 		return graph.Created
-	case n.Owner() == graph.Foreign:
+	case n.Owner == graph.Foreign:
 		return graph.TakenOver
 	}
 	return graph.Unchanged
@@ -47,7 +47,7 @@ func ownership(op *plan.Op, n *graph.Node, called bool) graph.Event {
 
 // ofOthers is ownership for a value that is foreign after the operation.
 func ofOthers(op *plan.Op, n *graph.Node, called bool) graph.Event {
-	switch owner := n.Owner(); {
+	switch owner := n.Owner; {
 	case owner == graph.None && called:
 		return graph.Restored
 	case owner == graph.None, owner == graph.Ours && op.Notified:

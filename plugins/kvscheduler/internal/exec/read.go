@@ -25,14 +25,14 @@ func (o *Overdue) Read(d *registry.Descriptor, key string, f func(context.Contex
 			return err
 		}
 	}
-	t, ctx := &callGuard{}, o.context(d.Southbound)
+	t, ctx := &callGuard{}, o.contexts.take(d.Southbound)
 	t.begin()
 	done := make(chan error, 1)
 	go func() {
 		err := error(&PanicError{Descriptor: c.Descriptor, Callback: c.Callback})
 		defer func() { // f may not return
 			if t.end() {
-				o.release(ctx)
+				o.contexts.give(ctx)
 				done <- err
 			} else {
 				o.back(t, []api.KVBatchResult{{Err: err}})

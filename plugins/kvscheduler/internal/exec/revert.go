@@ -15,7 +15,7 @@ func (r *run) remember() {
 		var want *registry.Value
 		adopted := false
 		if n := r.Graph.Node(c.Key); n != nil {
-			want, adopted = n.Want, n.Owner() == graph.Adopted
+			want, adopted = n.Want, n.Owner == graph.Adopted
 			if want == nil && n.Have != nil {
 				kept := *n.Have
 				kept.Unwanted = true
@@ -79,12 +79,6 @@ func (r *run) revertRequest() plan.Request {
 	return req
 }
 
-func (r *run) startRevert() {
-	r.reverted = true
-	r.res.Reverted = true
-	r.takeFailures(false) // the causes
-}
-
 // countReverted counts the values that the revert had to restore, and those that it
 // could not restore.
 func (r *run) countReverted() {
@@ -112,7 +106,7 @@ func (r *run) disown() {
 	}
 	for _, l := range r.left {
 		n := l.node
-		if n.Gone() || n.Want != l.again {
+		if n.Gone || n.Want != l.again {
 			continue
 		}
 		r.Graph.SetWant(n, l.want)

@@ -91,9 +91,6 @@ func (u *unsent) ended(op *plan.Op, j *job, err error) {
 
 // keep makes a failed operation undecided.
 func (o *Overdue) keep(op *plan.Op, err error) {
-	if o == nil {
-		return
-	}
 	now := o.clock.Now()
 	o.Keep(&Call{
 		Descriptor: op.Desc.Name, Southbound: southbound(op), Callback: callback(op), Key: op.Key,

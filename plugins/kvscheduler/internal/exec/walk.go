@@ -192,7 +192,7 @@ func (w *walk) completeStep(j *job, s *step) {
 		w.told = append(w.told, s.index)
 		w.res.Executed = append(w.res.Executed, rec)
 	}
-	if j.called && w.Crashes != nil {
+	if j.called {
 		w.Crashes.ended(op, j, s.err)
 	}
 	if s.err != nil {

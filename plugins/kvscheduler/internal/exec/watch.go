@@ -125,9 +125,6 @@ func (w *walk) limitOf(index int32) time.Duration {
 // if none has a limit.
 func (w *walk) patience() time.Duration {
 	var least time.Duration
-	if w.Overdue == nil {
-		return 0
-	}
 	for i := range w.ops {
 		op := &w.ops[i]
 		if op.Kind == plan.Note || op.Kind == plan.Adopt || op.Desc.IsProperty() {

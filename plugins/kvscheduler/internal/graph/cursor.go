@@ -37,7 +37,7 @@ func (c *Cursor) Node(key string) *Node {
 		for ; c.at < len(c.nodes); c.at++ {
 			switch k := c.keys[c.at]; {
 			case k < key:
-			case k == key && !c.nodes[c.at].gone:
+			case k == key && !c.nodes[c.at].Gone:
 				return c.nodes[c.at]
 			default:
 				return c.absent(key)

@@ -34,7 +34,7 @@ func (n *Node) Exact(v *registry.Value, i int) (to *Node, ok bool) {
 	if i >= len(edges) || edges[i].to == nil {
 		return nil, false
 	}
-	if to = edges[i].to; to.gone {
+	if to = edges[i].to; to.Gone {
 		return nil, true
 	}
 	return to, true
@@ -166,7 +166,7 @@ func (g *Graph) connect(n *Node, key string, e *edge) {
 		h := g.nodes.hash(key)
 		if to = g.nodes.find(h, key); to == nil {
 			to = g.nodes.add(h, key)
-			to.gone = true
+			to.Gone = true
 		}
 		g.named = to
 	}
@@ -191,7 +191,7 @@ func (g *Graph) cut(edges []edge) {
 		to.relations.dependents = list[:last]
 		if last == 0 {
 			to.relations.dependents = nil
-			if to.dropRelations(); to.gone && to.relations == nil {
+			if to.dropRelations(); to.Gone && to.relations == nil {
 				g.drop(to)
 			}
 		}

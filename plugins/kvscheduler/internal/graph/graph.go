@@ -36,12 +36,12 @@ type Node struct {
 
 	Outcome
 
-	owner Owner // of Have
+	Owner Owner // of Have; None if that is nil
 	// Marked reports that the value was found with the mark of the agent.
 	Marked bool
 
 	waits bool   // see Wait
-	gone  bool   // see Gone; the node may still have dependents
+	Gone  bool   // forgotten: the key may have another node
 	news  bool   // see Tracked
 	marks uint8  // see Mark
 	round uint32 // the round that marks are of
@@ -50,9 +50,9 @@ type Node struct {
 	edges      []edge  // of Want
 	otherEdges *[]edge // of Have unless that is Want; see also Wait
 	Meta       api.Metadata
-	kept       *registry.Value // see Keep
+	Kept       *registry.Value // what is on record outside of the graph as existing; nil: nothing
 	hash       uint32          // of the key; see table
-	number     int32           // see Number
+	Number     int32           // small, as those of nodes that went are given again
 }
 
 // Outcome is what came of the last operation.
@@ -83,13 +83,6 @@ type relations struct {
 	derived    []*Node     // those with Base == this
 	dependents []dependent // the ends of edges that lead here
 }
-
-// Number is that of the node in its graph. Numbers are small, as those of nodes
-// that went are given again.
-func (n *Node) Number() int { return int(n.number) }
-
-// Gone reports whether the node was forgotten; the key may have another one.
-func (n *Node) Gone() bool { return n.gone }
 
 // IsDerived reports whether the value is derived from another one.
 func (n *Node) IsDerived() bool { return n.Base != nil }
@@ -203,7 +196,7 @@ func (g *Graph) Len() int { return g.sorted.Len() }
 
 // Node returns the node of a key, or nil.
 func (g *Graph) Node(key string) *Node {
-	if n := g.find(key); n != nil && !n.gone {
+	if n := g.find(key); n != nil && !n.Gone {
 		return n
 	}
 	return nil
@@ -262,8 +255,8 @@ func (g *Graph) Ensure(key string, d *registry.Descriptor, base *Node) *Node {
 	case n == nil:
 		n = g.nodes.add(h, key)
 		g.insert(n)
-	case n.gone:
-		*n = Node{Key: key, hash: n.hash, number: n.number, kept: n.kept, news: n.news, relations: n.relations}
+	case n.Gone:
+		*n = Node{Key: key, hash: n.hash, Number: n.Number, Kept: n.Kept, news: n.news, relations: n.relations}
 		g.insert(n)
 	}
 	if n.Desc == nil {
@@ -316,10 +309,10 @@ func (g *Graph) SetHave(n *Node, v *registry.Value, meta api.Metadata, event Eve
 // tell; others stay.
 func (g *Graph) Forget(n *Node) {
 	hasDerived := n.relations != nil && len(n.relations.derived) > 0
-	if n.gone || n.Want != nil || n.Have != nil || n.Err != nil || hasDerived {
+	if n.Gone || n.Want != nil || n.Have != nil || n.Err != nil || hasDerived {
 		return
 	}
-	n.gone = true
+	n.Gone = true
 	delete(g.lastErrors, n)
 	delete(g.held, n)
 	if n.relations == nil {

@@ -121,7 +121,7 @@ func TestForget(t *testing.T) {
 	g.SetWant(piece, value())
 	g.Forget(base)
 	g.Forget(piece)
-	if g.Len() != 2 || base.Gone() || piece.Root() != base || !piece.IsDerived() {
+	if g.Len() != 2 || base.Gone || piece.Root() != base || !piece.IsDerived() {
 		t.Fatalf("a desired value was forgotten, or its base: %d nodes", g.Len())
 	}
 	g.SetWant(piece, nil)
@@ -130,7 +130,7 @@ func TestForget(t *testing.T) {
 		t.Error("a failure was forgotten")
 	}
 	piece.Err = nil
-	if g.Forget(piece); g.Len() != 0 || !base.Gone() || !piece.Gone() {
+	if g.Forget(piece); g.Len() != 0 || !base.Gone || !piece.Gone {
 		t.Errorf("%d nodes stay", g.Len())
 	}
 	if g.Node("tap/1") != nil || g.Ensure("tap/1", nil, nil) == base {
@@ -164,7 +164,7 @@ func TestDerivedComeAndGo(t *testing.T) {
 			t.Errorf("without %s: %q, expected %q", c.gone, got, c.left)
 		}
 	}
-	if !base.Gone() || g.Ensure("a", nil, nil).IsDerived() {
+	if !base.Gone || g.Ensure("a", nil, nil).IsDerived() {
 		t.Error("the base stayed, or what was derived from it came back as such")
 	}
 }
@@ -172,7 +172,7 @@ func TestDerivedComeAndGo(t *testing.T) {
 func TestMetadataFollowsTheValue(t *testing.T) {
 	t.Parallel()
 	sb := kvstest.NewMockSB()
-	r, err := registry.New().With([]*api.KVDescriptor{sb.Descriptor("tap", "tap/", kvstest.WithMetadata())})
+	r, err := registry.New(nil).With([]*api.KVDescriptor{sb.Descriptor("tap", "tap/", kvstest.WithMetadata())})
 	if err != nil {
 		t.Fatal(err)
 	}

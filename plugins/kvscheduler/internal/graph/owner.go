@@ -109,7 +109,7 @@ func (e Event) String() string { return Transitions[e].Name }
 // Owner is who a value belongs to after the event.
 func (e Event) Owner(n *Node) Owner {
 	if e == Unchanged {
-		return n.owner
+		return n.Owner
 	}
 	return Transitions[e].To
 }
@@ -122,19 +122,16 @@ func (e Event) Allowed(from Owner) bool {
 	return slices.Contains(Transitions[e].From, from)
 }
 
-// Owner returns who the existing value belongs to.
-func (n *Node) Owner() Owner { return n.owner }
-
 // Ours reports whether the value exists and the scheduler created it or took it over.
-func (n *Node) Ours() bool { return n.owner == Ours }
+func (n *Node) Ours() bool { return n.Owner == Ours }
 
 // Made reports whether the scheduler made the base value by an operation: such values
 // are on record, and it removes them when they are no longer desired.
-func (n *Node) Made() bool { return n.Base == nil && n.owner == Ours && !n.Desc.IsProperty() }
+func (n *Node) Made() bool { return n.Base == nil && n.Owner == Ours && !n.Desc.IsProperty() }
 
 // Left reports whether the value is adopted and left as it is: its change would need
 // something that the scheduler may not do, or cannot.
-func (n *Node) Left() bool { return n.owner == Adopted && n.Held }
+func (n *Node) Left() bool { return n.Owner == Adopted && n.Held }
 
 // Left returns the values that are adopted and left as they are, sorted by key. Each plan
 // looks at them again.
@@ -184,9 +181,9 @@ func (n *Node) NeverValid() bool { return n.Desired() != nil && n.InForce() == n
 
 // Own changes the owner of a value that exists.
 func (g *Graph) Own(n *Node, event Event) {
-	from := n.owner
-	n.owner = event.Owner(n)
-	if n.owner != from && g.OwnerChanged != nil {
+	from := n.Owner
+	n.Owner = event.Owner(n)
+	if n.Owner != from && g.OwnerChanged != nil {
 		g.OwnerChanged(n, from, event)
 	}
 }
@@ -194,9 +191,9 @@ func (g *Graph) Own(n *Node, event Event) {
 // observe is Own for a new Want, as far as that decides who a value belongs to.
 func (g *Graph) observe(n *Node) {
 	switch observed := n.Want != nil && n.Want.Observed; {
-	case observed && n.owner == Foreign:
+	case observed && n.Owner == Foreign:
 		g.Own(n, Observe)
-	case !observed && n.owner == Observed:
+	case !observed && n.Owner == Observed:
 		g.Own(n, GivenBack)
 	}
 }

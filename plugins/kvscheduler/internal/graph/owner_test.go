@@ -36,12 +36,12 @@ func TestObservedWhileDesired(t *testing.T) {
 		{&registry.Value{Observed: true}, graph.Observed},
 		{nil, graph.Foreign},
 	} {
-		if g.SetWant(n, s.want); n.Owner() != s.is {
-			t.Errorf("step %d: %v, expected %v", i, n.Owner(), s.is)
+		if g.SetWant(n, s.want); n.Owner != s.is {
+			t.Errorf("step %d: %v, expected %v", i, n.Owner, s.is)
 		}
 	}
-	if g.Remove(n, graph.Lost); n.Owner() != graph.None {
-		t.Errorf("without a value: %v", n.Owner())
+	if g.Remove(n, graph.Lost); n.Owner != graph.None {
+		t.Errorf("without a value: %v", n.Owner)
 	}
 }
 

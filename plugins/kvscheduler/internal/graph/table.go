@@ -45,10 +45,10 @@ func (t *table) find(hash uint32, key string) *Node {
 
 // add returns a new node of a key, which must not have one.
 func (t *table) add(hash uint32, key string) *Node {
-	n := &Node{Key: key, hash: hash, number: int32(len(t.nodes))}
+	n := &Node{Key: key, hash: hash, Number: int32(len(t.nodes))}
 	if last := len(t.free) - 1; last >= 0 {
-		n.number, t.free = t.free[last], t.free[:last]
-		t.nodes[n.number] = n
+		n.Number, t.free = t.free[last], t.free[:last]
+		t.nodes[n.Number] = n
 	} else {
 		t.nodes = append(t.nodes, n)
 	}
@@ -61,7 +61,7 @@ func (t *table) add(hash uint32, key string) *Node {
 			}
 		}
 	}
-	t.put(slot{hash, n.number + 1})
+	t.put(slot{hash, n.Number + 1})
 	return n
 }
 
@@ -77,15 +77,15 @@ func (t *table) put(s slot) {
 // remove takes out a node, if it is there. The slots that follow its own move up, as far
 // as that brings them nearer to where their hashes ask for.
 func (t *table) remove(n *Node) {
-	if t.nodes[n.number] != n {
+	if t.nodes[n.Number] != n {
 		return
 	}
-	t.nodes[n.number] = nil
-	t.free = append(t.free, n.number)
+	t.nodes[n.Number] = nil
+	t.free = append(t.free, n.Number)
 	t.used--
 	last := t.last()
 	free := n.hash & last
-	for t.slots[free] != (slot{n.hash, n.number + 1}) {
+	for t.slots[free] != (slot{n.hash, n.Number + 1}) {
 		free = (free + 1) & last
 	}
 	for at := (free + 1) & last; t.slots[at].next != 0; at = (at + 1) & last {

@@ -67,7 +67,7 @@ func TestTableCollisions(t *testing.T) {
 				if got := table.find(h, n.Key); got != n {
 					t.Fatalf("hash %d, key %s: %v, expected %v", h, n.Key, got, n)
 				}
-				numbers[n.number] = true
+				numbers[n.Number] = true
 				count++
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
 // Track makes the graph note which base values come into being, change or go,
@@ -21,13 +20,6 @@ func (g *Graph) Tracked() []*Node {
 	}
 	return news
 }
-
-// Keep notes that v is on record outside of the graph as what exists of n; nil:
-// nothing is.
-func (g *Graph) Keep(n *Node, v *registry.Value) { n.kept = v }
-
-// Kept is what is on record; see Keep.
-func (n *Node) Kept() *registry.Value { return n.kept }
 
 // index puts the metadata where others look it up; indexes are functions of the
 // descriptor.

@@ -33,7 +33,7 @@ func comparedInConflicts(t *testing.T, pairs int) (compared int) {
 		compared++
 		return equal(key, a, b)
 	}
-	r, err := registry.New().With([]*api.KVDescriptor{tap, piece})
+	r, err := registry.New(nil).With([]*api.KVDescriptor{tap, piece})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ type sorter struct {
 // first, so that equal input gives an equal plan.
 func (p *planner) order() *Plan {
 	for ; ; p.attempts++ {
-		s := newSorter(p)
+		s := &sorter{p: p}
 		s.build()
 		if s.sort() {
 			return s.plan()
@@ -57,10 +57,6 @@ func (p *planner) order() *Plan {
 		// An update would have to be made both before and after something else
 		// goes down: the value goes down as well instead.
 	}
-}
-
-func newSorter(p *planner) *sorter {
-	return &sorter{p: p}
 }
 
 func (s *sorter) add(n *node, kind Kind, recreate bool) {

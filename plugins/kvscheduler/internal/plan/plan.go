@@ -305,7 +305,7 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 		p.sorted.ReplaceOrInsert(n)
 	}
 	n.in = n.exists()
-	if gn.Owner() == graph.Adopted && !gn.Obtained() {
+	if gn.Owner == graph.Adopted && !gn.Obtained() {
 		n.holder = n.key
 	}
 	p.retarget(n)

@@ -81,7 +81,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	sb := kvstest.NewMockSB()
-	r, err := registry.New().With([]*api.KVDescriptor{
+	r, err := registry.New(nil).With([]*api.KVDescriptor{
 		sb.Descriptor("tap", "tap/", kvstest.WithMetadata()), sb.Descriptor("route", "route/"), sb.Descriptor("bridge", "bridge/"),
 		sb.Descriptor("noupdate", "noupdate/", kvstest.WithoutUpdate()),
 		sb.Descriptor("remote", "remote/", kvstest.WithSouthbound("remote")),

@@ -58,7 +58,7 @@ func (p *planner) seed() {
 
 func (p *planner) seedChange(c *Change, cursor *graph.Cursor) {
 	gn := c.Node
-	if gn == nil || gn.Gone() {
+	if gn == nil || gn.Gone {
 		gn = cursor.Node(c.Key)
 	}
 	var n *node

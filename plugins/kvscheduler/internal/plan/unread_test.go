@@ -27,7 +27,7 @@ func TestUnreadByPrefix(t *testing.T) {
 		number, ok := strings.CutPrefix(key, "loop/eth")
 		return ok && number != "" && strings.Trim(number, "0123456789") == ""
 	}
-	reg, err := registry.New().With([]*api.KVDescriptor{
+	reg, err := registry.New(nil).With([]*api.KVDescriptor{
 		describe("tap", "tap/", func(key string) bool { return strings.HasPrefix(key, "tap/") }),
 		describe("route", "", func(key string) bool { return strings.HasPrefix(key, "route/") }),
 		describe("loop", "", numbered),

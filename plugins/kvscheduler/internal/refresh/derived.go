@@ -46,7 +46,7 @@ func derivedFound(n *graph.Node, have *registry.Value) graph.Event {
 	switch {
 	case have.FromSB:
 		return graph.Found
-	case n.Owner() == graph.Foreign:
+	case n.Owner == graph.Foreign:
 		return graph.TakenOver
 	}
 	return graph.FoundRecorded
@@ -94,7 +94,7 @@ func (r *Refresher) derivedValue(n, child *graph.Node, dv *registry.Derived, mir
 	}
 	have := actualDerived(n, child, dv)
 	switch {
-	case mirror && n.Owner() == graph.Adopted && n.Want == n.Have:
+	case mirror && n.Owner == graph.Adopted && n.Want == n.Have:
 		r.Graph.SetWant(child, dv.Value)
 	case mirror || child.Want == nil:
 		r.Graph.SetWant(child, have)

@@ -282,7 +282,7 @@ func (r *Refresher) state(n *graph.Node, kv api.KVWithMetadata) {
 // readAgain is how reading a value after an operation changes who it belongs to. made is
 // what is on record of an operation of unknown outcome, or nil.
 func (r *Refresher) readAgain(n *graph.Node, kv api.KVWithMetadata, made *ownership.Record) graph.Event {
-	switch owner := n.Owner(); {
+	switch owner := n.Owner; {
 	case n.Obtained():
 		return graph.Found
 	case n.Want != nil && n.Want.Observed:
@@ -309,7 +309,7 @@ func taken(n *graph.Node, kv api.KVWithMetadata, made *ownership.Record) bool {
 		return false
 	case kv.Origin == api.FromSB:
 		return true
-	case n.Kept() != nil:
+	case n.Kept != nil:
 		return false
 	}
 	tried := made.Message()

@@ -47,7 +47,7 @@ func (r *Refresher) ownership(n *graph.Node, kv api.KVWithMetadata, made, asked 
 		return graph.Found
 	case made:
 		return graph.FoundRecorded
-	case n.Owner() == graph.Adopted: // under another policy
+	case n.Owner == graph.Adopted: // under another policy
 		return graph.Unchanged
 	case asked || n.Desired() != nil:
 		return graph.TakenOver
@@ -69,7 +69,7 @@ func (r *Refresher) foreign(n *graph.Node, kv api.KVWithMetadata, ours bool) boo
 	case ours:
 		return false
 	case n.NeverValid():
-		return n.Kept() == nil && !n.Ours() // nor is it on record
+		return n.Kept == nil && !n.Ours() // nor is it on record
 	case n.Want != nil:
 		return n.Obtained()
 	case n.Have != nil:

@@ -82,7 +82,7 @@ func (r *Refresher) All(requested []api.RecordedKVPair) (unread []api.DriftUnrea
 			nodes[n.Desc] = append(nodes[n.Desc], n)
 		}
 	}
-	for _, d := range r.Registry.RetrieveOrder() {
+	for _, d := range r.Registry.RetrieveOrder {
 		if r.Only != nil && !r.Only(d) || r.skips(d) {
 			continue
 		}

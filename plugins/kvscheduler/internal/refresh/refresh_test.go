@@ -44,7 +44,7 @@ func newFixture(t *testing.T, more ...*api.KVDescriptor) *fixture {
 
 func (f *fixture) register(descriptors []*api.KVDescriptor) {
 	f.t.Helper()
-	r, err := registry.New().With(descriptors)
+	r, err := registry.New(nil).With(descriptors)
 	if err != nil {
 		f.t.Fatal(err)
 	}

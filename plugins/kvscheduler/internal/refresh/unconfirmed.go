@@ -302,7 +302,7 @@ func (r *Refresher) link(n *graph.Node, made *ownership.Record, have *registry.V
 	if proto.Equal(kept.Msg, have.Msg) {
 		kept = have
 	}
-	r.Graph.Keep(n, kept)
+	n.Kept = kept
 }
 
 // forgetAbsent forgets what a complete reading of a descriptor did not find, except

@@ -17,24 +17,20 @@ type Refusal struct {
 	descriptor *api.KVDescriptor // nil if the descriptor is nil
 }
 
-// Refused returns the descriptors that could not be registered, in the order in
-// which that was tried. The slice must not be changed.
-func (r *Registry) Refused() []Refusal { return r.refused }
-
 // refuse remembers a descriptor that was not added.
 func (r *Registry) refuse(kd *api.KVDescriptor, err error) {
 	refusal := Refusal{Err: err, descriptor: kd}
 	if kd != nil {
 		refusal.Name = kd.Name
 	}
-	r.refused = append(r.refused, refusal)
+	r.Refused = append(r.Refused, refusal)
 }
 
 // without returns the registry as it was, with the descriptors refused for the
 // same reason.
 func (r *Registry) without(descriptors []*api.KVDescriptor, reason error) *Registry {
 	same := *r
-	same.refused = slices.Clone(r.refused)
+	same.Refused = slices.Clone(r.Refused)
 	for _, kd := range descriptors {
 		err := reason
 		if kd != nil {
@@ -48,7 +44,7 @@ func (r *Registry) without(descriptors []*api.KVDescriptor, reason error) *Regis
 // refusedFor is the error of a key that a refused descriptor selects; nil if there
 // is no such descriptor.
 func (r *Registry) refusedFor(key string) error {
-	for _, refusal := range r.refused {
+	for _, refusal := range r.Refused {
 		kd := refusal.descriptor
 		if kd == nil || kd.KeySelector == nil {
 			continue

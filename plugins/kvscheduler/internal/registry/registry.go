@@ -16,23 +16,21 @@ import (
 type Registry struct {
 	byName   map[string]*Descriptor
 	byPrefix map[string]*Descriptor // by NBKeyPrefix with a trailing slash
-	sorted   []*Descriptor          // by name
-	retrieve []*Descriptor          // in the order of RetrieveDependencies
-	refused  []Refusal              // in the order of their registration
 	breach   func(descriptor, key, problem string)
+
+	// All are the descriptors, sorted by name.
+	All []*Descriptor
+	// RetrieveOrder has each of them after those that it names in RetrieveDependencies.
+	RetrieveOrder []*Descriptor
+	// Refused are the descriptors that could not be registered, in the order in which that
+	// was tried.
+	Refused []Refusal
 }
 
-// New returns an empty registry.
-func New() *Registry {
-	return &Registry{byName: map[string]*Descriptor{}, byPrefix: map[string]*Descriptor{}}
-}
-
-// Telling returns a registry that tells which values a descriptor breaks its
-// contract for, with what it says about them.
-func (r *Registry) Telling(breach func(descriptor, key, problem string)) *Registry {
-	next := *r
-	next.breach = breach
-	return &next
+// New returns an empty registry. It calls breach, which may be nil, for each value for which
+// a descriptor breaks its contract.
+func New(breach func(descriptor, key, problem string)) *Registry {
+	return &Registry{byName: map[string]*Descriptor{}, byPrefix: map[string]*Descriptor{}, breach: breach}
 }
 
 // With returns a registry that also has the given descriptors. Descriptors
@@ -42,11 +40,11 @@ func (r *Registry) With(descriptors []*api.KVDescriptor) (*Registry, error) {
 	next := &Registry{
 		byName:   map[string]*Descriptor{},
 		byPrefix: map[string]*Descriptor{},
-		sorted:   slices.Clone(r.sorted),
-		refused:  slices.Clone(r.refused),
+		All:      slices.Clone(r.All),
+		Refused:  slices.Clone(r.Refused),
 		breach:   r.breach,
 	}
-	for _, d := range r.sorted {
+	for _, d := range r.All {
 		next.index(d)
 	}
 	var errs []error
@@ -56,13 +54,13 @@ func (r *Registry) With(descriptors []*api.KVDescriptor) (*Registry, error) {
 			next.refuse(kd, err)
 		}
 	}
-	slices.SortFunc(next.sorted, func(a, b *Descriptor) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(next.All, func(a, b *Descriptor) int { return strings.Compare(a.Name, b.Name) })
 	order, cycle := next.retrieveOrder()
 	if cycle != nil {
 		err := fmt.Errorf("RetrieveDependencies form a cycle: %s", strings.Join(cycle, " -> "))
 		return r.without(descriptors, err), errors.Join(append(errs, err)...)
 	}
-	next.retrieve = order
+	next.RetrieveOrder = order
 	return next, errors.Join(errs...)
 }
 
@@ -89,7 +87,7 @@ func (r *Registry) add(kd *api.KVDescriptor) error {
 			return err
 		}
 	}
-	r.sorted = append(r.sorted, d)
+	r.All = append(r.All, d)
 	r.index(d)
 	return nil
 }
@@ -149,7 +147,7 @@ func sampleKey(d *api.KVDescriptor) string {
 }
 
 func (r *Registry) checkOverlap(kd *api.KVDescriptor) error {
-	for _, other := range r.sorted {
+	for _, other := range r.All {
 		if other.NBKeyPrefix != "" && other.KeySelector(sampleKey(other.KVDescriptor)) && kd.KeySelector(sampleKey(other.KVDescriptor)) {
 			return overlapError(kd.Name, other.Name, sampleKey(other.KVDescriptor))
 		}
@@ -179,7 +177,7 @@ func (r *Registry) Lookup(key string) (*Descriptor, error) {
 	}
 	var found *Descriptor
 	var broken error
-	for _, d := range r.sorted {
+	for _, d := range r.All {
 		if yes, err := selects(d.raw, key); err != nil {
 			broken = cmp.Or(broken, fmt.Errorf("descriptor %q: %w", d.Name, err))
 			continue
@@ -202,7 +200,7 @@ func (r *Registry) ByName(name string) *Descriptor { return r.byName[name] }
 
 // ByNBKeyPrefix returns the descriptor with exactly that prefix, or nil.
 func (r *Registry) ByNBKeyPrefix(prefix string) *Descriptor {
-	for _, d := range r.sorted {
+	for _, d := range r.All {
 		if d.NBKeyPrefix == prefix && prefix != "" {
 			return d
 		}
@@ -210,18 +208,11 @@ func (r *Registry) ByNBKeyPrefix(prefix string) *Descriptor {
 	return nil
 }
 
-// All returns the descriptors sorted by name.
-func (r *Registry) All() []*Descriptor { return r.sorted }
-
-// RetrieveOrder returns the descriptors so that each follows those it names in
-// RetrieveDependencies.
-func (r *Registry) RetrieveOrder() []*Descriptor { return r.retrieve }
-
 // Check reports RetrieveDependencies that name no registered descriptor. It
 // is called once all plugins have registered theirs.
 func (r *Registry) Check() error {
 	var errs []error
-	for _, d := range r.sorted {
+	for _, d := range r.All {
 		for _, name := range d.RetrieveDependencies {
 			if r.byName[name] == nil {
 				errs = append(errs, fmt.Errorf("descriptor %q: RetrieveDependencies name %q, which is not registered", d.Name, name))
@@ -257,7 +248,7 @@ func (r *Registry) retrieveOrder() (order []*Descriptor, cycle []string) {
 		order = append(order, d)
 		return true
 	}
-	for _, d := range r.sorted {
+	for _, d := range r.All {
 		if !visit(d) {
 			return nil, cycle
 		}

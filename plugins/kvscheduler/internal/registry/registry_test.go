@@ -79,7 +79,7 @@ func TestBrokenDescriptorsAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := registry.New().With(test.descriptors)
+			_, err := registry.New(nil).With(test.descriptors)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, expected %q", err, test.want)
 			}
@@ -90,7 +90,7 @@ func TestBrokenDescriptorsAreRefused(t *testing.T) {
 func TestUnknownRetrieveDependencyIsFoundWhenAllAreRegistered(t *testing.T) {
 	t.Parallel()
 	first := descriptor("a", "a/", func(d *api.KVDescriptor) { d.RetrieveDependencies = []string{"b"} })
-	r, err := registry.New().With([]*api.KVDescriptor{first})
+	r, err := registry.New(nil).With([]*api.KVDescriptor{first})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestUnknownRetrieveDependencyIsFoundWhenAllAreRegistered(t *testing.T) {
 	if err := r.Check(); err != nil {
 		t.Errorf("check: %v", err)
 	}
-	if order := r.RetrieveOrder(); order[0].Name != "b" {
+	if order := r.RetrieveOrder; order[0].Name != "b" {
 		t.Errorf("b must be retrieved first, not %s", order[0].Name)
 	}
 }
@@ -111,7 +111,7 @@ func TestUnknownRetrieveDependencyIsFoundWhenAllAreRegistered(t *testing.T) {
 func TestKeyClaimedTwice(t *testing.T) {
 	t.Parallel()
 	odd := func(key string) bool { return strings.HasSuffix(key, "/odd") }
-	r, err := registry.New().With([]*api.KVDescriptor{
+	r, err := registry.New(nil).With([]*api.KVDescriptor{
 		{Name: "x", KeySelector: odd}, {Name: "y", KeySelector: odd},
 	})
 	if err != nil {
@@ -130,7 +130,7 @@ func TestWrongTypeIsInvalid(t *testing.T) {
 		Create: func(string, *api.ValueStatus) (int, error) { return 0, nil },
 		Delete: func(string, *api.ValueStatus, int) error { return nil },
 	})
-	r, err := registry.New().With([]*api.KVDescriptor{typed})
+	r, err := registry.New(nil).With([]*api.KVDescriptor{typed})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -165,7 +165,7 @@ func (f *fake) ListValueStatus(prefix string) []*api.BaseValueStatus {
 	return nil
 }
 
-func (f *fake) SummarizeStates(worst int) api.StateSummary {
+func (f *fake) SummarizeValues(_ api.ValueFilter, worst int) api.StateSummary {
 	pending := []*api.ValueStatus{f.statuses()[0].DerivedValues[0]}
 	return api.StateSummary{
 		Counts:   map[api.ValueState]int{pb.ValueState_CONFIGURED: 1, pb.ValueState_PENDING: 1},

@@ -106,20 +106,14 @@ const troublesShown = 3
 func (s *server) summary(_ *http.Request, args arguments) (answer, error) {
 	limit, given, err1 := args.number("limit")
 	groups, err2 := args.flag("groups")
-	filter, filtered, err3 := args.filter("key-prefix")
+	filter, _, err3 := args.filter("key-prefix")
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}
 	if !given {
 		limit = troublesShown
 	}
-	worst := int(min(limit, math.MaxInt32))
-	var states api.StateSummary
-	if groups || filtered {
-		states = s.Scheduler.SummarizeValues(filter, worst)
-	} else {
-		states = s.Scheduler.SummarizeStates(worst)
-	}
+	states := s.Scheduler.SummarizeValues(filter, int(min(limit, math.MaxInt32)))
 	sum := response.Summary{States: statesByName(states.Counts), Troubles: []response.Trouble{}, Omitted: states.Troubles - len(states.Worst)}
 	for _, n := range sum.States {
 		sum.Values += n

@@ -86,8 +86,8 @@ func (r *Reader) cycle(n *graph.Node) *cycle {
 		c.scc = &dag.SCC{Next: r.edges, Found: r.component}
 		c.nodes, c.of = map[int32]*graph.Node{}, map[*graph.Node]*cycle{}
 	}
-	c.nodes[int32(n.Number())] = n
-	c.scc.Visit(int32(n.Number()))
+	c.nodes[n.Number] = n
+	c.scc.Visit(n.Number)
 	return c.of[n]
 }
 
@@ -96,8 +96,8 @@ func (r *Reader) edges(out []int32, number int32) []int32 {
 	c := &r.cycles
 	c.next = r.next(c.next[:0], c.nodes[number])
 	for _, m := range c.next {
-		c.nodes[int32(m.Number())] = m
-		out = append(out, int32(m.Number()))
+		c.nodes[m.Number] = m
+		out = append(out, m.Number)
 	}
 	return out
 }

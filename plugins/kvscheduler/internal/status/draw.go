@@ -178,10 +178,10 @@ func newDrawing(r *Reader) *drawing {
 
 // boxOf returns the box of a value; nil if it has none, or for nil.
 func (d *drawing) boxOf(n *graph.Node) *box {
-	if n == nil || n.Number() >= len(d.of) {
+	if n == nil || int(n.Number) >= len(d.of) {
 		return nil
 	}
-	return d.of[n.Number()]
+	return d.of[int(n.Number)]
 }
 
 // box returns the box with the ID of a node, which it adds if there is none.
@@ -196,17 +196,17 @@ func (d *drawing) box(node api.DrawnNode) *box {
 
 // join adds a value to a box.
 func (d *drawing) join(n *graph.Node, b *box) {
-	for n.Number() >= len(d.of) {
+	for int(n.Number) >= len(d.of) {
 		d.of = append(d.of, nil)
 	}
-	d.of[n.Number()] = b
+	d.of[int(n.Number)] = b
 	b.Values++
 	b.counts[plan.State(n)]++
 }
 
 // single adds a box for one value.
 func (d *drawing) single(n *graph.Node) *box {
-	b := d.box(api.DrawnNode{ID: n.Key, Key: n.Key, Label: n.Desc.Label(n.Key), Descriptor: nameOf(n.Desc), Owner: n.Owner().String()})
+	b := d.box(api.DrawnNode{ID: n.Key, Key: n.Key, Label: n.Desc.Label(n.Key), Descriptor: nameOf(n.Desc), Owner: n.Owner.String()})
 	d.join(n, b)
 	return b
 }

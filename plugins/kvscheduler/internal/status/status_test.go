@@ -26,7 +26,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	sb := kvstest.NewMockSB()
-	r, err := registry.New().With([]*api.KVDescriptor{
+	r, err := registry.New(nil).With([]*api.KVDescriptor{
 		sb.Descriptor("tap", "tap/"), sb.Descriptor("route", "route/"),
 		sb.Descriptor("remote", "remote/", kvstest.WithSouthbound("remote")),
 		sb.Descriptor("piece", "piece/", kvstest.Derived()),

@@ -92,7 +92,7 @@ func (r *Reader) Page(page api.ValuePage) (list []api.ListedValue) {
 		return nil
 	}
 	r.each(page.ValueFilter, page.After, func(n *graph.Node, _ api.ValueState) bool {
-		v := api.ListedValue{Status: r.value(n), Descriptor: nameOf(n.Desc), Owner: n.Owner().String(), Since: r.Facts.TxnStart(n.LastTxn)}
+		v := api.ListedValue{Status: r.value(n), Descriptor: nameOf(n.Desc), Owner: n.Owner.String(), Since: r.Facts.TxnStart(n.LastTxn)}
 		if n.Base != nil {
 			v.Base = n.Base.Key
 		}
