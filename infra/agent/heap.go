@@ -22,8 +22,8 @@ const gcPercent = 50
 // largeHeap is the heap in use, in bytes, from which on it grows by less than gcPercent,
 // down to leastPercent: what is in use and what is garbage are in memory together.
 const (
-	largeHeap    = 768 << 20
-	leastPercent = 25
+	largeHeap    = 448 << 20
+	leastPercent = 15
 )
 
 // paceCheck is how often the pace of the collector is adapted to the heap.

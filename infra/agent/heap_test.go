@@ -42,7 +42,7 @@ func TestReleaseHeap(t *testing.T) {
 
 func TestPercentFor(t *testing.T) {
 	const mb = 1 << 20
-	for live, want := range map[uint64]int{0: 50, 768 * mb: 50, 1024 * mb: 37, 1536 * mb: 25, 8192 * mb: 25} {
+	for live, want := range map[uint64]int{0: 50, 448 * mb: 50, 896 * mb: 25, 1120 * mb: 20, 8192 * mb: 15} {
 		if got := percentFor(live); got != want {
 			t.Errorf("%d MB in use: %d, expected %d", live/mb, got, want)
 		}
@@ -55,7 +55,7 @@ func TestPaceHeap(t *testing.T) {
 	defer debug.SetGCPercent(set)
 	done, tick, over := make(chan struct{}), make(chan time.Time), make(chan struct{})
 	go func() { defer close(over); paceHeap(done, tick) }()
-	large := make([]byte, 2*largeHeap)
+	large := make([]byte, largeHeap*gcPercent/leastPercent)
 	runtime.GC()
 	tick <- time.Time{}
 	close(done)
