@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 
@@ -10,9 +11,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/models"
 )
 
-// Describe fills the fields of a descriptor that follow from the model:
-// NBKeyPrefix, ValueTypeName, KeySelector and KeyLabel. Fields already set are
-// kept.
+// Describe sets the fields of a descriptor that follow from the model, unless they are set:
+// NBKeyPrefix, ValueTypeName, KeySelector and KeyLabel.
 func Describe[V proto.Message, M any](m models.Model[V], d Descriptor[V, M]) *Descriptor[V, M] {
 	if d.NBKeyPrefix == "" {
 		d.NBKeyPrefix = m.KeyPrefix()
@@ -33,10 +33,9 @@ func Describe[V proto.Message, M any](m models.Model[V], d Descriptor[V, M]) *De
 	return &d
 }
 
-// Adapt converts a typed descriptor into the form that the scheduler works
-// with. Callbacks that are nil stay nil. A value or metadata of a wrong type
-// never reaches the typed callbacks: it is an ErrInvalidValueType or an
-// ErrInvalidMetadataType of that operation.
+// Adapt converts a typed descriptor for the scheduler. A value or metadata of a wrong type
+// does not reach the typed callbacks: the operation fails with an ErrInvalidValueType or an
+// ErrInvalidMetadataType.
 func Adapt[V proto.Message, M any](d *Descriptor[V, M]) *KVDescriptor {
 	a := adapter[V, M]{d}
 	k := &KVDescriptor{
@@ -141,11 +140,7 @@ func (a adapter[V, M]) adaptContexts(k *KVDescriptor) {
 	}
 	if d.DeleteContext != nil {
 		k.DeleteContext = func(ctx context.Context, key string, value proto.Message, meta Metadata) error {
-			v, err := a.value(key, value)
-			if err != nil {
-				return err
-			}
-			m, err := a.metadata(key, meta)
+			v, m, err := a.existing(key, value, meta)
 			if err != nil {
 				return err
 			}
@@ -155,15 +150,17 @@ func (a adapter[V, M]) adaptContexts(k *KVDescriptor) {
 	a.adaptRetrieve(k)
 }
 
-func (a adapter[V, M]) change(key string, oldValue, newValue proto.Message, meta Metadata) (ov, nv V, m M, err error) {
-	if ov, err = a.value(key, oldValue); err != nil {
-		return
-	}
-	if nv, err = a.value(key, newValue); err != nil {
-		return
-	}
-	m, err = a.metadata(key, meta)
-	return
+// existing converts a value that exists.
+func (a adapter[V, M]) existing(key string, value proto.Message, meta Metadata) (V, M, error) {
+	v, err1 := a.value(key, value)
+	m, err2 := a.metadata(key, meta)
+	return v, m, cmp.Or(err1, err2)
+}
+
+func (a adapter[V, M]) change(key string, oldValue, newValue proto.Message, meta Metadata) (V, V, M, error) {
+	ov, m, err1 := a.existing(key, oldValue, meta)
+	nv, err2 := a.value(key, newValue)
+	return ov, nv, m, cmp.Or(err1, err2)
 }
 
 func (a adapter[V, M]) adaptRetrieve(k *KVDescriptor) {
@@ -172,9 +169,7 @@ func (a adapter[V, M]) adaptRetrieve(k *KVDescriptor) {
 		k.RetrieveContext = func(ctx context.Context, correlate []KVWithMetadata) ([]KVWithMetadata, error) {
 			typed := make([]KV[V, M], 0, len(correlate))
 			for _, kv := range correlate {
-				v, verr := a.value(kv.Key, kv.Value)
-				m, merr := a.metadata(kv.Key, kv.Metadata)
-				if verr == nil && merr == nil {
+				if v, m, err := a.existing(kv.Key, kv.Value, kv.Metadata); err == nil {
 					typed = append(typed, KV[V, M]{kv.Key, v, m, kv.Origin, kv.Unconfirmed, kv.DerivedUnconfirmed})
 				}
 			}
@@ -188,11 +183,7 @@ func (a adapter[V, M]) adaptRetrieve(k *KVDescriptor) {
 	}
 	if d.RetrieveValueContext != nil {
 		k.RetrieveValueContext = func(ctx context.Context, key string, last proto.Message, meta Metadata) (proto.Message, Metadata, bool, error) {
-			v, err := a.value(key, last)
-			if err != nil {
-				return nil, nil, false, err
-			}
-			m, err := a.metadata(key, meta)
+			v, m, err := a.existing(key, last, meta)
 			if err != nil {
 				return nil, nil, false, err
 			}
@@ -227,8 +218,7 @@ func (a adapter[V, M]) adaptPureCallbacks(k *KVDescriptor) {
 			return err1 == nil && err2 == nil && d.ValueComparator(key, ov, nv)
 		}
 	}
-	// A value of the wrong type is found invalid even if the descriptor itself
-	// has nothing to validate.
+	// A value of the wrong type is invalid even if the descriptor validates nothing.
 	k.Validate = func(key string, value proto.Message) error {
 		v, err := a.value(key, value)
 		if err != nil || d.Validate == nil {

@@ -9,8 +9,8 @@ import (
 // MaxBatch is the most values of a batch.
 const MaxBatch = 64
 
-// BatchFunc runs the same operation on several values. It returns one result per value,
-// in the order of the values: a value can fail while others succeed.
+// BatchFunc runs the same operation on several values. It returns one result per value, in
+// the order of the values.
 type BatchFunc[V proto.Message, M any] func(ctx context.Context, values []BatchValue[V, M]) []BatchResult[M]
 
 // BatchValue is one value of a batch. A batch has no key twice.
@@ -25,9 +25,7 @@ type BatchValue[V proto.Message, M any] struct {
 
 // BatchResult is the outcome of the operation on one value of a batch.
 type BatchResult[M any] struct {
-	// Metadata is the new metadata, as Create and Update return it; DeleteBatch leaves it
-	// zero.
-	Metadata M
+	Metadata M // as Create and Update return it; zero for DeleteBatch
 	Err      error
 }
 

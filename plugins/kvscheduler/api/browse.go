@@ -2,8 +2,7 @@ package api
 
 import "time"
 
-// Browser shows selections of many values: pages of a list, counts by kind, and graphs
-// that are small enough to be drawn. All methods may be called concurrently; a
+// Browser shows selections of many values. All methods may be called concurrently; a
 // transaction waits for the pass over the values.
 type Browser interface {
 	// SummarizeValues is Inspector.SummarizeStates for the values that a filter selects,

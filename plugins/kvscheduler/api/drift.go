@@ -5,24 +5,20 @@ import (
 	"time"
 )
 
-// DriftDetector detects differences between the southbound and the actual state that
-// the scheduler knows. Detection only reads: it changes neither the state nor the status
-// of any value. Repair is a separate step.
+// DriftDetector detects differences between the southbound and the actual state that the
+// scheduler knows. Detection changes neither the state nor the status of any value.
 type DriftDetector interface {
-	// DetectDrift reads the southbound and compares it with what the scheduler
-	// believes to exist. It reads one descriptor after the other. Descriptors with
-	// ConcurrentRetrieve are read while transactions run; values that these change
-	// meanwhile are not compared. Other descriptors are read between two transactions,
-	// so that a transaction waits for one Retrieve at most. One detection runs at a
-	// time. The error is that of the context, or ErrClosedScheduler.
+	// DetectDrift reads one descriptor after the other and compares its values. Descriptors
+	// with ConcurrentRetrieve are read while transactions run, and values that these change
+	// are not compared; the others are read between two transactions. One detection runs at
+	// a time. The error is that of the context, or ErrClosedScheduler.
 	DetectDrift(ctx context.Context) (*DriftReport, error)
 	// LastDrift returns the report of the last detection; nil before the first.
 	LastDrift() *DriftReport
-	// RepairDrift is a downstream resync of the values named by the drifts and of
-	// no others: they are read again and brought to their desired state. It waits
-	// until that is done, bounded by ctx; the error is a *TransactionError.
-	// Without drifts it does nothing and returns NoSeqNum. Of the options those
-	// about retries and the description count.
+	// RepairDrift is a downstream resync of the values named by the drifts and of no others.
+	// It waits until that is done, bounded by ctx; the error is a *TransactionError. Without
+	// drifts it returns NoSeqNum. Of the options those about retries and the description
+	// count.
 	RepairDrift(ctx context.Context, drifts []Drift, opts ...TxnOption) (seqNum uint64, err error)
 }
 
@@ -72,7 +68,7 @@ type DriftReport struct {
 	Values int
 	// Drifts are sorted by key.
 	Drifts []Drift `json:",omitempty"`
-	// Unread are the descriptors whose values are not known, sorted by name.
+	// Unread are the descriptors that could not be read, sorted by name.
 	Unread []DriftUnread `json:",omitempty"`
 	// Repairs are the transactions that repaired drifts of this report.
 	Repairs []uint64 `json:",omitempty"`

@@ -14,18 +14,15 @@ import (
 var (
 	// ErrClosedScheduler: the scheduler was closed; nothing was queued.
 	ErrClosedScheduler = errors.New("scheduler is closed")
-	// ErrTxnCanceled: the context of Commit ended before the execution started; nothing
-	// of the transaction is executed.
+	// ErrTxnCanceled: the context of Commit ended before the execution started.
 	ErrTxnCanceled = errors.New("canceled while it waited in the queue; nothing of it is executed")
 	// ErrTxnWaitCanceled: the caller stopped waiting; the transaction still runs.
 	ErrTxnWaitCanceled = errors.New("waiting for the transaction was canceled; it is still executed")
-	// ErrTxnDeadline: the deadline of the transaction passed before the operation
-	// on the value, or the transaction, started.
+	// ErrTxnDeadline: the deadline passed before the operation or the transaction started.
 	ErrTxnDeadline = errors.New("not begun before the deadline of the transaction")
-	// ErrTxnQueueFull: the queue has no room; only without blocking.
+	// ErrTxnQueueFull: the queue has no room for a transaction WithoutBlocking.
 	ErrTxnQueueFull = errors.New("transaction queue is full")
-	// ErrCombinedDownstreamResyncWithChange: a downstream resync repeats what was
-	// requested before and cannot carry changes.
+	// ErrCombinedDownstreamResyncWithChange: a downstream resync cannot have changes.
 	ErrCombinedDownstreamResyncWithChange = errors.New("downstream resync cannot be combined with changes")
 	// ErrRevertNotSupportedWithResync: a resync is best effort.
 	ErrRevertNotSupportedWithResync = errors.New("resync cannot be reverted")
@@ -41,8 +38,7 @@ var (
 	ErrNoSuchTransaction = errors.New("no such transaction in the history")
 	// ErrPermanent marks failures that a retry cannot fix; see Permanent.
 	ErrPermanent = errors.New("permanent failure")
-	// ErrUnimplemented marks failures of values that the southbound at hand cannot
-	// have; see Unimplemented.
+	// ErrUnimplemented marks values that the southbound cannot have; see Unimplemented.
 	ErrUnimplemented = errors.New("not implemented by the southbound")
 	// ErrInvalid marks failures of values that contradict what they depend on; see Invalid.
 	ErrInvalid = errors.New("value contradicts what it depends on")
@@ -50,13 +46,11 @@ var (
 	ErrUnreached = errors.New("southbound not reached")
 	// ErrUndecided marks failures with an unknown effect in the southbound; see Undecided.
 	ErrUndecided = errors.New("outcome unknown")
-	// ErrUnresponsive marks the end of a session with a southbound that exists but
-	// does not answer; see Unresponsive.
+	// ErrUnresponsive marks a southbound that exists and does not answer; see Unresponsive.
 	ErrUnresponsive = errors.New("southbound does not answer")
-	// ErrCallbackTimeout: a callback of a descriptor did not return in time; its effect
-	// is unknown and may still occur.
+	// ErrCallbackTimeout: a callback did not return in time; its effect is unknown.
 	ErrCallbackTimeout = errors.New("callback did not return in time")
-	// ErrSessionEnded is why the context of a callback was canceled: the session of its
+	// ErrSessionEnded: the context of a callback was canceled, because the session of its
 	// southbound ended. The error also wraps the reason given to SouthboundDown.
 	ErrSessionEnded = errors.New("session of the southbound ended")
 	// ErrNotVerified: the southbound does not have the value of the transaction.
@@ -83,40 +77,35 @@ func marked(err error, marks ...error) error {
 // Permanent marks err as a failure that a retry cannot fix.
 func Permanent(err error) error { return marked(err, ErrPermanent) }
 
-// Unimplemented marks err as the failure of a value that the southbound at hand
-// cannot have: another release or configuration of it may. The state of the value is
-// UNIMPLEMENTED, with the error, until it is asked for again or the southbound is
-// another one; if it cannot be removed, that is a permanent failure.
+// Unimplemented marks err as the failure of a value that this release or configuration of
+// the southbound cannot have. The value is UNIMPLEMENTED, with the error, until it is asked
+// for again or the southbound is another one.
 func Unimplemented(err error) error { return marked(err, ErrUnimplemented, ErrPermanent) }
 
-// Invalid marks err as the failure of a value that contradicts what it depends on, which
-// Validate cannot see. The state of the value is INVALID, with the error, until the value
-// changes or what it depends on is created again. Name the fields with NewInvalidValueError.
+// Invalid marks err as the failure of a value that contradicts what it depends on. The value
+// is INVALID, with the error, until it changes or what it depends on is created again. Name
+// the fields with NewInvalidValueError.
 func Invalid(err error) error { return marked(err, ErrInvalid, ErrPermanent) }
 
 // Unreached marks err as the failure of a request that did not reach the southbound,
 // because that was already down. An operation that starts later did not crash it.
 func Unreached(err error) error { return marked(err, ErrUnreached) }
 
-// Undecided marks err as the failure of an operation that the southbound has executed, in
-// whole or in part, or refused, and it is not known which. The values of the descriptor
-// are read with Retrieve, which gets this one as Unconfirmed.
+// Undecided marks err as the failure of an operation that the southbound may have executed,
+// in whole or in part. Retrieve then gets the value as Unconfirmed.
 func Undecided(err error) error { return marked(err, ErrUndecided) }
 
-// Unresponsive marks err as the reason of SouthboundDown for a southbound that exists
-// but does not answer. The operations in flight are suspects only if SouthboundDown
-// follows with another reason: the southbound has ended. If SouthboundUp follows
-// they are not, and whatever they did takes effect before SouthboundUp.
+// Unresponsive marks err as the reason of SouthboundDown for a southbound that exists but
+// does not answer. The operations in flight are suspects only if another SouthboundDown
+// follows without this mark. If SouthboundUp follows, they have taken effect before it.
 func Unresponsive(err error) error { return marked(err, ErrUnresponsive) }
 
-// ErrInvalidValueType is the error for a value of a type that the descriptor
-// does not handle.
+// ErrInvalidValueType is the error for a value of a wrong type.
 func ErrInvalidValueType(key string, value proto.Message) error {
 	return Permanent(fmt.Errorf("value of key %q has unexpected type %T", key, value))
 }
 
-// ErrInvalidMetadataType is the error for metadata of a type that the
-// descriptor does not use.
+// ErrInvalidMetadataType is the error for metadata of a wrong type.
 func ErrInvalidMetadataType(key string) error {
 	return Permanent(fmt.Errorf("metadata of key %q has an unexpected type", key))
 }
@@ -127,8 +116,8 @@ type InvalidValueError struct {
 	fields []string
 }
 
-// NewInvalidValueError names the invalid fields of a value, in the names of
-// the protobuf schema; nested fields with dots.
+// NewInvalidValueError names the invalid fields of a value as the protobuf schema does;
+// nested fields with dots.
 func NewInvalidValueError(err error, fields ...string) *InvalidValueError {
 	return &InvalidValueError{err: err, fields: fields}
 }
@@ -152,21 +141,19 @@ type KeyWithError struct {
 	Key          string
 	TxnOperation TxnOperation
 	Error        error
-	// Reverting: it failed while the transaction was reverted, so that the value is
-	// not as it was before.
+	// Reverting: the revert of the transaction failed to restore the value.
 	Reverting bool
 }
 
-// TransactionError is the error of Commit. Either the transaction could not be
-// started (TxnInitError), or some values failed (KVErrors).
+// TransactionError is the error of Commit: the transaction was not started (TxnInitError),
+// or values failed (KVErrors).
 type TransactionError struct {
 	txnInitError error
 	kvErrors     []KeyWithError
 	reverted     bool
 }
 
-// NewTransactionError makes the error of a transaction; it returns nil if
-// there is nothing to report.
+// NewTransactionError returns the error of a transaction; nil if there is none.
 func NewTransactionError(initErr error, kvErrors []KeyWithError, reverted bool) error {
 	if initErr == nil && len(kvErrors) == 0 {
 		return nil
@@ -232,19 +219,16 @@ func (e *TransactionError) GetTxnInitError() error { return e.txnInitError }
 // GetKVErrors lists the values that failed.
 func (e *TransactionError) GetKVErrors() []KeyWithError { return e.kvErrors }
 
-// Reverted reports whether everything the transaction had done was undone, but for what
-// NotReverted lists.
+// Reverted reports whether the transaction was undone, except what NotReverted lists.
 func (e *TransactionError) Reverted() bool { return e.reverted }
 
-// UnfinishedError is an ErrTxnWaitCanceled of Commit: the transaction is still
-// executed.
+// UnfinishedError is an ErrTxnWaitCanceled of Commit.
 type UnfinishedError struct {
 	cause error
 	wait  func(ctx context.Context) (seqNum uint64, err error)
 }
 
-// NewUnfinishedError makes the error for a caller who stopped waiting; wait
-// waits on.
+// NewUnfinishedError returns the error for a caller who stopped waiting; wait waits on.
 func NewUnfinishedError(cause error, wait func(ctx context.Context) (seqNum uint64, err error)) *UnfinishedError {
 	return &UnfinishedError{cause, wait}
 }
@@ -257,8 +241,8 @@ func (e *UnfinishedError) Error() string {
 // Unwrap returns ErrTxnWaitCanceled and why the caller stopped waiting.
 func (e *UnfinishedError) Unwrap() []error { return []error{ErrTxnWaitCanceled, e.cause} }
 
-// Wait returns what Commit would have returned, when the transaction has ended.
-// It is to be called once. If ctx ends before, its cause is the error.
+// Wait waits for the end of the transaction, and returns what Commit would have returned.
+// Call it once. If ctx ends before, its cause is the error.
 func (e *UnfinishedError) Wait(ctx context.Context) (seqNum uint64, err error) { return e.wait(ctx) }
 
 // InvalidMessageError is one message that failed semantic validation.

@@ -27,18 +27,16 @@ type KVScheduler interface {
 
 // Registrar is used by plugins in Init, to register descriptors.
 type Registrar interface {
-	// RegisterKVDescriptor validates and registers descriptors. It returns the joined
-	// errors of the invalid ones. A valid descriptor is registered even if another one
-	// in the same call is invalid.
+	// RegisterKVDescriptor registers the valid descriptors, and returns the joined errors of
+	// the others.
 	RegisterKVDescriptor(descriptors ...*KVDescriptor) error
 	// GetRegisteredNBKeyPrefixes returns the NBKeyPrefix of all descriptors, sorted.
 	GetRegisteredNBKeyPrefixes() []string
-	// GetMetadataMap returns the metadata map of a descriptor; nil if it is not
-	// registered or has no metadata. Use idxmap.Of for a typed view.
+	// GetMetadataMap returns the metadata map of a descriptor; nil if there is none. Use
+	// idxmap.Of for a typed view.
 	GetMetadataMap(descriptor string) idxmap.Reader
-	// WatchNBKeyPrefixRegistration returns a channel that is closed when a
-	// descriptor with the prefix is registered. If there is one, the channel is
-	// already closed and the error is ErrDescriptorExists.
+	// WatchNBKeyPrefixRegistration returns a channel that is closed when a descriptor with
+	// the prefix is registered. If there is one already, the error is ErrDescriptorExists.
 	WatchNBKeyPrefixRegistration(prefix string) (<-chan struct{}, error)
 }
 
@@ -46,27 +44,25 @@ type Registrar interface {
 type Committer interface {
 	// StartNBTransaction returns an empty transaction. It has no effect before Commit.
 	StartNBTransaction() Txn
-	// Apply commits the values of a plan made by Txn.Plan, in this or an earlier
-	// process, if that executes exactly the operations of the plan. Otherwise it
-	// returns ErrPlanStale and executes nothing. The plan, not the options, decides
-	// whether it is a resync.
+	// Apply commits the values of a plan made by Txn.Plan, in this or an earlier process, if
+	// that executes exactly the operations of the plan; otherwise it returns ErrPlanStale.
+	// The plan decides whether it is a resync.
 	Apply(ctx context.Context, plan *Plan, opts ...TxnOption) (seqNum uint64, err error)
 }
 
 // Txn collects changes. It must not be used concurrently nor after Commit.
 type Txn interface {
-	// SetValue sets the desired value of a key; nil deletes it. The last call for
-	// a key wins. The caller must not change the message afterwards.
+	// SetValue sets the desired value of a key; nil deletes it. The last call for a key
+	// wins. The caller must not change the message afterwards.
 	SetValue(key string, value proto.Message) Txn
-	// Commit queues the transaction and, unless WithoutBlocking, waits until it
-	// is executed. Transactions are executed in the order of their commits. If
-	// ctx ends while the transaction is queued, nothing of it is executed
-	// (ErrTxnCanceled). If ctx ends later, Commit returns ErrTxnWaitCanceled and the
-	// execution continues; use WithDeadline to limit it. seqNum identifies the
+	// Commit queues the transaction and, unless WithoutBlocking, waits until it is executed.
+	// Transactions are executed in the order of their commits. If ctx ends while the
+	// transaction is queued, nothing of it is executed (ErrTxnCanceled); if it ends later,
+	// the execution continues (ErrTxnWaitCanceled), see WithDeadline. seqNum identifies the
 	// transaction in the history. The error is a *TransactionError.
 	Commit(ctx context.Context, opts ...TxnOption) (seqNum uint64, err error)
-	// Plan returns the operations that Commit would execute now. It executes none.
-	// ctx limits the time in the queue.
+	// Plan returns the operations that Commit would execute now. ctx limits the time in the
+	// queue.
 	Plan(ctx context.Context, opts ...TxnOption) (*Plan, error)
 }
 
@@ -75,24 +71,21 @@ const NoSeqNum = ^uint64(0)
 
 // Notifier receives changes in the southbound.
 type Notifier interface {
-	// PushSBNotification reports values that appeared or changed in the southbound
-	// or, with a nil Value, disappeared. It does not wait for their processing. The
-	// scheduler ignores keys that the northbound manages. A later notification of a
-	// key replaces a queued one. For a short time, later transactions of the northbound
-	// may overtake notifications, unless they name one of the keys, name many, or are
-	// a resync; see TransactionBarrier.
+	// PushSBNotification reports, without waiting, values that appeared or changed in the
+	// southbound or, with a nil Value, disappeared. Keys that the northbound manages are
+	// ignored. A later notification of a key replaces a queued one. Later transactions may
+	// overtake notifications for a short time, unless they name one of the keys, name many,
+	// or are a resync; see TransactionBarrier.
 	PushSBNotification(notifications ...KVWithMetadata) error
-	// ReportLost reports values of the northbound, derived ones included, that the
-	// southbound may have lost. It does not wait for the processing. A report may be
-	// wrong: the scheduler reads the values, and ignores keys that do not exist, that
-	// it does not manage, or that the southbound still has. For a property (a value
-	// without operations), which cannot be read, it reads the dependents and the other
-	// values derived from the same base. It deletes the dependents of a lost value,
-	// which is MISSING until it is created again: immediately if that is configured,
-	// and after growing delays if the same value is lost repeatedly.
+	// ReportLost reports, without waiting, values of the northbound, base or derived, that
+	// the southbound may have lost. The scheduler reads them, and ignores those that exist
+	// or that it does not manage. For a property, which cannot be read, it reads the
+	// dependents and the other values derived from the same base. It deletes the dependents
+	// of a lost value, which is MISSING until it is created again: immediately if that is
+	// configured, and after growing delays if the same value is lost repeatedly.
 	ReportLost(keys ...string) error
-	// TransactionBarrier returns when all tasks that any client queued before the
-	// call have been executed.
+	// TransactionBarrier returns when all tasks that were queued before the call have been
+	// executed.
 	TransactionBarrier()
 	// WaitForTransactions is TransactionBarrier with a context. The error is the cause of
 	// its end, or ErrClosedScheduler.
@@ -102,8 +95,7 @@ type Notifier interface {
 // View selects the state that a dump shows.
 type View string
 
-// The views: the actual state read from the southbound now, the desired state, and
-// the actual state as the scheduler last knew it.
+// The views: the actual state read now, the desired state, and the last known actual state.
 const (
 	SBView     View = "SB"
 	NBView     View = "NB"
@@ -120,23 +112,20 @@ func ParseView(name string) (View, error) {
 	return "", fmt.Errorf("view %q: expected SB, NB or cached", name)
 }
 
-// Inspector reads the state of the scheduler. Its methods do not wait for the running
-// transaction, except dumps of the SBView, so while one runs they may see some of its
-// operations and not yet others. What they return about one key is consistent.
+// Inspector reads the state of the scheduler. Except dumps of the SBView, its methods do not
+// wait for the running transaction, and may see a part of its operations. What they return
+// about one key is consistent.
 type Inspector interface {
-	// GetValueStatus returns the status of a base value with its derived values,
-	// or of a single derived value; NONEXISTENT if the key is unknown.
+	// GetValueStatus returns the status of a base value with its derived values, or of a
+	// derived value; NONEXISTENT if the key is unknown.
 	GetValueStatus(key string) *BaseValueStatus
-	// ListValueStatus returns the status of all base values whose key has the
-	// prefix, sorted by key.
+	// ListValueStatus returns the status of the base values with the prefix, sorted by key.
 	ListValueStatus(keyPrefix string) []*BaseValueStatus
 	// SummarizeStates counts all values by state, derived ones included, and returns the
 	// status of the worst that are not in effect, at most so many.
 	SummarizeStates(worst int) StateSummary
-	// WatchValueStatus sends the status of base values whose key is selected
-	// (all, if the selector is nil) after every transaction that changed it. A
-	// slow receiver gets the latest status of each key; none is lost. cancel
-	// ends the watch.
+	// WatchValueStatus sends the status of the selected base values (nil: all) after every
+	// transaction that changed it. A slow receiver gets the latest status of each key.
 	WatchValueStatus(channel chan<- *BaseValueStatus, selector KeySelector) (cancel func())
 	// DumpValuesByDescriptor returns the values of a descriptor, sorted by key.
 	DumpValuesByDescriptor(descriptor string, view View) ([]KVWithMetadata, error)
@@ -147,19 +136,17 @@ type Inspector interface {
 	GetTransactionHistory(since, until time.Time) []*RecordedTxn
 	// GetRecordedTransaction returns one transaction, or nil.
 	GetRecordedTransaction(seqNum uint64) *RecordedTxn
-	// ValidateSemantically runs Validate of the descriptors on the messages and
-	// on their derived values; the error is an *InvalidMessagesError.
+	// ValidateSemantically validates the messages and their derived values; the error is an
+	// *InvalidMessagesError.
 	ValidateSemantically(messages []proto.Message) error
 	// GraphSnapshot returns all values and their relations, sorted by key.
 	GraphSnapshot() []GraphNode
 	// ListDescriptors returns the registered descriptors, sorted by name.
 	ListDescriptors() []*KVDescriptor
-	// Reason returns why a value, base or derived, is in its state. For a PENDING
-	// value it names the keys of the unmet dependencies. It is empty if the state
-	// needs no reason.
+	// Reason returns why a value, base or derived, is in its state, with the keys of unmet
+	// dependencies; empty if the state needs no reason.
 	Reason(key string) string
-	// Explain returns the tree of the dependencies of a value, down to the values
-	// that block it.
+	// Explain returns the tree of the dependencies of a value, down to what blocks it.
 	Explain(key string) *Explanation
 }
 
@@ -173,12 +160,12 @@ type StateSummary struct {
 
 // Sessions is for the plugin that holds the connection to a southbound.
 type Sessions interface {
-	// SouthboundUp reports that a southbound named in Descriptor.Southbound is
-	// connected. A new epoch means that it may have lost its state: the scheduler drops
-	// the metadata, reads the actual state and converges it.
+	// SouthboundUp reports that a southbound named in Descriptor.Southbound is connected.
+	// With a new epoch it may have lost its state: the scheduler drops the metadata, reads
+	// the actual state and converges it.
 	SouthboundUp(name string, epoch uint64)
-	// SouthboundDown reports that a southbound is disconnected, and why. Its values
-	// become PENDING, and no callback of its descriptors runs.
+	// SouthboundDown reports that a southbound is disconnected, and why. Its values become
+	// PENDING, and no callback of its descriptors runs.
 	SouthboundDown(name string, reason error)
 }
 
@@ -217,14 +204,12 @@ type Explanation struct {
 	Children []*Explanation `json:",omitempty"`
 	// Undescribed reports that there is no such value, and no descriptor for the key.
 	Undescribed bool `json:",omitempty"`
-	// NotConfigured reports that there is no such value because no source configures
-	// it. It is neither derived from another value nor a value of the southbound.
+	// NotConfigured reports that there is no such value because no source configures it.
 	NotConfigured bool `json:",omitempty"`
 }
 
 // Refusals returns why the northbound rejected a value of a key before it reached the
-// scheduler; empty if it rejected none. asked reports whether the key has a desired or
-// an actual value. It may be called concurrently.
+// scheduler, or "". asked reports whether the key has a value. It may be called concurrently.
 type Refusals func(key string, asked bool) string
 
 // RelationDependsOn and RelationDerives are the relations of GraphEdge.

@@ -16,21 +16,18 @@ import (
 
 // Errors about plans. Compare with errors.Is.
 var (
-	// ErrPlanStale: the state is not the one that the plan was made for, and
-	// nothing was done; the text names the first keys that moved.
+	// ErrPlanStale: the state is not the one that the plan was made for.
 	ErrPlanStale = errors.New("the plan is stale, plan again")
 	// ErrPlanDamaged: a saved plan was cut, edited, or is none.
 	ErrPlanDamaged = errors.New("the plan file is damaged")
-	// ErrPlanVersion: a saved plan was made by a version of the agent with
-	// another format of plans, or with other models.
+	// ErrPlanVersion: a saved plan has another format, or other models.
 	ErrPlanVersion = errors.New("the plan was made by another version")
-	// ErrPlanHidden: the secrets of the plan are hidden, so it is only to be looked at.
+	// ErrPlanHidden: the secrets of the plan are hidden, so it cannot be applied.
 	ErrPlanHidden = errors.New("the secrets of the plan are hidden")
 )
 
-// Plan is what a transaction would do: data that can be looked at, saved
-// (SealPlan) and applied later (Committer.Apply), as long as nothing that it
-// touches has changed meanwhile.
+// Plan is what a transaction would do. It can be saved (SealPlan), and applied later
+// (Committer.Apply) as long as nothing that it touches has changed.
 type Plan struct {
 	Created     time.Time
 	Description string     `json:",omitempty"`
@@ -40,26 +37,24 @@ type Plan struct {
 
 	Values     []RecordedKVPair
 	Operations []RecordedTxnOp
-	// Reasons tell of values that the plan leaves without effect what they wait
-	// for, what is wrong with them, or why they stay as they are, in which case
-	// there may be no operation; sorted by key.
+	// Reasons tell, sorted by key, what values wait for, what is wrong with them, or why they
+	// stay as they are, in which case there may be no operation.
 	Reasons []PlanReason `json:",omitempty"`
 
-	// Base is the state that the plan was made for: of all base values that it
-	// names or touches, sorted by key.
+	// Base is the state that the plan was made for: of all base values that it names or
+	// touches, sorted by key.
 	Base []PlanBase
-	// Digest is that of Values, so that a program which reads them in another
-	// way notices.
+	// Digest is that of Values, so that a program which reads them in another way notices.
 	Digest string
-	// Hidden: secrets are left out, so that the plan can be shown, but not applied.
+	// Hidden: secrets are left out, so that the plan cannot be applied.
 	Hidden bool `json:",omitempty"`
 }
 
 // PlanReason says why a value is not to exist after the plan.
 type PlanReason struct{ Key, Reason string }
 
-// PlanBase is the state of a value when the plan was made: digests of what was
-// wanted and of what was believed to exist. Empty: nothing.
+// PlanBase has digests of the desired and the actual value when the plan was made; empty:
+// there was none.
 type PlanBase struct {
 	Key            string
 	Wanted, Exists string `json:",omitempty"`
@@ -82,8 +77,8 @@ func (p *Plan) Changes() []RecordedTxnOp {
 	return changes
 }
 
-// ValueDigest is a short digest of a message with its type; empty for nil. It
-// is the same in all processes of one build.
+// ValueDigest is a short digest of a message with its type, the same in all processes of one
+// build; empty for nil.
 func ValueDigest(m proto.Message) string {
 	if m == nil {
 		return ""
@@ -113,8 +108,7 @@ func digest(parts []byte) string {
 	return shortened(sum[:])
 }
 
-// appendPart appends a part of what is digested, so that parts cannot be taken
-// for each other.
+// appendPart appends a part of what is digested, with its length.
 func appendPart[T string | []byte](to []byte, part T) []byte {
 	to = append(strconv.AppendInt(to, int64(len(part)), 10), ':')
 	return append(to, part...)
@@ -136,8 +130,7 @@ type SealedPlan struct {
 	Plan       json.RawMessage
 }
 
-// SealPlan writes a plan, or what contains one, in the form of a file: JSON
-// with the version of the format and a sum.
+// SealPlan returns the file of a plan, or of what contains one, as a SealedPlan.
 func SealPlan(plan any) ([]byte, error) {
 	body, err := json.Marshal(plan)
 	if err != nil {

@@ -11,19 +11,18 @@ import (
 // ErrNotQuarantined: the value is not in quarantine.
 var ErrNotQuarantined = errors.New("not in quarantine")
 
-// Quarantine is for operators who handle values that crash their southbound. A value
-// with an operation in flight when a southbound crashed is a suspect. After the
-// reconnect all other values are applied first, and then the suspects one at a time, so
-// that the next crash identifies the value. A suspect whose trial succeeds is released. A
-// value with the configured number of crashes within an hour is put into quarantine: the
-// scheduler runs no operation on it until it is changed, deleted or released.
+// Quarantine handles values that crash their southbound. A value with an operation in flight
+// when a southbound crashed is a suspect. After the reconnect all other values are applied
+// first, and then the suspects one at a time, so that the next crash identifies the value. A
+// suspect whose trial succeeds is released. A value with the configured number of crashes
+// within an hour is put into quarantine: no operation runs on it until it is changed, deleted
+// or released.
 type Quarantine interface {
-	// Suspects lists the values in quarantine and those that may get there,
-	// sorted by key.
+	// Suspects lists the values in quarantine and the suspects, sorted by key.
 	Suspects() []Suspect
-	// ReleaseQuarantined tries values in quarantine again, one at a time; without
-	// keys all of them. If one of the keys is not in quarantine, the error is an
-	// ErrNotQuarantined and nothing is done.
+	// ReleaseQuarantined tries values in quarantine again, one at a time; without keys all of
+	// them. If one of the keys is not in quarantine, the error is an ErrNotQuarantined and
+	// nothing is done.
 	ReleaseQuarantined(ctx context.Context, keys ...string) error
 }
 

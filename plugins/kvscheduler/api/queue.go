@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// The classes of what waits in the queue of the scheduler: transactions of the
-// northbound; notifications of the southbound, merged; retries of what failed;
-// values that got a descriptor; southbounds that came or went; and what looks
-// at the state in the order of the queue (plans, barriers, dumps of the southbound).
+// The classes of queued tasks: transactions of the northbound; notifications of the
+// southbound, merged; retries; values that got a descriptor; southbounds that connected or
+// disconnected; and what reads the state at its position (plans, barriers, dumps).
 const (
 	QueueNorthbound    = "northbound"
 	QueueNotifications = "notifications"
@@ -78,16 +77,14 @@ type Progress struct {
 	Phase string
 	// Descriptor is the one whose values are retrieved.
 	Descriptor string `json:",omitempty"`
-	// Done is the number of records that the southbound has sent for the descriptor, as
-	// far as that is counted, or the number of executed operations. Total is the number
-	// of operations of the plan; 0 while retrieving.
+	// Done is the number of records that the southbound has sent, as far as that is counted,
+	// or of executed operations. Total is the number of operations; 0 while retrieving.
 	Done  uint64
 	Total uint64 `json:",omitempty"`
 }
 
-// ChangesStatus is the state of the queue of the orchestrator. The orchestrator
-// commits one northbound change after the other, because the content of a change
-// depends on the result of those before it.
+// ChangesStatus is the state of the queue of the orchestrator, which commits one northbound
+// change after the other.
 type ChangesStatus struct {
 	Capacity int // maximum number of client changes; one more causes a rejection
 	Waiting  int // number of changes
@@ -95,7 +92,7 @@ type ChangesStatus struct {
 	// Sources has the number of changes of each source.
 	Sources map[string]int
 	// Most is the user, host or connection with the most client changes, and MostWaiting
-	// their number. It is empty if no client waits.
+	// their number.
 	Most        string `json:",omitempty"`
 	MostWaiting int    `json:",omitempty"`
 	// OldestAge is the age of the first change; 0 if none waits.

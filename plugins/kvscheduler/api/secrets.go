@@ -8,10 +8,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
-// The records, plans and reports of the scheduler hold values as they are, with
-// their secrets. Their methods HideSecrets return what may be shown: the same if
-// there is no secret in it, else a copy in which secrets are hidden
-// (logging.HideSecrets).
+// Records, plans and reports hold values with their secrets. Their methods HideSecrets return
+// the same if there is no secret in it, else a copy with hidden secrets.
 
 // HideSecrets returns the transaction without secrets.
 func (t *RecordedTxn) HideSecrets() *RecordedTxn {

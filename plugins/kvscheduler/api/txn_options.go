@@ -5,11 +5,9 @@ import "time"
 // ResyncType says how much a transaction synchronises again.
 type ResyncType int
 
-// The kinds of resync. FullResync: the transaction has the complete desired state, and
-// the scheduler reads the southbound first. UpstreamResync: the transaction has the
-// complete desired state; the southbound is not read. DownstreamResync: the scheduler
-// reads the southbound and applies the present desired state; the transaction has no
-// values.
+// The kinds of resync. FullResync and UpstreamResync have the complete desired state; for
+// FullResync the scheduler reads the southbound first. For DownstreamResync it reads the
+// southbound and applies the present desired state; the transaction has no values.
 const (
 	NotResync ResyncType = iota
 	FullResync
@@ -29,9 +27,8 @@ type RetryOpts struct {
 	ExpBackoff bool
 }
 
-// Defaults of WithRetryDefault. There is no limit to the number of retries: they
-// end when the value is in effect, changes, or is no longer desired, and the
-// delay between them grows to DefaultRetryMaxPeriod.
+// Defaults of WithRetryDefault: retries end when the value is in effect, changes, or is no
+// longer desired.
 const (
 	DefaultRetryPeriod    = time.Second
 	DefaultRetryMaxPeriod = time.Minute
@@ -72,30 +69,25 @@ func WithResync(t ResyncType, verbose bool) TxnOption {
 	return func(o *TxnOptions) { o.Resync, o.Verbose = t, verbose }
 }
 
-// WithoutRemoval keeps a resync from removing values that it finds in the southbound
-// and that are not desired. Such values stay DISCOVERED, also after later reconnects
-// and downstream resyncs, until a full resync without this option. If there already was
-// one, only this resync keeps them. The option is for northbounds that do not know their
-// complete desired state yet. Values that the northbound configured itself and deletes
-// are removed.
+// WithoutRemoval keeps a resync from removing values that it finds in the southbound and
+// that are not desired, for northbounds that do not know their complete desired state yet.
+// They stay DISCOVERED until a full resync without this option; if there already was one,
+// only this resync keeps them. Values that the northbound configured and deletes are removed.
 func WithoutRemoval() TxnOption { return func(o *TxnOptions) { o.KeepFound = true } }
 
 // WithoutBlocking makes Commit return once the transaction is queued.
 func WithoutBlocking() TxnOption { return func(o *TxnOptions) { o.NonBlocking = true } }
 
-// WithRevert undoes the whole transaction at the first failure. Without it
-// the transaction is applied as far as possible.
+// WithRevert undoes the whole transaction at the first failure.
 func WithRevert() TxnOption { return func(o *TxnOptions) { o.Revert = true } }
 
 // WithRetry retries failed operations.
 func WithRetry(r RetryOpts) TxnOption { return func(o *TxnOptions) { o.Retry = &r } }
 
-// WithRetryDefault retries after 1, 2, 4 seconds and so on, at most a minute
-// apart, for as long as the value is desired. WithRetryMaxCount limits the number.
+// WithRetryDefault retries after 1, 2, 4 seconds and so on, at most a minute apart.
 func WithRetryDefault() TxnOption { return WithRetryMaxCount(DefaultRetryMaxCount) }
 
-// WithRetryMaxCount retries at most n times (0 is no limit), with the default
-// period and backoff.
+// WithRetryMaxCount is WithRetryDefault for at most n times; 0 is no limit.
 func WithRetryMaxCount(n int) TxnOption {
 	return WithRetry(RetryOpts{Period: DefaultRetryPeriod, MaxCount: n, ExpBackoff: true})
 }
@@ -103,29 +95,26 @@ func WithRetryMaxCount(n int) TxnOption {
 // WithDescription is shown in the log and in the history.
 func WithDescription(text string) TxnOption { return func(o *TxnOptions) { o.Description = text } }
 
-// WithArrival sets, for the history, the time when the change of the transaction
-// arrived, and the time when it was taken from a queue before Commit.
+// WithArrival sets, for the history, when the change of the transaction arrived, and when it
+// was taken from a queue before Commit.
 func WithArrival(came, turn time.Time) TxnOption {
 	return func(o *TxnOptions) { o.Came, o.Turn = came, turn }
 }
 
-// WithSimulation prints the plan before it is executed even where printing of
-// transactions is otherwise limited to the summary.
+// WithSimulation prints the plan before it is executed.
 func WithSimulation() TxnOption { return func(o *TxnOptions) { o.Simulation = true } }
 
-// WithVerify reads all values that the transaction contains or changed back from the
-// southbound after the execution. A value that differs from its desired state is an
-// ErrNotVerified of its key; with WithRevert the previous desired state of the values in
-// the transaction is restored. Values of descriptors without Retrieve are not verified.
+// WithVerify reads all values that the transaction contains or changed after the execution. A
+// value that differs from its desired state is an ErrNotVerified; with WithRevert the
+// previous desired state of the transaction's values is restored. Values of descriptors
+// without Retrieve are not verified.
 func WithVerify() TxnOption { return func(o *TxnOptions) { o.Verify = true } }
 
-// WithDeadline limits the execution. After t no operation starts, and the running ones
-// are completed. Values whose operation did not start are FAILED with ErrTxnDeadline and
-// are retried if the transaction has retry options; their dependents are PENDING. With
-// WithRevert the transaction is reverted, without a deadline. A transaction that is still
-// queued at t is not executed.
+// WithDeadline limits the execution. After t no operation starts. Values whose operation did
+// not start are FAILED with ErrTxnDeadline, and retried with the retry options; their
+// dependents are PENDING. WithRevert reverts the transaction, without a deadline. A
+// transaction that is still queued at t is not executed.
 func WithDeadline(t time.Time) TxnOption { return func(o *TxnOptions) { o.Deadline = t } }
 
-// WithTimeout is WithDeadline, counted from Commit. With both the earlier one
-// holds.
+// WithTimeout is WithDeadline, counted from Commit; the earlier one counts.
 func WithTimeout(d time.Duration) TxnOption { return func(o *TxnOptions) { o.Timeout = d } }

@@ -38,9 +38,8 @@ type RecordedKVPair struct {
 // RecordedTxnOp is one operation, planned or executed.
 type RecordedTxnOp struct {
 	Operation TxnOperation
-	// After is the number in Executed, from 1 on, of the operation whose end let
-	// this one start; 0: it did not wait for any. Waited tells why it did. They
-	// are known of executed operations that are no NOOP.
+	// After is the number in Executed, from 1 on, of the operation whose end let this one
+	// start; 0: none. Waited tells why it waited. Only executed operations have them.
 	After int32
 	Key   string
 
@@ -98,10 +97,9 @@ func (op *RecordedTxnOp) Took() time.Duration { return op.took }
 // OpWait is the reason why an operation started after another one.
 type OpWait uint8
 
-// The reasons: none; the operation has to follow the other one; its descriptor,
-// or all together, may not have more operations run at once; operations of
-// descriptors without Concurrency are executed one after the other; what is
-// removed is removed first; after a failure the rest was planned again.
+// The reasons: none; the operation has to follow the other one; its descriptor, or all
+// together, may not run more at once; descriptors without Concurrency run one after the
+// other; removals go first; after a failure the rest was planned again.
 const (
 	OpWaitNone OpWait = iota
 	OpWaitDependency
@@ -114,18 +112,17 @@ const (
 // RecordedTxns are transactions of the history.
 type RecordedTxns = []*RecordedTxn
 
-// RecordedTxn is a transaction as data: recorded with its plan before it is
-// executed (PreRecord) and completed afterwards.
+// RecordedTxn is a transaction, recorded with its plan before it is executed (PreRecord) and
+// completed afterwards.
 type RecordedTxn struct {
 	PreRecord      bool `json:",omitempty"`
 	WithSimulation bool `json:",omitempty"`
 
-	// The times of a transaction; zero where they are not known. Came is when the
-	// change arrived at the agent, Turn when the orchestrator took it from its queue
-	// (WithArrival). Queued is when the scheduler received the transaction, Taken when
-	// the scheduler took it from its queue, Prepared when the southbound was read as far
-	// as the plan needs it, Start when it was planned, Begun when the plan was on record
-	// so that the first operation could begin, Stop when it was executed.
+	// The times of a transaction; zero if unknown. Came is when the change arrived at the
+	// agent, Turn when the orchestrator took it from its queue (WithArrival), Queued when the
+	// scheduler received the transaction, Taken when it took it from its queue, Prepared when
+	// the southbound was read as far as the plan needs it, Start when it was planned, Begun
+	// when the first operation could begin, Stop when it was executed.
 	Came     time.Time `json:",omitzero"`
 	Turn     time.Time `json:",omitzero"`
 	Queued   time.Time `json:",omitzero"`
@@ -142,8 +139,7 @@ type RecordedTxn struct {
 	RetryForTxn  uint64     `json:",omitempty"`
 	RetryAttempt int        `json:",omitempty"`
 
-	// Unread are the descriptors that a resync could not read, so that their values
-	// were not compared.
+	// Unread are the descriptors that a resync could not read.
 	Unread []DriftUnread `json:",omitempty"`
 
 	Values   []RecordedKVPair `json:",omitempty"`
@@ -154,8 +150,8 @@ type RecordedTxn struct {
 	OmittedOps    int `json:",omitempty"`
 	OmittedValues int `json:",omitempty"`
 
-	// Reverted reports that a failure made the transaction undo itself. ToRevert is the
-	// number of values to restore, NotReverted the number of those that failed.
+	// Reverted reports that a failure made the transaction undo itself. ToRevert counts the
+	// values to restore, NotReverted those that failed.
 	Reverted    bool `json:",omitempty"`
 	ToRevert    int  `json:",omitempty"`
 	NotReverted int  `json:",omitempty"`

@@ -13,21 +13,16 @@ type Watcher interface {
 	Revision() StatusRevision
 	// Watch begins to follow the status of values. The watch must be closed.
 	Watch(req WatchRequest) StatusWatch
-	// WaitFor returns nil as soon as everything asked for is true at the end of
-	// a transaction, and a *WaitError when ctx ends, when the scheduler is
-	// closed, or when a value cannot get there without a change.
-	// Nothing is polled.
+	// WaitFor returns nil as soon as everything asked for is true at the end of a
+	// transaction, and a *WaitError when ctx ends, when the scheduler is closed, or when a
+	// value cannot get there without a change.
 	WaitFor(ctx context.Context, req WaitRequest) error
 }
 
-// StatusRevision counts the changes of statuses in one run of a scheduler. The
-// zero value is before all of them.
+// StatusRevision counts the changes of statuses. The zero value is before all of them.
 type StatusRevision struct {
-	// Incarnation is another one for each run: revisions of different runs
-	// cannot be compared.
-	Incarnation uint64
-	// Number grows with each change.
-	Number uint64
+	Incarnation uint64 // of the scheduler: revisions of different runs cannot be compared
+	Number      uint64 // grows with each change
 }
 
 // String is a form that ParseStatusRevision reads.
@@ -59,16 +54,14 @@ func ParseStatusRevision(text string) (r StatusRevision, err error) {
 	return r, nil
 }
 
-// WatchRequest says what to watch; the zero value is everything from now on,
-// after a snapshot.
+// WatchRequest says what to watch; the zero value is everything, after a snapshot.
 type WatchRequest struct {
 	// Prefix of the keys of the base values to watch; empty: all.
 	Prefix string
-	// Selector of the keys of the base values, besides Prefix; nil: all. It
-	// must not call the scheduler.
+	// Selector of these keys, besides Prefix; nil: all. It must not call the scheduler.
 	Selector KeySelector
-	// Since is the revision of the last event that was received, to continue from
-	// there; zero: begin with a snapshot.
+	// Since is the revision of the last event that was received; zero: begin with a
+	// snapshot.
 	Since StatusRevision
 	// NoSnapshot begins with the changes from now on.
 	NoSnapshot bool
@@ -77,11 +70,10 @@ type WatchRequest struct {
 // StatusWatch gives the events of one watch.
 type StatusWatch interface {
 	// Next waits for an event. Its error is that of ctx, ErrWatchClosed or
-	// ErrClosedScheduler. A receiver that is slow gets the latest status of
-	// each value; none is lost. Calls wait for each other.
+	// ErrClosedScheduler. A slow receiver gets the latest status of each value. Calls wait
+	// for each other.
 	Next(ctx context.Context) (*WatchEvent, error)
-	// Close ends the watch and returns when no Next is running any more. It
-	// may be called repeatedly.
+	// Close ends the watch and waits for Next. It may be called repeatedly.
 	Close()
 }
 
@@ -92,17 +84,15 @@ type WatchKind string
 const (
 	// WatchSnapshot are all values that exist: the first event.
 	WatchSnapshot WatchKind = "snapshot"
-	// WatchDelta are values whose status changed, in the order of the changes;
-	// those that went away are NONEXISTENT. What a PENDING value waits for (its
-	// details) is reported as of the last change of its own state.
+	// WatchDelta are values whose status changed, in the order of the changes; those that
+	// went away are NONEXISTENT. The details of a PENDING value are those of the last change
+	// of its own state.
 	WatchDelta WatchKind = "delta"
-	// WatchResync is a snapshot instead of the changes since a revision that is
-	// too old, or of another run: values that are not in it do not exist.
+	// WatchResync is a snapshot, since a revision was too old or of another run.
 	WatchResync WatchKind = "resync"
 )
 
-// WatchEvent is a step of a watch. A client that has received it knows everything up
-// to Revision; values may be newer than that already.
+// WatchEvent has everything up to Revision; values may be newer.
 type WatchEvent struct {
 	Kind     WatchKind          `json:"kind,omitempty"`
 	Revision StatusRevision     `json:"revision"`
@@ -113,17 +103,16 @@ type WatchEvent struct {
 type WaitRequest struct {
 	// Keys of values, base or derived.
 	Keys []string
-	// Prefixes of base values: all those that the northbound asks for, and at
-	// least one (unless NONEXISTENT is waited for).
+	// Prefixes of base values of the northbound, at least one of each unless NONEXISTENT is
+	// waited for.
 	Prefixes []string
-	// Txn is a transaction: the values that it set, and the absence of those
-	// that it deleted. It must be running or in the history; nil: none.
+	// Txn is a transaction, running or in the history: the values that it set, and the
+	// absence of those that it deleted; nil: none.
 	Txn *uint64
 	// Revision that has to be reached at least; zero: any.
 	Revision StatusRevision
-	// States: each of Keys and Prefixes must have one of them; empty:
-	// CONFIGURED. NONEXISTENT is the absence of the value. A value is CONFIGURED
-	// if all that is derived from it is, and NONEXISTENT if none of that is left.
+	// States: each of Keys and Prefixes must have one of them; empty: CONFIGURED. A value is
+	// CONFIGURED or NONEXISTENT only if all that is derived from it is.
 	States []ValueState
 }
 
@@ -139,8 +128,8 @@ type UnmetValue struct {
 // WaitError says what is not as it was waited for, and why.
 type WaitError struct {
 	Unmet []UnmetValue // sorted by key
-	// Cause is why the waiting ended: ErrWaitHopeless, ErrNoSuchTransaction,
-	// ErrClosedScheduler or that of the context.
+	// Cause is ErrWaitHopeless, ErrNoSuchTransaction, ErrClosedScheduler or that of the
+	// context.
 	Cause error
 }
 
