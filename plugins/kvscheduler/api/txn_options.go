@@ -1,6 +1,10 @@
 package api
 
-import "time"
+import (
+	"context"
+	"slices"
+	"time"
+)
 
 // ResyncType says how much a transaction synchronises again.
 type ResyncType int
@@ -118,3 +122,17 @@ func WithDeadline(t time.Time) TxnOption { return func(o *TxnOptions) { o.Deadli
 
 // WithTimeout is WithDeadline, counted from Commit; the earlier one counts.
 func WithTimeout(d time.Duration) TxnOption { return func(o *TxnOptions) { o.Timeout = d } }
+
+type contextKey struct{}
+
+// ContextWithOptions returns a context that carries options of transactions, besides
+// those that ctx carries already. Commit applies them before its own options.
+func ContextWithOptions(ctx context.Context, opts ...TxnOption) context.Context {
+	return context.WithValue(ctx, contextKey{}, slices.Concat(ContextOptions(ctx), opts))
+}
+
+// ContextOptions returns the options that a context carries.
+func ContextOptions(ctx context.Context) []TxnOption {
+	opts, _ := ctx.Value(contextKey{}).([]TxnOption)
+	return opts
+}

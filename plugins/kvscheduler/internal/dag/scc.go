@@ -1,3 +1,5 @@
+// Package dag has the algorithms on directed graphs that planning, execution and
+// explanations share: strongly connected components and a priority queue.
 package dag
 
 // SCC finds strongly connected components with Tarjan's algorithm. It does not recurse,

@@ -1,10 +1,12 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -409,4 +411,57 @@ func (r *run) fail(op *plan.Op, n *graph.Node, err error) {
 	}
 	n.Retrying = retry != nil
 	r.failures[n.Key] = Failure{Key: n.Key, Base: n.Root().Key, Op: n.LastOp, Err: err, Retry: retry, Hangs: hangs(err)}
+}
+
+// Progress counts the operations of the plan in execution. Get may be called
+// concurrently.
+type Progress struct{ total, done atomic.Int64 }
+
+// begin starts counting the operations of a plan; 0 ends the count.
+func (p *Progress) begin(operations int) {
+	p.done.Store(0)
+	p.total.Store(int64(operations))
+}
+
+// Get returns the numbers of completed and of all operations; both are 0 while no
+// plan is in execution.
+func (p *Progress) Get() (done, total int64) {
+	total = p.total.Load()
+	return min(p.done.Load(), total), total
+}
+
+// late reports whether the deadline of the transaction has passed, so that no
+// operation may start. A revert has no deadline.
+func (r *run) late() bool {
+	return !r.txn.Deadline.IsZero() && !r.reverted && !r.Now().Before(r.txn.Deadline)
+}
+
+// retriable reports whether an operation may be retried after an error. An
+// operation that did not start may always be retried; otherwise the descriptor
+// decides.
+func retriable(op *plan.Op, err error) bool {
+	switch err.(type) {
+	case *refusedError, *lostError:
+		return true
+	}
+	return errors.Is(err, api.ErrTxnDeadline) || op.Desc.Retriable(err)
+}
+
+// refused returns the reason not to start an operation, or nil.
+func (r *run) refused(op *plan.Op) error {
+	if err := r.Crashes.refuse(op.Desc.Southbound); err != nil {
+		return err
+	}
+	return r.Overdue.refuse(op.Desc)
+}
+
+// limit returns how many callbacks of all descriptors may run at once.
+func (r *run) limit() int {
+	switch {
+	case r.txn.Alone:
+		return 1
+	case r.Limit > 0:
+		return r.Limit
+	}
+	return DefaultLimit
 }

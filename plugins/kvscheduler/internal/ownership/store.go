@@ -6,17 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+	"golang.org/x/sys/unix"
 )
 
 // Format is the version of the format of the file. It is raised when a program
@@ -380,4 +383,236 @@ func saveFormer(tx *bolt.Tx, b *Batch) (bytes int, err error) {
 		}
 	}
 	return saveState(tx, FormerState, former, !b.Running)
+}
+
+// update runs f in a transaction of the file, which is opened before if it is
+// not; f returns how many bytes it wrote.
+func (s *Store) update(f func(tx *bolt.Tx) (bytes int, err error)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		if err := s.open(); err != nil {
+			s.stats.Errors++
+			s.note(err)
+			return err
+		}
+		s.read = nil
+	}
+	bytes := 0
+	err := guarded(func() error {
+		return s.db.Update(func(tx *bolt.Tx) (err error) {
+			bytes, err = f(tx)
+			return err
+		})
+	})
+	if err != nil {
+		s.stats.Errors++
+		err = s.failure("write", err)
+		s.note(err)
+		return err
+	}
+	s.stats.Writes++
+	s.stats.Bytes += uint64(bytes)
+	if bytes > manyBytes {
+		s.releasePages()
+	}
+	s.note(nil)
+	return nil
+}
+
+// note reports how the store is, if that changed. The lock is held.
+func (s *Store) note(err error) {
+	if err == nil {
+		err = s.aside
+	}
+	if (err == nil) == (s.failed == nil) && (err == nil || err.Error() == s.failed.Error()) {
+		return
+	}
+	s.failed = err
+	if s.opts.Report != nil {
+		s.opts.Report(err)
+	}
+}
+
+// Problem returns why the store cannot write, or what it lost; nil if there is no
+// problem.
+func (s *Store) Problem() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// Stats returns the counts of the operations so far.
+func (s *Store) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.stats
+	if info, err := os.Stat(s.path()); err == nil {
+		st.Size = info.Size()
+	}
+	return st
+}
+
+// LoadState returns the state stored under a name, by key; the caller owns it.
+func (s *Store) LoadState(name string) (map[string][]byte, error) {
+	var state map[string][]byte
+	err := s.EachState(name, func(key string, data []byte) {
+		if state == nil {
+			state = map[string][]byte{}
+		}
+		state[key] = slices.Clone(data)
+	})
+	return state, err
+}
+
+// EachState calls f with the state stored under a name, sorted by key. The data is valid
+// until f returns. f must not call the store.
+func (s *Store) EachState(name string, f func(key string, data []byte)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size := 0
+	each := func(key string, data []byte) {
+		size += len(data)
+		f(key, data)
+	}
+	err := s.view(
+		func(tx *bolt.Tx) error { return eachState(tx, name, each) },
+		func(all *contents) {
+			state := all.state[name]
+			for _, key := range slices.Sorted(maps.Keys(state)) {
+				each(key, state[key])
+			}
+		},
+	)
+	if size > manyBytes {
+		s.releasePages()
+	}
+	return err
+}
+
+// SaveState changes the state stored under a name atomically. A nil value deletes its
+// key. With all, keys that are not in put are deleted.
+func (s *Store) SaveState(name string, put map[string][]byte, all bool) error {
+	return s.update(func(tx *bolt.Tx) (bytes int, err error) { return saveState(tx, name, put, all) })
+}
+
+func saveState(tx *bolt.Tx, name string, put map[string][]byte, all bool) (bytes int, err error) {
+	state := tx.Bucket(stateBucket)
+	if all && state.Bucket([]byte(name)) != nil {
+		if err := state.DeleteBucket([]byte(name)); err != nil {
+			return 0, err
+		}
+	}
+	of, err := state.CreateBucketIfNotExists([]byte(name))
+	if err != nil {
+		return 0, err
+	}
+	// bolt keeps the keys of a new bucket in one sorted slice until the end: a
+	// million in any order would be moved there for hours.
+	of.FillPercent = 0.9
+	for _, key := range slices.Sorted(maps.Keys(put)) {
+		data := put[key]
+		bytes += len(key) + len(data)
+		if data == nil {
+			err = of.Delete([]byte(key))
+		} else {
+			err = of.Put([]byte(key), data)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("key %q: %w", key, err)
+		}
+	}
+	return bytes, nil
+}
+
+// Close lets go of the directory.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return nil
+	}
+	db := s.db
+	s.db = nil
+	_ = os.Remove(filepath.Join(s.opts.Dir, holderName)) // the lock counts
+	if err := guarded(db.Close); err != nil {
+		return fmt.Errorf("state-dir: close: %w", err)
+	}
+	return nil
+}
+
+// sign tells other processes who holds the directory.
+func (s *Store) sign() error {
+	text := fmt.Sprintf("%s, pid %d, since %s\n", s.opts.Holder, os.Getpid(), s.opts.Now().UTC().Format(time.RFC3339))
+	path := filepath.Join(s.opts.Dir, holderName)
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// holder is who says to hold the directory.
+func (s *Store) holder() string {
+	text, err := os.ReadFile(filepath.Join(s.opts.Dir, holderName))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "by a process that did not leave its name"
+	case err != nil:
+		return fmt.Sprintf("by a process that cannot be named (%v)", err)
+	}
+	return "by " + strings.TrimSpace(string(text))
+}
+
+// ErrOtherAgent: the file is of an agent with another label.
+var ErrOtherAgent = errors.New("the state directory is of another agent")
+
+// labelKey is the label of the agent whose file it is; a file of a program that
+// knew nothing of labels has none.
+var labelKey = []byte("label")
+
+// checkLabel returns an error for a file that another agent wrote. Its records must not
+// take effect here. They must not be lost either, in case the label is a mistake, so the
+// file stays unchanged.
+func (s *Store) checkLabel(label []byte) error {
+	own := s.opts.Label
+	if own == "" || len(label) == 0 || string(label) == own || string(label) == s.opts.From {
+		return nil
+	}
+	return fmt.Errorf("%w: %s was written by the agent %q, and this one has the label %q (microservice-label): start this one with "+
+		"the former label if that is the right one; give it a state-dir of its own, or move %s away, if the directory is a copy, so that "+
+		"it starts without a record; or set state-dir-from: %s in kvscheduler.conf if the agent has got another label and is to continue with this directory",
+		ErrOtherAgent, s.path(), label, own, fileName, label)
+}
+
+// adopt checks whose file it is and makes it that of this agent.
+func (s *Store) adopt(tx *bolt.Tx) error {
+	meta := tx.Bucket(metaBucket)
+	label := meta.Get(labelKey)
+	if err := s.checkLabel(label); err != nil || s.opts.Label == "" || string(label) == s.opts.Label {
+		return err
+	}
+	return meta.Put(labelKey, []byte(s.opts.Label))
+}
+
+// manyRecords and manyBytes are how much must be read or written for releasePages to be
+// worth its cost.
+const (
+	manyRecords = 10_000
+	manyBytes   = 1 << 20
+)
+
+// releasePages removes the pages of the mapped file from the memory of the process. They
+// count as its memory, although they are only needed again when they are read again. The
+// caller holds the lock, and no transaction of the file is open.
+func (s *Store) releasePages() {
+	if s.db == nil {
+		return
+	}
+	file, err := os.Stat(s.path())
+	if err != nil {
+		return
+	}
+	// An error has no consequence but the memory. The argument is an address of the
+	// mapping, which is not memory of Go.
+	_, _, _ = unix.Syscall(unix.SYS_MADVISE, s.db.Info().Data, uintptr(file.Size()), unix.MADV_DONTNEED)
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -371,4 +372,137 @@ func (p *planner) standHeld(n *node) {
 		p.noteUnmet(n, name(dep))
 	}
 	n.unmetHeld = dep != nil || n.base != nil && !n.base.in || !p.reachable(n)
+}
+
+// await makes failed values wait for what they depend on, if that does not exist in the
+// target: a retry could not succeed.
+func (p *planner) await() {
+	for _, n := range p.seeds {
+		if n.changed && n.node != nil && n.oldWant != nil {
+			p.awaitDerived(n)
+		}
+	}
+	for _, gn := range p.failed {
+		if p.of(gn) == nil && p.unmet(&node{key: gn.Key, node: gn}, gn.Want) != nil {
+			p.late = append(p.late, gn.Key)
+		}
+	}
+}
+
+// awaitDerived looks at failed values that depend on what was to be derived from the
+// earlier desired value of n, and is not in the graph: nothing else leads to them.
+func (p *planner) awaitDerived(n *node) {
+	for i := range n.oldWant.Derived {
+		key := n.oldWant.Derived[i].Key
+		if n.node.Child(i, key) != nil || p.newNodes[key] != nil || p.g.Node(key) != nil {
+			continue
+		}
+		p.dependents(&node{key: key}, func(gn *graph.Node, q *node) {
+			if q == nil && gn.Have == nil && gn.Err != nil && gn.Want != nil {
+				p.failed = append(p.failed, gn)
+			}
+		})
+	}
+}
+
+// terminating: n exists in the target only because it, or its base, cannot be removed
+// now; see graph.Node.Terminating.
+func (n *node) terminating() bool {
+	if n.want == nil && n.in && (n.pinned || n.holder != "" && n.holder != n.key) {
+		return true
+	}
+	return n.base != nil && n.base.want == nil && n.base.terminating()
+}
+
+// provides reports whether something else may stand on n in the target.
+func (n *node) provides() bool { return n.in && !n.terminating() }
+
+// restored: n was terminating, and is wanted again.
+func (n *node) restored() bool {
+	return n.want != nil && n.node != nil && (n.base == nil || n.base.want != nil) && n.node.Terminating()
+}
+
+// undermined: something that an unwanted value stands on is about to go. What
+// such a value lacked when it was found is no reason to remove it.
+func (p *planner) undermined(n *node) (goes bool) {
+	p.lacks(n, n.target, func(why graph.Reason, _ *api.Dependency) bool {
+		goes = why == graph.Leaving
+		return !goes
+	})
+	return goes
+}
+
+// Hold is why a value stays as it is.
+type Hold struct {
+	// By is the key of a value standing on it that cannot be removed; its own key if it
+	// was adopted; Unsure.
+	By string
+	// Lacks is what its change needs, or the value itself, and does not have; it may be empty.
+	Lacks string
+}
+
+// changesInPlace: what exists need not be removed to become the target.
+func (p *planner) changesInPlace(n *node) bool {
+	return n.target == n.have || n.desc.Equivalent(n.key, n.have.Msg, n.target.Msg) ||
+		!n.desc.NeedsRecreate(n.key, n.have.Msg, n.target.Msg, n.node.Meta)
+}
+
+// stay makes a value that has to stay stay as it is if its target lacks something.
+func (p *planner) stay(n *node) {
+	dep := p.unmet(n, n.target)
+	if dep == nil {
+		return
+	}
+	n.target = n.have
+	p.noteUnmet(n, name(dep))
+	if len(n.children) > 0 && n.holder == n.key {
+		p.left = append(p.left, n)
+	}
+}
+
+// noteUnmet notes what a held value lacks.
+func (p *planner) noteUnmet(n *node, what string) {
+	if p.lackOf == nil {
+		p.lackOf = map[*node]string{}
+	}
+	p.lackOf[n] = what
+}
+
+// leaving is the request with the adopted values that turned out to lack
+// something for their change: what is derived from them stays as well, so that
+// has to be planned for from the start.
+func (p *planner) leaving(req Request) Request {
+	req.left = maps.Clone(req.left)
+	if req.left == nil {
+		req.left = map[string]string{}
+	}
+	for _, n := range p.left {
+		req.left[n.key] = p.lackOf[n]
+	}
+	return req
+}
+
+// name is what people recognise a dependency by.
+func name(dep *api.Dependency) string {
+	if dep.Key != "" {
+		return dep.Key
+	}
+	return cmp.Or(strings.Join(dep.AnyOf.KeyPrefixes, "* or "), dep.Label, "any of several values") + "*"
+}
+
+// held reports whether something is desired of an existing value that it cannot have,
+// because another one holds it or it was adopted.
+func (n *node) held() bool {
+	return n.exists() && n.holder != "" && (n.aim() != n.have || n.unmetHeld)
+}
+
+// aim is what an existing value would be if nothing held it.
+func (n *node) aim() *registry.Value {
+	switch {
+	case n.want == nil || n.want.Invalid == nil || n.want.Last == nil:
+		return n.want
+	case n.want.Last.FromSB && n.have.FromSB:
+		return n.have
+	}
+	return n.want.Last
 }

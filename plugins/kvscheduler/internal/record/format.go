@@ -8,7 +8,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // Part selects what Format writes of a transaction.
@@ -295,3 +299,127 @@ func (p *printer) operation(n int, op *api.RecordedTxnOp) {
 
 // oneLine keeps joined errors and long descriptions on their line.
 func oneLine(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ") }
+
+// Flags are the words that the transaction log prints in brackets after the
+// operation: what is special about it and how the state of the value changed.
+func Flags(op *api.RecordedTxnOp) []string {
+	var flags []string
+	add := func(when bool, flag string) {
+		if when {
+			flags = append(flags, flag)
+		}
+	}
+	add(op.IsDerived && !op.IsProperty, "DERIVED")
+	add(op.IsProperty, "PROPERTY")
+	add(op.NOOP && !op.IsProperty, "NOOP")
+	add(op.IsRevert && !op.IsProperty, "REVERT")
+	add(op.IsRetry && !op.IsProperty, "RETRY")
+	add(op.IsRecreate, "RECREATE")
+	return append(flags, stateFlags(op)...)
+}
+
+// stateFlags describe the transition between two states. A value can leave one
+// state and enter another, so there are up to two of them.
+func stateFlags(op *api.RecordedTxnOp) []string {
+	var flags []string
+	if left := leftFlag(op); left != "" {
+		flags = append(flags, left)
+	}
+	if entered := enteredFlag(op); entered != "" {
+		flags = append(flags, entered)
+	}
+	return flags
+}
+
+func leftFlag(op *api.RecordedTxnOp) string {
+	removed := op.Operation == pb.TxnOperation_DELETE
+	switch prev, next := op.PrevState, op.NewState; {
+	case prev == pb.ValueState_DISCOVERED:
+		return "DISCOVERED"
+	case prev == pb.ValueState_REMOVED && removed:
+		return "ALREADY-REMOVED"
+	case prev == pb.ValueState_MISSING && next == pb.ValueState_REMOVED:
+		return "ALREADY-MISSING"
+	case prev == pb.ValueState_MISSING && next != pb.ValueState_MISSING:
+		return "WAS-MISSING"
+	case prev == pb.ValueState_OBTAINED && next != pb.ValueState_OBTAINED:
+		return "WAS-OBTAINED"
+	case prev == pb.ValueState_UNIMPLEMENTED && next != pb.ValueState_UNIMPLEMENTED:
+		return "WAS-UNIMPLEMENTED"
+	case prev == pb.ValueState_PENDING && next != pb.ValueState_PENDING:
+		return "WAS-PENDING"
+	case (broken(prev) || prev == pb.ValueState_INVALID) && next == pb.ValueState_CONFIGURED:
+		return "FIXED"
+	}
+	return ""
+}
+
+func enteredFlag(op *api.RecordedTxnOp) string {
+	switch prev := op.PrevState; op.NewState {
+	case pb.ValueState_OBTAINED:
+		return "OBTAINED"
+	case pb.ValueState_UNIMPLEMENTED:
+		return "UNIMPLEMENTED"
+	case pb.ValueState_PENDING:
+		return pick(prev == pb.ValueState_PENDING, "STILL-PENDING", "IS-PENDING")
+	case pb.ValueState_INVALID:
+		return pick(prev == pb.ValueState_INVALID, "STILL-INVALID", "INVALID")
+	case pb.ValueState_FAILED, pb.ValueState_RETRYING:
+		return pick(broken(prev), "STILL-FAILING", "FAILED")
+	}
+	return ""
+}
+
+func broken(s api.ValueState) bool { return s == pb.ValueState_FAILED || s == pb.ValueState_RETRYING }
+
+func pick(when bool, yes, no string) string {
+	if when {
+		return yes
+	}
+	return no
+}
+
+const (
+	textNil   = "<NIL>"   // no value
+	textEmpty = "<EMPTY>" // a value without any field set
+)
+
+// ValueText is the value on one line, "{ name:"if1" mtu:1500 }", the same on
+// every run. Secrets are replaced as in the log.
+func ValueText(v proto.Message) string {
+	if v == nil || !v.ProtoReflect().IsValid() {
+		return textNil
+	}
+	text := singleSpaces(logging.Redact(v).String())
+	if text == "" {
+		return textEmpty
+	}
+	return "{ " + text + " }"
+}
+
+// singleSpaces undoes the deliberate instability of prototext, which writes
+// one or two spaces between fields. Quoted text is left alone.
+func singleSpaces(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	var quote byte
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case quote != 0:
+			if c == '\\' && i+1 < len(s) {
+				b.WriteByte(c)
+				i++
+				c = s[i]
+			} else if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == ' ' && i > 0 && s[i-1] == ' ':
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return strings.TrimSpace(b.String())
+}

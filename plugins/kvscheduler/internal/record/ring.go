@@ -1,9 +1,15 @@
+// Package record keeps the history of transactions in memory, limited in entries,
+// bytes and age, and formats a recorded transaction as the text of the log. Records
+// are data: text and JSON are made on demand.
 package record
 
 import (
 	"slices"
 	"sync"
 	"time"
+	"unsafe"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
@@ -250,4 +256,136 @@ func (r *Ring) Stats() Stats {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.stats.clone()
+}
+
+const (
+	// sampled is how many values of a transaction are measured at most; the
+	// size of the others is taken from their average.
+	sampled = 32
+	// heapPerWireByte is a rule of thumb: a message in memory compared with its
+	// encoding.
+	heapPerWireByte = 4
+	// heapPerMessage is the fixed cost of a message in memory, in bytes.
+	heapPerMessage = 64
+)
+
+// sizeOf estimates the heap that a record keeps alive. Keys and messages are
+// counted once, although the graph usually shares them, so that the bound
+// holds even if it does not.
+func sizeOf(txn *api.RecordedTxn) int64 {
+	var s sampler
+	s.step = max(1, (len(txn.Values)+len(txn.Executed)+len(txn.Planned))/sampled)
+	for i := range txn.Values {
+		s.add(i, txn.Values[i].Key, txn.Values[i].Value)
+	}
+	for _, ops := range [][]api.RecordedTxnOp{txn.Planned, txn.Executed} {
+		for i := range ops {
+			s.add(i, ops[i].Key, ops[i].PrevValue)
+			s.fixed += int64(len(ops[i].NewErrMsg) + len(ops[i].PrevErrMsg))
+		}
+	}
+	const op, kv = int64(unsafe.Sizeof(api.RecordedTxnOp{})), int64(unsafe.Sizeof(api.RecordedKVPair{}))
+	fixed := int64(unsafe.Sizeof(*txn)) + int64(len(txn.Description)) + s.fixed +
+		op*int64(len(txn.Planned)+len(txn.Executed)) + kv*int64(len(txn.Values))
+	return fixed + s.total()
+}
+
+// sampler measures every step-th value.
+type sampler struct {
+	step     int
+	count    int64 // values seen
+	measured int64 // values measured
+	bytes    int64 // of those measured
+	fixed    int64
+}
+
+func (s *sampler) add(i int, key string, value proto.Message) {
+	s.count++
+	if i%s.step != 0 {
+		return
+	}
+	s.measured++
+	s.bytes += int64(len(key))
+	if value != nil {
+		s.bytes += heapPerMessage + heapPerWireByte*int64(proto.Size(value))
+	}
+}
+
+func (s *sampler) total() int64 {
+	if s.measured == 0 {
+		return 0
+	}
+	return s.bytes * s.count / s.measured
+}
+
+// keptItems is how many operations and values of a transaction remain when it is
+// summarised.
+const keptItems = 1000
+
+// summarise makes room for the newest entry: as long as the history is too large, the
+// largest transactions lose first their operations, then their values. The newest one
+// keeps its values, as clients may still wait for them.
+func (r *Ring) summarise(newest *entry) {
+	if len(newest.txn.Executed) > keptItems || len(newest.txn.Values) > keptItems {
+		r.large = append(r.large, newest)
+	}
+	if r.opts.MaxBytes == 0 || r.bytes <= r.opts.MaxBytes || len(r.large) == 0 {
+		return
+	}
+	r.large = slices.DeleteFunc(r.large, func(e *entry) bool { return e.dropped })
+	bySize := slices.SortedStableFunc(slices.Values(r.large), func(a, b *entry) int { return int(b.bytes - a.bytes) })
+	for _, e := range bySize {
+		r.shorten(e, withoutOperations)
+	}
+	for _, e := range bySize {
+		if e != newest {
+			r.shorten(e, withoutValues)
+		}
+	}
+	r.large = slices.DeleteFunc(r.large, func(e *entry) bool { return len(e.txn.Executed) <= keptItems && len(e.txn.Values) <= keptItems })
+}
+
+// shorten replaces the record of an entry if the history is too large.
+func (r *Ring) shorten(e *entry, shorter func(api.RecordedTxn) api.RecordedTxn) {
+	if r.bytes <= r.opts.MaxBytes {
+		return
+	}
+	txn := shorter(*e.txn)
+	size := sizeOf(&txn)
+	r.bytes += size - e.bytes
+	if slices.Contains(r.init, e) {
+		r.initLen += size - e.bytes
+	}
+	e.txn, e.bytes = &txn, size
+	if e.plan != nil { // it must not keep the longer record alive
+		e.plan = func() []api.RecordedTxnOp { return planOf(txn.Executed) }
+	}
+}
+
+// withoutOperations keeps the first operations and those that failed, as far as the
+// limit allows. They do not say any more which operation they waited for.
+func withoutOperations(txn api.RecordedTxn) api.RecordedTxn {
+	all := txn.Executed
+	if len(all) <= keptItems {
+		return txn
+	}
+	kept := make([]api.RecordedTxnOp, 0, 2*keptItems)
+	for i := range all {
+		if failed := all[i].NewErrMsg != ""; i < keptItems || failed && len(kept) < cap(kept) {
+			op := all[i]
+			op.After, op.Waited = 0, api.OpWaitNone
+			kept = append(kept, op)
+		}
+	}
+	txn.Executed, txn.OmittedOps = kept, len(all)-len(kept)
+	txn.Planned = slices.Clone(txn.Planned[:min(len(txn.Planned), keptItems)])
+	return txn
+}
+
+func withoutValues(txn api.RecordedTxn) api.RecordedTxn {
+	if len(txn.Values) > keptItems {
+		txn.OmittedValues = len(txn.Values) - keptItems
+		txn.Values = slices.Clone(txn.Values[:keptItems])
+	}
+	return txn
 }
