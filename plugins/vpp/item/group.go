@@ -3,7 +3,9 @@ package item
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"go.fd.io/govpp/api"
@@ -49,6 +51,15 @@ type Group[V proto.Message, P, K comparable] struct {
 	// Recreate reports that a value is deleted and created again for a change. Default: its
 	// parts are changed.
 	Recreate func(old, v V) bool
+	// AddFirst has the parts that a change adds added before the others are removed. If one of
+	// them cannot be added, none is removed. Default: they are removed first, for they may be in
+	// the way.
+	AddFirst bool
+	// PartName names a part in the error of its addition or removal. Optional.
+	PartName func(p P) string
+	// Unmarked says that VPP does not tell whose the parts are, so that values that are not
+	// expected may be of another client.
+	Unmarked bool
 	// Taken returns the error of a part that the value with another key has. If set, a part
 	// that VPP has, but no value, is replaced. Default: VPP says whether it has the part.
 	Taken func(p P, key string) error
@@ -141,12 +152,12 @@ func Without[P comparable](a, b []P) (out []P) {
 	return out
 }
 
-// live translates a value into its parts in VPP; no value has none.
-func (d *groups[V, P, K]) live(v V) ([]P, error) {
+// partsOf resolves a value into its parts; no value has none.
+func partsOf[V proto.Message, P any](v V, resolve func(V) ([]P, error)) ([]P, error) {
 	if !v.ProtoReflect().IsValid() {
 		return nil, nil
 	}
-	return d.resolver.Live(v)
+	return resolve(v)
 }
 
 // step is the addition or removal of a part, for one value of a batch.
@@ -165,8 +176,8 @@ func (d *groups[V, P, K]) change(ctx context.Context, values []value[V]) []resul
 	owned, ownerErr := d.has.On(d.resolver.vpp)
 	var steps []step[P]
 	for i := range values {
-		old, oldErr := d.live(values[i].Old)
-		wanted, newErr := d.live(values[i].New)
+		old, oldErr := partsOf(values[i].Old, d.resolver.Was)
+		wanted, newErr := partsOf(values[i].New, d.resolver.Live)
 		results[i].Err = errors.Join(err, ownerErr, oldErr, newErr)
 		if do == nil && len(wanted) > 0 && results[i].Err == nil {
 			results[i].Err = errors.New("VPP can have none at present")
@@ -185,18 +196,47 @@ func (d *groups[V, P, K]) change(ctx context.Context, values []value[V]) []resul
 		return results
 	}
 	d.claim(owned, values, steps)
-	d.send(ctx, do, steps)
+	steps = d.perform(ctx, do, steps)
 	d.replace(ctx, do, steps)
-	failed := map[int]bool{}
+	failed := failedOf(steps)
 	for _, s := range steps {
-		if s.err != nil {
-			results[s.value].Err = errors.Join(results[s.value].Err, s.err)
-			failed[s.value] = true
-		}
+		results[s.value].Err = errors.Join(results[s.value].Err, s.err)
 	}
 	d.revert(ctx, do, steps, failed)
 	d.release(owned, values, steps, failed)
 	return results
+}
+
+// perform makes the steps, and returns those that it did not leave out.
+func (d *groups[V, P, K]) perform(ctx context.Context, do *PartCalls[P], steps []step[P]) []step[P] {
+	if !d.AddFirst {
+		d.send(ctx, do, steps)
+		return steps
+	}
+	var additions, removals []step[P]
+	for _, s := range steps {
+		if s.add {
+			additions = append(additions, s)
+		} else {
+			removals = append(removals, s)
+		}
+	}
+	d.send(ctx, do, additions)
+	failed := failedOf(additions)
+	removals = slices.DeleteFunc(removals, func(s step[P]) bool { return failed[s.value] })
+	d.send(ctx, do, removals)
+	return append(additions, removals...)
+}
+
+// failedOf returns the values that have a step with an error.
+func failedOf[P any](steps []step[P]) map[int]bool {
+	failed := map[int]bool{}
+	for _, s := range steps {
+		if s.err != nil {
+			failed[s.value] = true
+		}
+	}
+	return failed
 }
 
 // claim refuses the parts that other values have.
@@ -257,7 +297,9 @@ func (d *groups[V, P, K]) send(ctx context.Context, do *PartCalls[P], steps []st
 		if !s.add && session.Gone(err, d.Gone...) {
 			err = nil
 		}
-		s.err = explained(err, d.Explain)
+		if s.err = explained(err, d.Explain); s.err != nil && d.PartName != nil {
+			s.err = fmt.Errorf("%s: %w", d.PartName(s.part), s.err)
+		}
 	}
 }
 
@@ -359,7 +401,7 @@ func (d *groups[V, P, K]) find(all []P, correlate []kvs.KV[V, kvs.Metadata]) *fo
 	d.owners(func(of map[K]string) { f.known = maps.Clone(of) })
 	resolved := make([][]P, len(correlate))
 	for i, c := range correlate {
-		parts, err := d.live(c.Value)
+		parts, err := partsOf(c.Value, d.resolver.Live)
 		if err != nil {
 			continue // what it names is not in VPP, so it is not either
 		}
@@ -448,6 +490,9 @@ func (f *found[V, P, K]) others(n *Names) {
 func (f *found[V, P, K]) values(n *Names) (out []kvs.KV[V, kvs.Metadata]) {
 	for _, key := range f.keys {
 		kv := kvs.KV[V, kvs.Metadata]{Key: key, Origin: kvs.FromNB}
+		if f.d.Unmarked && f.expected[key] == nil {
+			kv.Origin = kvs.UnknownOrigin
+		}
 		at := -1
 		for i, c := range f.expected[key] {
 			if at < 0 && SameParts(c.parts, f.parts[key]) {

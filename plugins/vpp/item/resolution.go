@@ -1,6 +1,8 @@
 package item
 
 import (
+	"errors"
+	"slices"
 	"sync/atomic"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -54,5 +56,14 @@ func (t *Resolution[V, E]) Both(a, b V) (x, y E, ok bool) {
 func (t *Resolution[V, E]) Live(v V) (E, error) {
 	r := &Resolver{vpp: true, ifs: t.Interfaces}
 	e := t.Resolve(r, v)
+	return e, r.Err()
+}
+
+// Was resolves a value that VPP has, with the numbers of VPP. That the value is invalid is no
+// error: VPP may have what no value may say.
+func (t *Resolution[V, E]) Was(v V) (E, error) {
+	r := &Resolver{vpp: true, ifs: t.Interfaces}
+	e := t.Resolve(r, v)
+	r.errs = slices.DeleteFunc(r.errs, func(err error) bool { return errors.As(err, new(*kvs.InvalidValueError)) })
 	return e, r.Err()
 }

@@ -120,8 +120,14 @@ func (r *Resolver) madeUp(name string) uint32 {
 // Table returns the ID of a VRF table of the version of IP of addr, on which the value
 // depends unless it is table 0, which always exists.
 func (r *Resolver) Table(id uint32, addr ip_types.Address) uint32 {
+	return r.TableAs("vrf-table-exists", id, addr)
+}
+
+// TableAs is Table with the label of the dependency, for a value that can depend on several
+// tables.
+func (r *Resolver) TableAs(label string, id uint32, addr ip_types.Address) uint32 {
 	if r.waits {
-		r.depend(DependsOnTable("vrf-table-exists", id, ipconv.FromAddress(addr))...)
+		r.depend(DependsOnTable(label, id, ipconv.FromAddress(addr))...)
 	}
 	return id
 }

@@ -40,11 +40,11 @@ func (p *Plugin) Init() error {
 		descriptor.NewVrfTable(calls),
 		descriptor.NewRoute(calls, ifs),
 		descriptor.NewARP(vpp, ifs),
-		descriptor.NewProxyARP(calls, ifs),
+		descriptor.NewProxyARP(vpp, ifs),
 		descriptor.NewProxyARPInterface(vpp, ifs),
 		descriptor.NewIPScanNeighbor(calls),
 		descriptor.NewL3XConnect(vpp, ifs),
-		descriptor.NewDHCPProxy(calls),
+		descriptor.NewDHCPProxy(vpp),
 		descriptor.NewTeib(vpp, ifs),
 		descriptor.NewVRRP(calls, ifs),
 	)

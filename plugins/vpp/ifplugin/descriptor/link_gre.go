@@ -40,7 +40,7 @@ var greTunnels = linkSpec[gre.GreTunnel]{
 		src, dst := ends(r, "gre.src_addr", l.GetSrcAddr(), "gre.dst_addr", l.GetDstAddr())
 		return gre.GreTunnel{ // the types of VPP begin with 0, those of the configuration with 1
 			Src: src, Dst: dst, Type: gre.GreTunnelType(t - interfaces.GreLink_L3), Instance: anyInstance,
-			OuterTableID: table(r, "vrf-table-for-gre-exists", l.GetOuterFibId(), src),
+			OuterTableID: r.TableAs("vrf-table-for-gre-exists", l.GetOuterFibId(), src),
 			SessionID:    uint16(r.Range("gre.session_id", l.GetSessionId(), 0, 1023)),
 		}
 	},

@@ -43,7 +43,7 @@ var gtpuTunnels = linkSpec[gtpuTunnel]{
 		return gtpuTunnel{
 			SrcAddress: src, DstAddress: dst, Teid: l.GetTeid(), Tteid: orDefault(l.GetRemoteTeid(), l.GetTeid()),
 			McastSwIfIndex: multicast(r, "gtpu-multicast-interface-exists", "gtpu.multicast", l.GetMulticast(), dst, i),
-			EncapVrfID:     table(r, "vrf-table-for-gtpu-exists", l.GetEncapVrfId(), dst),
+			EncapVrfID:     r.TableAs("vrf-table-for-gtpu-exists", l.GetEncapVrfId(), dst),
 			DecapNextIndex: orDefault(node, uint32(gtpu.GTPU_API_DECAP_NEXT_L2)),
 		}
 	},

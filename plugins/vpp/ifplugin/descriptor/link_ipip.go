@@ -38,7 +38,7 @@ var ipipTunnels = linkSpec[ipip.IpipTunnel]{
 			t.Src = ipconv.Address(end(r, "ipip.src_addr", l.GetSrcAddr()))
 			t.Dst.Af = t.Src.Af
 		}
-		t.TableID = table(r, "vrf-table-for-ipip-exists", i.GetVrf(), t.Src)
+		t.TableID = r.TableAs("vrf-table-for-ipip-exists", i.GetVrf(), t.Src)
 		return t
 	},
 	describe: func(i *interfaces.Interface, t ipip.IpipTunnel, _ about) {

@@ -137,7 +137,7 @@ func resolveMPLSPath(r *item.Resolver, field, tunnel string, v *interfaces.MplsT
 	}
 	switch via := v.GetOutgoingInterface(); {
 	case via == "":
-		p.table = table(r, "vrf-table-for-"+field+"-exists", v.GetVrfId(), ipconv.Address(p.nextHop))
+		p.table = r.TableAs("vrf-table-for-"+field+"-exists", v.GetVrfId(), ipconv.Address(p.nextHop))
 	case via == tunnel:
 		r.Fail(field+".outgoing_interface", "is the interface itself")
 	case v.GetVrfId() != 0:

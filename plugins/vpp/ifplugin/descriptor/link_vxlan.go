@@ -37,7 +37,7 @@ var vxlanTunnels = linkSpec[vxlanTunnel]{
 		return vxlanTunnel{
 			Instance: anyInstance, SrcAddress: src, DstAddress: dst, DecapNextIndex: anyNext,
 			McastSwIfIndex: multicast(r, "vxlan-multicast-interface-exists", "vxlan.multicast", l.GetMulticast(), dst, i),
-			EncapVrfID:     table(r, "vrf-table-for-vxlan-exists", i.GetVrf(), src),
+			EncapVrfID:     r.TableAs("vrf-table-for-vxlan-exists", i.GetVrf(), src),
 			Vni:            r.Range("vxlan.vni", l.GetVni(), 0, 1<<24-1),
 		}
 	},

@@ -33,7 +33,7 @@ var gpeTunnels = linkSpec[gpeTunnel]{
 		}
 		return gpeTunnel{
 			Local: t.SrcAddress, Remote: t.DstAddress, McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID, Vni: t.Vni,
-			DecapVrfID: table(r, "vrf-table-for-vxlan-gpe-exists", g.GetDecapVrfId(), ip_types.Address{Af: ip_types.ADDRESS_IP4}),
+			DecapVrfID: r.TableAs("vrf-table-for-vxlan-gpe-exists", g.GetDecapVrfId(), ip_types.Address{Af: ip_types.ADDRESS_IP4}),
 			Protocol:   ip_types.IPProto(g.GetProtocol()),
 		}
 	},

@@ -40,14 +40,6 @@ func end(r *item.Resolver, field, text string) netip.Addr {
 	return a
 }
 
-// table returns the ID of the VRF table in which the end of a tunnel is looked up.
-func table(r *item.Resolver, label string, id uint32, end ip_types.Address) uint32 {
-	for _, d := range item.DependsOnTable(label, id, ipconv.FromAddress(end)) {
-		r.DependsOn(d.Label, d.Key)
-	}
-	return id
-}
-
 // multicast returns the interface of the multicast group that dst is or is not.
 func multicast(r *item.Resolver, label, field, name string, dst ip_types.Address, i *interfaces.Interface) ifIndex {
 	switch group := ipconv.FromAddress(dst); {

@@ -3,55 +3,81 @@ package descriptor
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"slices"
+
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/dhcp"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-// A DHCP proxy relays the requests of the clients in a table to servers. There is
-// one per table and version of IP, which is that of the source address; VPP keeps
-// the source address that the first server came with, so another one needs another
-// proxy. VPP would make tables that do not exist, which the dependencies prevent.
+// dhcpServer is one server of a proxy.
+type dhcpServer = dhcp.DHCPProxyConfig
 
-type dhcpProxyDescriptor struct {
-	*item.Resolution[*l3.DHCPProxy, vppcalls.DHCPProxy]
-	vpp *vppcalls.Calls
+var dhcpProxies = session.Require(&vppcalls.Operations, "DHCP proxy", "dhcp",
+	(*dhcp.DHCPProxyConfig)(nil), (*dhcp.DHCPProxyConfigReply)(nil),
+	(*dhcp.DHCPProxyDump)(nil), (*dhcp.DHCPProxyDetails)(nil))
+
+// NewDHCPProxy describes DHCP proxies. A DHCP proxy relays the requests of the clients in a
+// table to servers. There is one per table and version of IP, which is that of the source
+// address. VPP adds it with its first server, whose source address it keeps, and removes it with
+// the last. It would make tables that do not exist, which the dependencies prevent.
+func NewDHCPProxy(vpp *session.VPP) *kvs.KVDescriptor {
+	return item.NewGroup(vpp, nil, item.Group[*l3.DHCPProxy, dhcpServer, dhcpServer]{
+		Name: DHCPProxyName, Model: model.DHCPProxyModel, Resolve: resolveDHCPProxy,
+		ID: func(s dhcpServer) dhcpServer { return s },
+		Parts: func() (*item.PartCalls[dhcpServer], error) {
+			return &item.PartCalls[dhcpServer]{
+				Change: func(s dhcpServer, add bool) (request, reply api.Message) {
+					s.IsAdd = add
+					return &s, &dhcp.DHCPProxyConfigReply{}
+				},
+				List: func(ctx context.Context) ([]dhcpServer, error) { return dumpDHCPServers(ctx, vpp) },
+			}, dhcpProxies.Check(vpp)
+		},
+		PartName: func(s dhcpServer) string {
+			return fmt.Sprintf("server %s in table %d", item.Addr(s.DHCPServer), s.ServerVrfID)
+		},
+		Key: func(_ *item.Names, s dhcpServer) string {
+			return model.DHCPProxyModel.Key(&l3.DHCPProxy{SourceIpAddress: item.Addr(s.DHCPSrcAddress), RxVrfId: s.RxVrfID})
+		},
+		Value: func(_ *item.Names, servers []dhcpServer) *l3.DHCPProxy {
+			p := &l3.DHCPProxy{SourceIpAddress: item.Addr(servers[0].DHCPSrcAddress), RxVrfId: servers[0].RxVrfID}
+			for _, s := range servers {
+				p.Servers = append(p.Servers, &l3.DHCPProxy_DHCPServer{VrfId: s.ServerVrfID, IpAddress: item.Addr(s.DHCPServer)})
+			}
+			return p
+		},
+		Recreate: func(a, b *l3.DHCPProxy) bool { return !ipconv.SameAddr(a.GetSourceIpAddress(), b.GetSourceIpAddress()) },
+		AddFirst: true, Unmarked: true,
+	})
 }
 
-type dhcpProxyKV = kvs.KV[*l3.DHCPProxy, kvs.Metadata]
-
-// NewDHCPProxy describes DHCP proxies.
-func NewDHCPProxy(vpp *vppcalls.Calls) *kvs.KVDescriptor {
-	d := &dhcpProxyDescriptor{&item.Resolution[*l3.DHCPProxy, vppcalls.DHCPProxy]{Resolve: resolveDHCPProxy}, vpp}
-	return kvs.Adapt(kvs.Describe(model.DHCPProxyModel, kvs.Descriptor[*l3.DHCPProxy, kvs.Metadata]{
-		Name:            DHCPProxyName,
-		Southbound:      item.Southbound,
-		Validate:        d.Validate,
-		Dependencies:    d.Dependencies,
-		ValueComparator: d.same,
-		UpdateWithRecreate: func(_ string, a, b *l3.DHCPProxy, _ kvs.Metadata) bool {
-			return !ipconv.SameAddr(a.GetSourceIpAddress(), b.GetSourceIpAddress())
-		},
-		CreateContext: func(ctx context.Context, _ string, p *l3.DHCPProxy) (kvs.Metadata, error) {
-			return nil, d.change(ctx, nil, p)
-		},
-		UpdateContext: func(ctx context.Context, _ string, old, p *l3.DHCPProxy, _ kvs.Metadata) (kvs.Metadata, error) {
-			return nil, d.change(ctx, old, p)
-		},
-		DeleteContext: func(ctx context.Context, _ string, p *l3.DHCPProxy, _ kvs.Metadata) error {
-			return d.change(ctx, p, nil)
-		},
-		RetrieveContext: d.retrieve,
-	}))
+func dumpDHCPServers(ctx context.Context, vpp *session.VPP) (out []dhcpServer, err error) {
+	for _, ipv6 := range []bool{false, true} {
+		found, err := session.Dump[*dhcp.DHCPProxyDetails](ctx, vpp, &dhcp.DHCPProxyDump{IsIP6: ipv6})
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range found {
+			for _, s := range d.Servers {
+				server := dhcpServer{RxVrfID: d.RxVrfID, ServerVrfID: s.ServerVrfID, DHCPServer: s.DHCPServer, DHCPSrcAddress: d.DHCPSrcAddress}
+				// VPP does not fill in the family of the addresses.
+				server.DHCPServer.Af, server.DHCPSrcAddress.Af = ipconv.Family(ipv6), ipconv.Family(ipv6)
+				out = append(out, server)
+			}
+		}
+	}
+	return out, nil
 }
 
-func resolveDHCPProxy(r *item.Resolver, p *l3.DHCPProxy) vppcalls.DHCPProxy {
+func resolveDHCPProxy(r *item.Resolver, p *l3.DHCPProxy) (out []dhcpServer) {
 	source, err := ipconv.ParseAddr(p.GetSourceIpAddress())
 	switch {
 	case err != nil:
@@ -62,84 +88,31 @@ func resolveDHCPProxy(r *item.Resolver, p *l3.DHCPProxy) vppcalls.DHCPProxy {
 	if n := len(p.GetServers()); n == 0 || n > maxByte {
 		r.Fail("servers", "%d servers, expected 1 to %d", n, maxByte)
 	}
-	dependOnTable(r, "rx-vrf-table-exists", p.GetRxVrfId(), source)
-	out := vppcalls.DHCPProxy{Table: p.GetRxVrfId(), Source: source}
+	proxy := dhcpServer{RxVrfID: p.GetRxVrfId(), DHCPSrcAddress: ipconv.Address(source)}
+	r.TableAs("rx-vrf-table-exists", proxy.RxVrfID, proxy.DHCPSrcAddress)
 	tables := map[uint32]bool{}
 	for n, s := range p.GetServers() {
 		field := fmt.Sprintf("servers[%d].ip_address", n)
 		addr, err := ipconv.ParseAddr(s.GetIpAddress())
-		server := vppcalls.DHCPServer{Table: s.GetVrfId(), Addr: addr}
-		switch {
-		case err != nil:
+		if err != nil {
 			r.Fail(field, "%w", err)
 			continue
+		}
+		server := proxy
+		server.ServerVrfID, server.DHCPServer = s.GetVrfId(), ipconv.Address(addr)
+		switch {
 		case addr.IsUnspecified():
 			r.Fail(field, "%s, expected the address of a server", addr)
 		case source.IsValid() && addr.Is4() != source.Is4():
 			r.Fail(field, "%s, expected the version of IP of source_ip_address %s", addr, source)
-		case slices.Contains(out.Servers, server):
-			r.Fail(field, "%s in table %d is listed twice", addr, server.Table)
+		case slices.Contains(out, server):
+			r.Fail(field, "%s in table %d is listed twice", addr, server.ServerVrfID)
 		}
-		out.Servers = append(out.Servers, server)
-		if id := server.Table; !tables[id] {
+		out = append(out, server)
+		if id := s.GetVrfId(); !tables[id] {
 			tables[id] = true
-			dependOnTable(r, fmt.Sprintf("vrf-table-%d-used-by-dhcp-server-exists", id), id, source)
+			r.TableAs(fmt.Sprintf("vrf-table-%d-used-by-dhcp-server-exists", id), id, proxy.DHCPSrcAddress)
 		}
 	}
 	return out
-}
-
-func dependOnTable(r *item.Resolver, label string, id uint32, addr netip.Addr) {
-	for _, dep := range item.DependsOnTable(label, id, addr) {
-		r.DependsOn(dep.Label, dep.Key)
-	}
-}
-
-// same compares servers whatever their order.
-func (d *dhcpProxyDescriptor) same(_ string, a, b *l3.DHCPProxy) bool {
-	x, y, ok := d.Both(a, b)
-	return ok && x.Table == y.Table && x.Source == y.Source && item.SameParts(x.Servers, y.Servers)
-}
-
-// change turns old servers into new ones. New ones come first, for the proxy
-// would go with its last server.
-func (d *dhcpProxyDescriptor) change(ctx context.Context, old, p *l3.DHCPProxy) error {
-	before, _ := d.Live(old) // VPP may have what no value may say
-	wanted := vppcalls.DHCPProxy{Table: before.Table, Source: before.Source}
-	if p != nil {
-		var err error
-		if wanted, err = d.Live(p); err != nil {
-			return err
-		}
-	}
-	return changeParts(before.Servers, wanted.Servers, func(s vppcalls.DHCPServer, add bool) error {
-		return d.vpp.SetDHCPServer(ctx, wanted.Table, wanted.Source, s, add)
-	})
-}
-
-func (d *dhcpProxyDescriptor) retrieve(ctx context.Context, correlate []dhcpProxyKV) ([]dhcpProxyKV, error) {
-	all, err := d.vpp.DumpDHCPProxies(ctx)
-	if err != nil {
-		return nil, err
-	}
-	wanted := make(map[string]*l3.DHCPProxy, len(correlate))
-	for _, kv := range correlate {
-		wanted[kv.Key] = kv.Value
-	}
-	var out []dhcpProxyKV
-	for _, found := range all {
-		p := &l3.DHCPProxy{SourceIpAddress: found.Source.String(), RxVrfId: found.Table}
-		for _, s := range found.Servers {
-			p.Servers = append(p.Servers, &l3.DHCPProxy_DHCPServer{VrfId: s.Table, IpAddress: s.Addr.String()})
-		}
-		kv := dhcpProxyKV{Key: model.DHCPProxyModel.Key(p), Value: p, Origin: kvs.UnknownOrigin}
-		if w := wanted[kv.Key]; w != nil {
-			kv.Origin = kvs.FromNB
-			if d.same(kv.Key, w, p) {
-				kv.Value = w // in its spelling
-			}
-		}
-		out = append(out, kv)
-	}
-	return out, nil
 }

@@ -2,62 +2,100 @@ package descriptor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/arp"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-// Proxy ARP answers requests for ranges of IPv4 addresses, on the interfaces that
-// are derived values, each waiting for its interface. There is one such item, and
-// while it is wanted all ranges in VPP are its own: nothing marks a range. VPP
-// cleans up neither behind tables nor behind interfaces; the dependencies see to
-// it that both stay until their part is gone.
+var proxyARP = session.Require(&vppcalls.Operations, "proxy ARP", "",
+	(*arp.ProxyArpAddDel)(nil), (*arp.ProxyArpAddDelReply)(nil), (*arp.ProxyArpDump)(nil), (*arp.ProxyArpDetails)(nil),
+	(*arp.ProxyArpIntfcEnableDisable)(nil), (*arp.ProxyArpIntfcEnableDisableReply)(nil),
+	(*arp.ProxyArpIntfcDump)(nil), (*arp.ProxyArpIntfcDetails)(nil))
 
-type proxyARPDescriptor struct {
-	*item.Resolution[*l3.ProxyARP, []vppcalls.ARPRange]
-	vpp *vppcalls.Calls
-	ifs item.Interfaces
+// NewProxyARP describes proxy ARP, which answers requests for ranges of IPv4 addresses, on the
+// interfaces that are derived values, each waiting for its interface. There is one such item, and
+// while it is desired all ranges in VPP are its own: nothing marks a range. VPP cleans up neither
+// behind tables nor behind interfaces. The dependencies keep both until their part is removed.
+func NewProxyARP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
+	d := item.NewGroup(vpp, nil, item.Group[*l3.ProxyARP, arp.ProxyArp, arp.ProxyArp]{
+		Name: ProxyARPName, Model: model.ProxyARPModel, Resolve: resolveProxyARP, DerivedValues: proxyARPInterfaces,
+		ID: func(r arp.ProxyArp) arp.ProxyArp { return r },
+		Parts: func() (*item.PartCalls[arp.ProxyArp], error) {
+			return &item.PartCalls[arp.ProxyArp]{Change: func(r arp.ProxyArp, add bool) (request, reply api.Message) {
+				return &arp.ProxyArpAddDel{IsAdd: add, Proxy: r}, &arp.ProxyArpAddDelReply{}
+			}}, proxyARP.Check(vpp)
+		},
+		PartName: func(r arp.ProxyArp) string { return fmt.Sprintf("range %s-%s in table %d", r.Low, r.Hi, r.TableID) },
+		Gone:     []api.VPPApiError{api.NO_SUCH_ENTRY, api.NO_SUCH_FIB},
+		AddFirst: true,
+	})
+	d.RetrieveDependencies = []string{item.InterfaceName}
+	d.RetrieveContext = func(ctx context.Context, correlate []kvs.KVWithMetadata) ([]kvs.KVWithMetadata, error) {
+		p, err := readProxyARP(ctx, vpp, ifs)
+		if err != nil {
+			return nil, item.IgnoreUnsupported(err)
+		}
+		kv := kvs.KVWithMetadata{Key: model.ProxyARPModel.Key(p), Value: p, Origin: kvs.UnknownOrigin}
+		empty := len(p.Ranges)+len(p.Interfaces) == 0
+		if len(correlate) > 0 {
+			kv.Origin = kvs.FromNB
+			// With nothing to configure, it exists as soon as it is desired.
+			empty = empty && len(correlate[0].Value.(*l3.ProxyARP).GetRanges()) > 0
+		}
+		if empty {
+			return nil, nil
+		}
+		return []kvs.KVWithMetadata{kv}, nil
+	}
+	return d
 }
 
-type proxyARPKV = kvs.KV[*l3.ProxyARP, kvs.Metadata]
-
-// NewProxyARP describes the ranges that ARP requests are answered for.
-func NewProxyARP(vpp *vppcalls.Calls, ifs item.Interfaces) *kvs.KVDescriptor {
-	d := &proxyARPDescriptor{&item.Resolution[*l3.ProxyARP, []vppcalls.ARPRange]{Resolve: resolveProxyARP}, vpp, ifs}
-	return kvs.Adapt(kvs.Describe(model.ProxyARPModel, kvs.Descriptor[*l3.ProxyARP, kvs.Metadata]{
-		Name:          ProxyARPName,
-		Southbound:    item.Southbound,
-		Validate:      d.Validate,
-		Dependencies:  d.Dependencies,
-		DerivedValues: proxyARPInterfaces,
-		ValueComparator: func(_ string, a, b *l3.ProxyARP) bool {
-			x, y, ok := d.Both(a, b)
-			return ok && item.SameParts(x, y)
-		},
-		CreateContext: func(ctx context.Context, _ string, p *l3.ProxyARP) (kvs.Metadata, error) {
-			return nil, d.change(ctx, nil, p)
-		},
-		UpdateContext: func(ctx context.Context, _ string, old, p *l3.ProxyARP, _ kvs.Metadata) (kvs.Metadata, error) {
-			return nil, d.change(ctx, old, p)
-		},
-		DeleteContext: func(ctx context.Context, _ string, p *l3.ProxyARP, _ kvs.Metadata) error {
-			return d.change(ctx, p, nil)
-		},
-		RetrieveContext:      d.retrieve,
-		RetrieveDependencies: []string{item.InterfaceName},
-	}))
+// readProxyARP returns the ranges, in the order in which they were added, and the interfaces. A
+// range in a table that does not exist any more is left out.
+func readProxyARP(ctx context.Context, vpp *session.VPP, ifs item.Interfaces) (*l3.ProxyARP, error) {
+	if err := proxyARP.Check(vpp); err != nil {
+		return nil, err
+	}
+	ranges, err := session.Dump[*arp.ProxyArpDetails](ctx, vpp, &arp.ProxyArpDump{})
+	if err != nil {
+		return nil, err
+	}
+	tableOf, err := vppcalls.New(vpp).ProxyARPTables(ctx, ranges)
+	if err != nil {
+		return nil, fmt.Errorf("tables of proxy ARP: %w", err)
+	}
+	on, err := session.Dump[*arp.ProxyArpIntfcDetails](ctx, vpp, &arp.ProxyArpIntfcDump{})
+	if err != nil {
+		return nil, err
+	}
+	p := &l3.ProxyARP{}
+	for _, d := range ranges {
+		if table, exists := tableOf(d.Proxy.TableID); exists {
+			p.Ranges = append(p.Ranges, &l3.ProxyARP_Range{FirstIpAddr: d.Proxy.Low.String(), LastIpAddr: d.Proxy.Hi.String(), VrfId: table})
+		}
+	}
+	snapshot := ifs.Snapshot(ctx)
+	for _, d := range on {
+		if name, ok := snapshot.Name(d.SwIfIndex); ok {
+			p.Interfaces = append(p.Interfaces, &l3.ProxyARP_Interface{Name: name})
+		}
+	}
+	return p, snapshot.Err()
 }
 
 // resolveProxyARP returns the ranges; the interfaces are values of their own.
-func resolveProxyARP(r *item.Resolver, p *l3.ProxyARP) []vppcalls.ARPRange {
+func resolveProxyARP(r *item.Resolver, p *l3.ProxyARP) (out []arp.ProxyArp) {
 	names := map[string]bool{}
 	for n, iface := range p.GetInterfaces() {
 		field, name := fmt.Sprintf("interfaces[%d].name", n), iface.GetName()
@@ -66,19 +104,22 @@ func resolveProxyARP(r *item.Resolver, p *l3.ProxyARP) []vppcalls.ARPRange {
 		}
 		names[name] = true
 	}
-	var out []vppcalls.ARPRange
 	tables := map[uint32]bool{0: true}
 	for n, v := range p.GetRanges() {
-		field := fmt.Sprintf("ranges[%d]", n)
-		converted, ok := resolveARPRange(r, field, v)
-		if !ok {
+		field, id := fmt.Sprintf("ranges[%d]", n), v.GetVrfId()
+		first, last := arpRangeEnd(r, field+".first_ip_addr", v.GetFirstIpAddr()), arpRangeEnd(r, field+".last_ip_addr", v.GetLastIpAddr())
+		if !first.IsValid() || !last.IsValid() {
 			continue
 		}
-		if slices.Contains(out, converted) {
-			r.Fail(field, "%s to %s in table %d is listed twice", converted.First, converted.Last, converted.Table)
+		converted := arp.ProxyArp{TableID: id, Low: first.As4(), Hi: last.As4()}
+		switch {
+		case last.Less(first): // VPP takes such a range from others
+			r.Fail(field+".last_ip_addr", "%s is before first_ip_addr %s", last, first)
+		case slices.Contains(out, converted):
+			r.Fail(field, "%s to %s in table %d is listed twice", first, last, id)
 		}
 		out = append(out, converted)
-		if id := v.GetVrfId(); !tables[id] {
+		if !tables[id] {
 			tables[id] = true
 			r.DependsOn(fmt.Sprintf("vrf-table-%d-exists", id), model.VrfTableKey(id, l3.VrfTable_IPV4))
 		}
@@ -86,21 +127,14 @@ func resolveProxyARP(r *item.Resolver, p *l3.ProxyARP) []vppcalls.ARPRange {
 	return out
 }
 
-// resolveARPRange returns a range that ends before it begins too: VPP takes it from others.
-func resolveARPRange(r *item.Resolver, field string, v *l3.ProxyARP_Range) (out vppcalls.ARPRange, ok bool) {
-	ends := [2]netip.Addr{}
-	for n, end := range []struct{ name, text string }{{"first_ip_addr", v.GetFirstIpAddr()}, {"last_ip_addr", v.GetLastIpAddr()}} {
-		addr, err := ipconv.ParseAddr(end.text)
-		if err != nil || !addr.Is4() {
-			r.Fail(field+"."+end.name, "%q, expected an IPv4 address without prefix length", end.text)
-			return out, false
-		}
-		ends[n] = addr
+// arpRangeEnd returns an end of a range; the zero value if it is invalid.
+func arpRangeEnd(r *item.Resolver, field, text string) netip.Addr {
+	addr, err := ipconv.ParseAddr(text)
+	if err != nil || !addr.Is4() {
+		r.Fail(field, "%q, expected an IPv4 address without prefix length", text)
+		return netip.Addr{}
 	}
-	if ends[1].Less(ends[0]) {
-		r.Fail(field+".last_ip_addr", "%s is before first_ip_addr %s", ends[1], ends[0])
-	}
-	return vppcalls.ARPRange{Table: v.GetVrfId(), First: ends[0], Last: ends[1]}, true
+	return addr
 }
 
 func proxyARPInterfaces(_ string, p *l3.ProxyARP) []kvs.KeyValuePair {
@@ -109,71 +143,4 @@ func proxyARPInterfaces(_ string, p *l3.ProxyARP) []kvs.KeyValuePair {
 		out = append(out, kvs.KeyValuePair{Key: model.ProxyARPInterfaceKey.Key(iface.GetName()), Value: iface})
 	}
 	return out
-}
-
-// change turns old ranges into new ones, or leaves the old ones when VPP refuses.
-func (d *proxyARPDescriptor) change(ctx context.Context, old, p *l3.ProxyARP) error {
-	wanted, err := d.Live(p)
-	if err != nil {
-		return err
-	}
-	before, _ := d.Live(old) // VPP may have what no value may say
-	return changeParts(before, wanted, func(r vppcalls.ARPRange, add bool) error { return d.vpp.SetARPRange(ctx, r, add) })
-}
-
-// changeParts turns old parts into new ones. New ones come first; they go again when one
-// cannot be added, and the old ones stay.
-func changeParts[T comparable](old, wanted []T, set func(part T, add bool) error) error {
-	more := item.Without(wanted, old)
-	for n, part := range more {
-		if err := set(part, true); err != nil {
-			for _, added := range more[:n] {
-				err = errors.Join(err, set(added, false))
-			}
-			return err
-		}
-	}
-	for _, part := range item.Without(old, wanted) {
-		if err := set(part, false); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *proxyARPDescriptor) retrieve(ctx context.Context, correlate []proxyARPKV) ([]proxyARPKV, error) {
-	found, err := d.vpp.DumpARPRanges(ctx)
-	if err != nil {
-		return nil, err
-	}
-	on, err := d.vpp.DumpProxyARP(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p := &l3.ProxyARP{}
-	for _, r := range found {
-		p.Ranges = append(p.Ranges, &l3.ProxyARP_Range{
-			FirstIpAddr: r.First.String(), LastIpAddr: r.Last.String(), VrfId: r.Table,
-		})
-	}
-	snapshot := d.ifs.Snapshot(ctx)
-	for _, index := range on {
-		if name, ok := snapshot.Name(index); ok {
-			p.Interfaces = append(p.Interfaces, &l3.ProxyARP_Interface{Name: name})
-		}
-	}
-	if err := snapshot.Err(); err != nil {
-		return nil, err
-	}
-	kv := proxyARPKV{Key: model.ProxyARPModel.Key(p), Value: p, Origin: kvs.UnknownOrigin}
-	empty := len(p.Ranges)+len(p.Interfaces) == 0
-	if len(correlate) > 0 {
-		kv.Origin = kvs.FromNB
-		// With nothing to configure, it exists as soon as it is wanted.
-		empty = empty && len(correlate[0].Value.GetRanges()) > 0
-	}
-	if empty {
-		return nil, nil
-	}
-	return []proxyARPKV{kv}, nil
 }

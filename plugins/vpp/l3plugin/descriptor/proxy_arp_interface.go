@@ -8,7 +8,6 @@ import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
@@ -27,7 +26,7 @@ func NewProxyARPInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescript
 		Parts: func() (*item.PartCalls[index], error) {
 			return &item.PartCalls[index]{Change: func(i index, on bool) (request, reply api.Message) {
 				return &arp.ProxyArpIntfcEnableDisable{SwIfIndex: i, Enable: on}, &arp.ProxyArpIntfcEnableDisableReply{}
-			}}, vppcalls.ProxyARP.Check(vpp)
+			}}, proxyARP.Check(vpp)
 		},
 	})
 }
