@@ -52,6 +52,11 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	// Update changes entries in place and returns one error for each, where adding an entry
 	// again does not; it needs Changeable.
 	Update func(ctx context.Context, old, entries []E) []error
+	// Set and All take the place of Operation where the entries need more than requests. Set turns
+	// old into e, where nil is no entry, one entry at a time; All lists the entries. An update
+	// needs Changeable.
+	Set func(ctx context.Context, old, e *E) error
+	All func(ctx context.Context) ([]E, error)
 	// Complete finishes an entry with more requests after its addition. If it fails, it leaves
 	// no entry.
 	Complete func(ctx context.Context, e E) error
@@ -112,6 +117,9 @@ func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interf
 	if t.Update != nil {
 		out.UpdateBatch = d.update
 	}
+	if t.Set != nil {
+		d.oneByOne(&out)
+	}
 	return kvs.Adapt(kvs.Describe(t.Model, out))
 }
 
@@ -129,6 +137,46 @@ type (
 func (d *entries[V, E, K]) recreate(_ string, old, v V, _ kvs.Metadata) bool {
 	x, y, ok := d.Both(old, v)
 	return !ok || d.id(x) != d.id(y) || !d.Changeable(x, y)
+}
+
+// oneByOne replaces the callbacks for batches.
+func (d *entries[V, E, K]) oneByOne(out *kvs.Descriptor[V, kvs.Metadata]) {
+	out.CreateBatch, out.DeleteBatch, out.Concurrency, out.ConcurrentRetrieve = nil, nil, 0, false
+	out.CreateContext = func(ctx context.Context, _ string, v V) (kvs.Metadata, error) { return d.set(ctx, nil, &v) }
+	out.DeleteContext = func(ctx context.Context, _ string, v V, _ kvs.Metadata) error {
+		_, err := d.set(ctx, &v, nil)
+		return err
+	}
+	if out.UpdateBatch != nil {
+		out.UpdateBatch = nil
+		out.UpdateContext = func(ctx context.Context, _ string, old, v V, _ kvs.Metadata) (kvs.Metadata, error) {
+			return d.set(ctx, &old, &v)
+		}
+	}
+}
+
+// set turns an old value into a new one; nil is none.
+func (d *entries[V, E, K]) set(ctx context.Context, old, v *V) (kvs.Metadata, error) {
+	var from, to *E
+	var r result
+	if old != nil {
+		e, err := d.Was(*old)
+		if err != nil {
+			return nil, err
+		}
+		from = &e
+	}
+	if v != nil {
+		e, err := d.Live(*v)
+		if err != nil {
+			return nil, err
+		}
+		to = &e
+	}
+	if r.Err = d.Set(ctx, from, to); to != nil {
+		d.finish(&r, *to)
+	}
+	return r.Metadata, r.Err
 }
 
 func (d *entries[V, E, K]) create(ctx context.Context, values []value[V]) []result {
@@ -340,6 +388,10 @@ func (d *entries[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, k
 
 // dump returns all entries; a VPP without the operation has none.
 func (d *entries[V, E, K]) dump(ctx context.Context) ([]E, error) {
+	if d.All != nil {
+		all, err := d.All(ctx)
+		return all, IgnoreUnsupported(err)
+	}
 	do, err := d.Operation.On(d.vpp)
 	if err != nil {
 		return nil, IgnoreUnsupported(err)

@@ -46,7 +46,7 @@ func (p *Plugin) Init() error {
 	err = p.IfPlugin.Resolving(p.Scheduler).RegisterKVDescriptor(
 		descriptor.NewBDInterface(calls, ifs, bds),
 		descriptor.NewFIB(vpp, ifs, bds),
-		descriptor.NewXConnect(calls, ifs),
+		descriptor.NewXConnect(vpp, ifs),
 	)
 	if err != nil {
 		return fmt.Errorf("register descriptors: %w", err)

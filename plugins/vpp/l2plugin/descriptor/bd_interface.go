@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"go.fd.io/govpp/binapi/interface_types"
+
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
@@ -43,10 +45,7 @@ func (d *bdInterfaceDescriptor) create(ctx context.Context, key string, m *l2.Br
 	if err != nil {
 		return nil, err
 	}
-	if err := d.vpp.AddMember(ctx, id, member); err != nil {
-		return nil, attachmentError(ctx, d.ifs, "interfaces.name", m.GetName(), err)
-	}
-	return nil, nil
+	return nil, attachmentError(ctx, d.ifs, "interfaces.name", m.GetName(), d.vpp.AddMember(ctx, id, member))
 }
 
 func (d *bdInterfaceDescriptor) remove(ctx context.Context, key string, m *l2.BridgeDomain_Interface, _ kvs.Metadata) error {
@@ -68,6 +67,7 @@ func (d *bdInterfaceDescriptor) resolve(key string, m *l2.BridgeDomain_Interface
 	}
 	member = vppcalls.Member{BVI: m.GetBridgedVirtualInterface(), SplitHorizonGroup: uint8(m.GetSplitHorizonGroup())}
 	member.Tagged = isTagged(d.ifs, m.GetName())
-	member.SwIfIndex, err = item.SwIfIndex(d.ifs, m.GetName())
+	index, err := item.SwIfIndex(d.ifs, m.GetName())
+	member.SwIfIndex = interface_types.InterfaceIndex(index)
 	return id, member, err
 }

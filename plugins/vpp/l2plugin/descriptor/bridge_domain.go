@@ -222,7 +222,7 @@ func describe(found vppcalls.BridgeDomainDetails, answers []vppcalls.ARPAnswer, 
 		Learn: found.Learn, ArpTermination: found.ARPTerm, MacAge: uint32(found.MacAge),
 	}
 	for _, m := range found.Members {
-		if name, ok := snapshot.Name(m.SwIfIndex); ok {
+		if name, ok := snapshot.Name(uint32(m.SwIfIndex)); ok {
 			bd.Interfaces = append(bd.Interfaces, &l2.BridgeDomain_Interface{
 				Name: name, BridgedVirtualInterface: m.BVI, SplitHorizonGroup: uint32(m.SplitHorizonGroup),
 			})

@@ -92,10 +92,12 @@ func isTagged(ifs item.Interfaces, name string) bool {
 }
 
 // attachmentError completes the error of an interface that a field names: if it is in
-// another place already, the field is said, and what that place is called.
+// another place already, the field is said, and what that place is called. nil stays nil.
 func attachmentError(ctx context.Context, ifs item.Interfaces, field, name string, err error) error {
 	var connected *vppcalls.CrossConnectedError
 	switch {
+	case err == nil:
+		return nil
 	case errors.As(err, &connected):
 		to, _ := ifs.Snapshot(ctx).Name(connected.Tx)
 		return fmt.Errorf("%s: %q: is cross-connected to interface %q already", field, name, to)

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"go.fd.io/govpp/api"
-	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/l2"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
@@ -190,12 +189,12 @@ func (c *Calls) setFlags(ctx context.Context, id uint32, flags l2.BdFlags, on bo
 // DumpBridgeDomains returns all bridge domains with their members.
 func (c *Calls) DumpBridgeDomains(ctx context.Context) ([]BridgeDomainDetails, error) {
 	found, err := session.Dump[*l2.BridgeDomainDetails](ctx, c.vpp, &l2.BridgeDomainDump{
-		BdID: none, SwIfIndex: interface_types.InterfaceIndex(none),
+		BdID: none, SwIfIndex: ifIndex(none),
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := make([]BridgeDomainDetails, len(found))
+	out, places := make([]BridgeDomainDetails, len(found)), map[ifIndex]place{}
 	for i, d := range found {
 		out[i] = BridgeDomainDetails{ID: d.BdID, BridgeDomain: BridgeDomain{
 			Tag: d.BdTag, Flood: d.Flood, UUFlood: d.UuFlood, Forward: d.Forward, Learn: d.Learn,
@@ -203,13 +202,12 @@ func (c *Calls) DumpBridgeDomains(ctx context.Context) ([]BridgeDomainDetails, e
 		}}
 		for _, m := range d.SwIfDetails {
 			out[i].Members = append(out[i].Members, Member{
-				SwIfIndex: uint32(m.SwIfIndex), SplitHorizonGroup: m.Shg, BVI: m.SwIfIndex == d.BviSwIfIndex,
+				SwIfIndex: m.SwIfIndex, SplitHorizonGroup: m.Shg, BVI: m.SwIfIndex == d.BviSwIfIndex,
 			})
+			places[m.SwIfIndex] = place{to: d.BdID}
 		}
 	}
-	if known, err := attachments.On(c.vpp); err == nil {
-		known.learn(out)
-	}
+	c.learn(false, places)
 	return out, nil
 }
 

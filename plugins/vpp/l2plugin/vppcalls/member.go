@@ -3,9 +3,10 @@ package vppcalls
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 
-	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/l2"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -13,74 +14,64 @@ import (
 
 // Member is an interface in a bridge domain.
 type Member struct {
-	SwIfIndex         uint32
+	SwIfIndex         ifIndex
 	BVI               bool
 	SplitHorizonGroup uint8
 	// Tagged: what happens to its VLAN tags must outlive that it leaves.
 	Tagged bool
 }
 
-// attached remembers which bridge domain each interface is in and where it is
-// cross-connected to, as far as it was seen in the session: VPP tells it only for
-// all at once.
+// place is where in layer 2 an interface is.
+type place struct {
+	connected bool
+	to        uint32 // number of the bridge domain, or index of the interface that it sends to
+}
+
+// sameAs reports that VPP needs not take an interface out of p to put it into q.
+func (p place) sameAs(q place) bool {
+	return p.connected == q.connected && (p.connected || p.to == q.to)
+}
+
+// attached remembers where the interfaces are, as far as it was seen in the session: VPP tells
+// it only for all at once.
 type attached struct {
-	mu        sync.Mutex
-	bd        map[uint32]uint32 // number of the bridge domain
-	connected map[uint32]uint32 // where the interface sends to
+	mu sync.Mutex
+	at map[ifIndex]place
 }
 
-func newAttached() *attached {
-	return &attached{bd: make(map[uint32]uint32), connected: make(map[uint32]uint32)}
-}
+var attachments = session.NewState(func() *attached { return &attached{at: map[ifIndex]place{}} })
 
-// noBridgeDomain is the number of no bridge domain.
-const noBridgeDomain = ^uint32(0)
-
-// elsewhere reports whether an interface is in another bridge domain than id.
-func (a *attached) elsewhere(swIfIndex, id uint32) bool {
+// other returns the place of an interface if it is another one than p.
+func (a *attached) other(which ifIndex, p place) (at place, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now, ok := a.bd[swIfIndex]
-	return ok && now != id
+	at, ok = a.at[which]
+	return at, ok && !at.sameAs(p)
 }
 
-func (a *attached) crossConnected(swIfIndex uint32) bool {
+func (a *attached) put(which ifIndex, p place) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_, ok := a.connected[swIfIndex]
-	return ok
+	a.at[which] = p
 }
 
-// change calls f, which changes what is remembered.
-func (a *attached) change(f func()) {
+func (a *attached) remove(which ifIndex) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	f()
+	delete(a.at, which)
 }
 
-// learn replaces what is known about bridge domains by what VPP has.
-func (a *attached) learn(all []BridgeDomainDetails) {
-	a.change(func() {
-		clear(a.bd)
-		for _, bd := range all {
-			for _, m := range bd.Members {
-				a.bd[m.SwIfIndex] = bd.ID
-			}
-		}
-	})
+// learn replaces what is known about the places of one kind by what VPP has.
+func (c *Calls) learn(connected bool, all map[ifIndex]place) {
+	known, err := attachments.On(c.vpp)
+	if err != nil {
+		return
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	maps.DeleteFunc(known.at, func(_ ifIndex, p place) bool { return p.connected == connected })
+	maps.Copy(known.at, all)
 }
-
-// learnConnections is learn for cross-connects.
-func (a *attached) learnConnections(all []Connection) {
-	a.change(func() {
-		clear(a.connected)
-		for _, c := range all {
-			a.connected[c.Rx] = c.Tx
-		}
-	})
-}
-
-var attachments = session.NewState(newAttached)
 
 // members is the operation of AddMember and RemoveMember.
 var members = session.Require(&Operations, "bridge domain: interfaces", "",
@@ -113,90 +104,80 @@ func (e *CrossConnectedError) Error() string {
 // interface is in another one, a CrossConnectedError if it is cross-connected: VPP
 // would take it out of there.
 func (c *Calls) AddMember(ctx context.Context, id uint32, m Member) error {
-	if err := members.Check(c.vpp); err != nil {
-		return err
-	}
-	known, err := attachments.On(c.vpp)
-	if err != nil {
-		return err
-	}
-	if err := c.checkFree(ctx, known, id, m.SwIfIndex); err != nil {
-		return err
-	}
-	if err := c.checkNotConnected(ctx, known, m.SwIfIndex); err != nil {
-		return err
-	}
-	req := &l2.SwInterfaceSetL2Bridge{
-		RxSwIfIndex: interface_types.InterfaceIndex(m.SwIfIndex), BdID: id,
-		Shg: m.SplitHorizonGroup, Enable: true,
-	}
-	if m.BVI {
-		req.PortType = l2.L2_API_PORT_TYPE_BVI
-	}
-	if err := c.vpp.Call(ctx, req, &l2.SwInterfaceSetL2BridgeReply{}); err != nil {
-		return err
-	}
-	known.change(func() {
-		known.bd[m.SwIfIndex] = id
-		delete(known.connected, m.SwIfIndex)
-	})
-	return nil
-}
-
-// checkFree asks VPP whether the interface is in another bridge domain, if it was known to be.
-func (c *Calls) checkFree(ctx context.Context, known *attached, id, swIfIndex uint32) error {
-	if !known.elsewhere(swIfIndex, id) {
-		return nil
-	}
-	all, err := c.DumpBridgeDomains(ctx)
-	if err != nil {
-		return err
-	}
-	for _, bd := range all {
-		for _, m := range bd.Members {
-			if m.SwIfIndex == swIfIndex && bd.ID != id {
-				return &BridgedError{Name: bd.Tag, ID: bd.ID}
-			}
-		}
-	}
-	return nil
-}
-
-// checkNotConnected asks VPP whether the interface is cross-connected, if it was known to be.
-func (c *Calls) checkNotConnected(ctx context.Context, known *attached, swIfIndex uint32) error {
-	if !known.crossConnected(swIfIndex) {
-		return nil
-	}
-	all, err := c.DumpConnections(ctx)
-	if err != nil {
-		return err
-	}
-	for _, x := range all {
-		if x.Rx == swIfIndex {
-			return &CrossConnectedError{Tx: x.Tx}
-		}
-	}
-	return nil
+	req := m.request(id)
+	req.Shg, req.Enable = m.SplitHorizonGroup, true
+	return c.attach(ctx, members, m.SwIfIndex, place{to: id}, req, &l2.SwInterfaceSetL2BridgeReply{})
 }
 
 // RemoveMember takes an interface out of a bridge domain, unless it is in
 // another one, or cross-connected, by now.
 func (c *Calls) RemoveMember(ctx context.Context, id uint32, m Member) error {
+	return c.detach(ctx, m.SwIfIndex, m.Tagged, place{to: id}, m.request(id), &l2.SwInterfaceSetL2BridgeReply{})
+}
+
+func (m Member) request(id uint32) *l2.SwInterfaceSetL2Bridge {
+	req := &l2.SwInterfaceSetL2Bridge{RxSwIfIndex: m.SwIfIndex, BdID: id}
+	if m.BVI {
+		req.PortType = l2.L2_API_PORT_TYPE_BVI
+	}
+	return req
+}
+
+// attach puts an interface into a place with a request.
+func (c *Calls) attach(ctx context.Context, op *session.Operation[struct{}], which ifIndex, to place, req, reply api.Message) error {
+	if err := op.Check(c.vpp); err != nil {
+		return err
+	}
 	known, err := attachments.On(c.vpp)
 	if err != nil {
 		return err
 	}
-	if known.elsewhere(m.SwIfIndex, id) || known.crossConnected(m.SwIfIndex) {
-		return nil
+	if at, ok := known.other(which, to); ok {
+		if err := c.checkFree(ctx, which, at.connected, to); err != nil {
+			return err
+		}
 	}
-	req := &l2.SwInterfaceSetL2Bridge{RxSwIfIndex: interface_types.InterfaceIndex(m.SwIfIndex), BdID: id}
-	if m.BVI {
-		req.PortType = l2.L2_API_PORT_TYPE_BVI
-	}
-	err = c.leave(ctx, m.SwIfIndex, m.Tagged, req, &l2.SwInterfaceSetL2BridgeReply{})
-	if err != nil && !session.Gone(err) {
+	if err := c.vpp.Call(ctx, req, reply); err != nil {
 		return err
 	}
-	known.change(func() { delete(known.bd, m.SwIfIndex) })
+	known.put(which, to)
+	return nil
+}
+
+// checkFree asks VPP whether an interface is in another place than p.
+func (c *Calls) checkFree(ctx context.Context, which ifIndex, connected bool, p place) error {
+	if connected {
+		all, err := c.DumpConnections(ctx)
+		for _, x := range all {
+			if x.Rx == which {
+				return &CrossConnectedError{Tx: uint32(x.Tx)}
+			}
+		}
+		return err
+	}
+	all, err := c.DumpBridgeDomains(ctx)
+	for _, bd := range all {
+		for _, m := range bd.Members {
+			if m.SwIfIndex == which && !p.sameAs(place{to: bd.ID}) {
+				return &BridgedError{Name: bd.Tag, ID: bd.ID}
+			}
+		}
+	}
+	return err
+}
+
+// detach takes an interface out of a place with a request, unless it is in another one by now.
+func (c *Calls) detach(ctx context.Context, which ifIndex, tagged bool, from place, req, reply api.Message) error {
+	known, err := attachments.On(c.vpp)
+	if err != nil {
+		return err
+	}
+	if _, ok := known.other(which, from); ok {
+		return nil
+	}
+	if err := c.leave(ctx, which, tagged, req, reply); err != nil && !session.Gone(err) {
+		return err
+	}
+	known.remove(which)
 	return nil
 }

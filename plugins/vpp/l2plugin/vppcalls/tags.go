@@ -5,7 +5,6 @@ import (
 
 	"go.fd.io/govpp/api"
 	interfaces "go.fd.io/govpp/binapi/interface"
-	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/l2"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -14,8 +13,7 @@ import (
 // leave takes an interface out of layer 2 with a request. VPP then forgets the rewriting of
 // its VLAN tags (set_int_l2_mode in src/vnet/l2/l2_input.c). The next bridge domain needs it,
 // so if the interface is tagged, leave sets it again.
-func (c *Calls) leave(ctx context.Context, swIfIndex uint32, tagged bool, req, reply api.Message) (err error) {
-	index := interface_types.InterfaceIndex(swIfIndex)
+func (c *Calls) leave(ctx context.Context, index ifIndex, tagged bool, req, reply api.Message) (err error) {
 	var found []*interfaces.SwInterfaceDetails
 	if tagged {
 		found, err = session.Dump[*interfaces.SwInterfaceDetails](ctx, c.vpp, &interfaces.SwInterfaceDump{SwIfIndex: index})

@@ -5,6 +5,7 @@ package vppcalls
 
 import (
 	"go.fd.io/govpp/binapi/ethernet_types"
+	"go.fd.io/govpp/binapi/interface_types"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
@@ -14,6 +15,8 @@ const none = ^uint32(0)
 
 // MAC is an Ethernet address.
 type MAC = ethernet_types.MacAddress
+
+type ifIndex = interface_types.InterfaceIndex
 
 // Calls are the layer 2 operations. All methods may be called concurrently.
 // Errors name the message and what VPP answered.

@@ -3,7 +3,6 @@ package vppcalls
 import (
 	"context"
 
-	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/l2"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -12,68 +11,40 @@ import (
 var connect = session.Require(&Operations, "L2 cross-connect", "",
 	(*l2.SwInterfaceSetL2Xconnect)(nil), (*l2.SwInterfaceSetL2XconnectReply)(nil))
 
-// Connect sends everything that rx receives out of tx, and not out of another
-// interface any more. It is an error if rx is in a bridge domain: VPP would take
-// it out of there.
-func (c *Calls) Connect(ctx context.Context, rx, tx uint32) error {
-	if err := connect.Check(c.vpp); err != nil {
-		return err
-	}
-	known, err := attachments.On(c.vpp)
-	if err != nil {
-		return err
-	}
-	if err := c.checkFree(ctx, known, noBridgeDomain, rx); err != nil {
-		return err
-	}
-	err = c.vpp.Call(ctx, &l2.SwInterfaceSetL2Xconnect{
-		RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx), Enable: true,
-	}, &l2.SwInterfaceSetL2XconnectReply{})
-	if err != nil {
-		return err
-	}
-	known.change(func() {
-		known.connected[rx] = tx
-		delete(known.bd, rx)
-	})
-	return nil
+// Connection sends everything that one interface receives out of another one.
+type Connection struct {
+	Rx, Tx ifIndex
+	// Name of Rx in the configuration; empty if it was read from VPP.
+	Name string
 }
 
-// Disconnect ends Connect, unless rx is in a bridge domain by now. tagged: what
-// happens to the VLAN tags of rx must outlive it.
-func (c *Calls) Disconnect(ctx context.Context, rx, tx uint32, tagged bool) error {
-	known, err := attachments.On(c.vpp)
-	if err != nil {
-		return err
-	}
-	if known.elsewhere(rx, noBridgeDomain) {
-		return nil
-	}
-	err = c.leave(ctx, rx, tagged, &l2.SwInterfaceSetL2Xconnect{
-		RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx),
+// Connect makes a connection, and ends another one of Rx. It is an error if Rx is in a bridge
+// domain: VPP would take it out of there.
+func (c *Calls) Connect(ctx context.Context, x Connection) error {
+	return c.attach(ctx, connect, x.Rx, place{connected: true, to: uint32(x.Tx)}, &l2.SwInterfaceSetL2Xconnect{
+		RxSwIfIndex: x.Rx, TxSwIfIndex: x.Tx, Enable: true,
 	}, &l2.SwInterfaceSetL2XconnectReply{})
-	if err != nil && !session.Gone(err) {
-		return err
-	}
-	known.change(func() { delete(known.connected, rx) })
-	return nil
 }
 
-// Connection is a pair of receiving and sending interface.
-type Connection struct{ Rx, Tx uint32 }
+// Disconnect ends a connection, unless Rx is in a bridge domain by now. tagged: what happens to
+// the VLAN tags of Rx must outlive it.
+func (c *Calls) Disconnect(ctx context.Context, x Connection, tagged bool) error {
+	return c.detach(ctx, x.Rx, tagged, place{connected: true, to: uint32(x.Tx)}, &l2.SwInterfaceSetL2Xconnect{
+		RxSwIfIndex: x.Rx, TxSwIfIndex: x.Tx,
+	}, &l2.SwInterfaceSetL2XconnectReply{})
+}
 
-// DumpConnections returns all pairs.
+// DumpConnections returns all connections.
 func (c *Calls) DumpConnections(ctx context.Context) ([]Connection, error) {
 	found, err := session.Dump[*l2.L2XconnectDetails](ctx, c.vpp, &l2.L2XconnectDump{})
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Connection, len(found))
+	out, places := make([]Connection, len(found)), make(map[ifIndex]place, len(found))
 	for i, d := range found {
-		out[i] = Connection{uint32(d.RxSwIfIndex), uint32(d.TxSwIfIndex)}
+		out[i] = Connection{Rx: d.RxSwIfIndex, Tx: d.TxSwIfIndex}
+		places[d.RxSwIfIndex] = place{connected: true, to: uint32(d.TxSwIfIndex)}
 	}
-	if known, err := attachments.On(c.vpp); err == nil {
-		known.learnConnections(out)
-	}
+	c.learn(true, places)
 	return out, nil
 }
