@@ -46,7 +46,7 @@ func (p *Plugin) Init() error {
 		descriptor.NewL3XConnect(vpp, ifs),
 		descriptor.NewDHCPProxy(vpp),
 		descriptor.NewTeib(vpp, ifs),
-		descriptor.NewVRRP(calls, ifs),
+		descriptor.NewVRRP(vpp, ifs),
 	)
 	if err != nil {
 		return fmt.Errorf("register descriptors: %w", err)

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"strings"
 
+	l2api "go.fd.io/govpp/binapi/l2"
+
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
@@ -76,8 +78,8 @@ func resolveBridgeDomain(r *item.Resolver, bd *l2.BridgeDomain) bridgeDomain {
 	}
 	checkMembers(r, bd)
 	return bridgeDomain{answers: resolveAnswers(r, bd), params: vppcalls.BridgeDomain{
-		Tag: bd.GetName(), Flood: bd.GetFlood(), UUFlood: bd.GetUnknownUnicastFlood(), Forward: bd.GetForward(),
-		Learn: bd.GetLearn(), ARPTerm: bd.GetArpTermination(), MacAge: uint8(bd.GetMacAge()),
+		BdTag: bd.GetName(), Flood: bd.GetFlood(), UuFlood: bd.GetUnknownUnicastFlood(), Forward: bd.GetForward(),
+		Learn: bd.GetLearn(), ArpTerm: bd.GetArpTermination(), MacAge: uint8(bd.GetMacAge()),
 	}}
 }
 
@@ -114,7 +116,7 @@ func resolveAnswers(r *item.Resolver, bd *l2.BridgeDomain) []vppcalls.ARPAnswer 
 			r.Fail(field+".ip_address", "%s is listed twice", addr)
 		}
 		seen[addr] = true
-		out = append(out, vppcalls.ARPAnswer{Addr: addr, MAC: mac})
+		out = append(out, vppcalls.ARPAnswer{IP: ipconv.Address(addr), Mac: mac})
 	}
 	return out
 }
@@ -179,8 +181,8 @@ func (d *bridgeDomainDescriptor) remove(ctx context.Context, _ string, bd *l2.Br
 		return err
 	}
 	for _, found := range all {
-		if found.Tag == bd.GetName() {
-			return d.vpp.DeleteBridgeDomain(ctx, found.ID)
+		if found.BdTag == bd.GetName() {
+			return d.vpp.DeleteBridgeDomain(ctx, found.BdID)
 		}
 	}
 	return nil // nothing there: nothing to delete
@@ -202,35 +204,35 @@ func (d *bridgeDomainDescriptor) retrieve(ctx context.Context, _ []bridgeDomainK
 	var out []bridgeDomainKV
 	snapshot := d.ifs.Snapshot(ctx)
 	for _, found := range all {
-		if found.Tag == "" {
+		if found.BdTag == "" {
 			continue
 		}
-		bd := describe(found, answers[found.ID], snapshot)
+		bd := describe(found, answers[found.BdID], snapshot)
 		if seen[bd.Name]++; seen[bd.Name] > 1 {
 			bd.Name = fmt.Sprintf("%s-DUPLICATE%d", bd.Name, seen[bd.Name])
 		}
 		out = append(out, bridgeDomainKV{
-			Key: model.BridgeDomainModel.Key(bd), Value: bd, Metadata: &BDMeta{found.ID}, Origin: kvs.FromNB,
+			Key: model.BridgeDomainModel.Key(bd), Value: bd, Metadata: &BDMeta{found.BdID}, Origin: kvs.FromNB,
 		})
 	}
 	return out, snapshot.Err()
 }
 
-func describe(found vppcalls.BridgeDomainDetails, answers []vppcalls.ARPAnswer, snapshot *ifaceidx.Snapshot) *l2.BridgeDomain {
+func describe(found *l2api.BridgeDomainDetails, answers []vppcalls.ARPAnswer, snapshot *ifaceidx.Snapshot) *l2.BridgeDomain {
 	bd := &l2.BridgeDomain{
-		Name: found.Tag, Flood: found.Flood, UnknownUnicastFlood: found.UUFlood, Forward: found.Forward,
-		Learn: found.Learn, ArpTermination: found.ARPTerm, MacAge: uint32(found.MacAge),
+		Name: found.BdTag, Flood: found.Flood, UnknownUnicastFlood: found.UuFlood, Forward: found.Forward,
+		Learn: found.Learn, ArpTermination: found.ArpTerm, MacAge: uint32(found.MacAge),
 	}
-	for _, m := range found.Members {
+	for _, m := range found.SwIfDetails {
 		if name, ok := snapshot.Name(uint32(m.SwIfIndex)); ok {
 			bd.Interfaces = append(bd.Interfaces, &l2.BridgeDomain_Interface{
-				Name: name, BridgedVirtualInterface: m.BVI, SplitHorizonGroup: uint32(m.SplitHorizonGroup),
+				Name: name, BridgedVirtualInterface: m.SwIfIndex == found.BviSwIfIndex, SplitHorizonGroup: uint32(m.Shg),
 			})
 		}
 	}
 	for _, a := range answers {
 		bd.ArpTerminationTable = append(bd.ArpTerminationTable, &l2.BridgeDomain_ArpTerminationEntry{
-			IpAddress: a.Addr.String(), PhysAddress: a.MAC.String(),
+			IpAddress: item.Addr(a.IP), PhysAddress: a.Mac.String(),
 		})
 	}
 	return bd

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"sync"
 
 	"go.fd.io/govpp/api"
@@ -17,19 +16,14 @@ import (
 // maxID is the largest number of a bridge domain.
 const maxID = 1<<24 - 1
 
-// BridgeDomain are the parameters of a bridge domain.
-type BridgeDomain struct {
-	Tag                                     string
-	Flood, UUFlood, Forward, Learn, ARPTerm bool
-	// MacAge in minutes; 0: learned addresses are kept.
-	MacAge uint8
-}
+// BridgeDomain are the parameters of a bridge domain. They have no number.
+type BridgeDomain = l2.BridgeDomainAddDelV2
 
-// BridgeDomainDetails are what VPP tells about a bridge domain.
-type BridgeDomainDetails struct {
-	ID uint32
-	BridgeDomain
-	Members []Member
+// paramsOf returns the parameters that VPP lists.
+func paramsOf(d *l2.BridgeDomainDetails) BridgeDomain {
+	return BridgeDomain{
+		BdTag: d.BdTag, Flood: d.Flood, UuFlood: d.UuFlood, Forward: d.Forward, Learn: d.Learn, ArpTerm: d.ArpTerm, MacAge: d.MacAge,
+	}
 }
 
 // idPool gives out the lowest free number, as far as it is known.
@@ -42,7 +36,7 @@ type idPool struct {
 
 // take returns a free number, or the number of the bridge domain with the tag
 // if there is one already; list tells those in VPP if they are not known.
-func (p *idPool) take(ctx context.Context, tag string, list func(context.Context) ([]BridgeDomainDetails, error)) (id uint32, existing *BridgeDomainDetails, err error) {
+func (p *idPool) take(ctx context.Context, tag string, list func(context.Context) ([]*l2.BridgeDomainDetails, error)) (id uint32, existing *l2.BridgeDomainDetails, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.known {
@@ -51,15 +45,15 @@ func (p *idPool) take(ctx context.Context, tag string, list func(context.Context
 			return 0, nil, err
 		}
 		p.known, p.next, p.taken = true, 1, make(map[uint32]bool, len(all))
-		for n := range all {
-			p.taken[all[n].ID] = true
-			if all[n].Tag == tag {
-				existing = &all[n]
+		for _, bd := range all {
+			p.taken[bd.BdID] = true
+			if bd.BdTag == tag {
+				existing = bd
 			}
 		}
 	}
 	if existing != nil {
-		return existing.ID, existing, nil
+		return existing.BdID, existing, nil
 	}
 	for id := p.next; id <= maxID; id++ {
 		if !p.taken[id] {
@@ -86,10 +80,10 @@ func (p *idPool) forget() {
 
 // addDelBridgeDomain has the variants of a request, which differ in their names.
 var addDelBridgeDomain = session.Declare(&Operations, "bridge domain", "",
-	session.Variant(func(req *l2.BridgeDomainAddDelV2) (request, reply api.Message) {
+	session.Variant(func(req *BridgeDomain) (request, reply api.Message) {
 		return req, &l2.BridgeDomainAddDelV2Reply{}
 	}, (*l2.BridgeDomainAddDelV2)(nil), (*l2.BridgeDomainAddDelV2Reply)(nil)),
-	session.Variant(func(req *l2.BridgeDomainAddDelV2) (request, reply api.Message) {
+	session.Variant(func(req *BridgeDomain) (request, reply api.Message) {
 		return (*l2.BridgeDomainAddDel)(req), &l2.BridgeDomainAddDelReply{}
 	}, (*l2.BridgeDomainAddDel)(nil), (*l2.BridgeDomainAddDelReply)(nil)),
 )
@@ -99,10 +93,8 @@ func (c *Calls) addDel(ctx context.Context, id uint32, bd BridgeDomain, add bool
 	if err != nil {
 		return err
 	}
-	req, reply := variant(&l2.BridgeDomainAddDelV2{
-		BdID: id, Flood: bd.Flood, UuFlood: bd.UUFlood, Forward: bd.Forward, Learn: bd.Learn,
-		ArpTerm: bd.ARPTerm, MacAge: bd.MacAge, BdTag: bd.Tag, IsAdd: add,
-	})
+	bd.BdID, bd.IsAdd = id, add
+	req, reply := variant(&bd)
 	return c.vpp.Call(ctx, req, reply)
 }
 
@@ -120,12 +112,12 @@ func (c *Calls) CreateBridgeDomain(ctx context.Context, bd BridgeDomain) (id uin
 		return 0, err
 	}
 	for range attempts {
-		id, existing, err := pool.take(ctx, bd.Tag, c.DumpBridgeDomains)
+		id, existing, err := pool.take(ctx, bd.BdTag, c.DumpBridgeDomains)
 		if err != nil {
 			return 0, err
 		}
 		if existing != nil {
-			return id, c.UpdateBridgeDomain(ctx, id, existing.BridgeDomain, bd)
+			return id, c.UpdateBridgeDomain(ctx, id, paramsOf(existing), bd)
 		}
 		if err = c.addDel(ctx, id, bd, true); err == nil {
 			return id, nil
@@ -150,28 +142,22 @@ func (c *Calls) DeleteBridgeDomain(ctx context.Context, id uint32) error {
 	return nil
 }
 
-func (bd BridgeDomain) flags() l2.BdFlags {
-	var flags l2.BdFlags
-	for flag, set := range map[l2.BdFlags]bool{
-		l2.BRIDGE_API_FLAG_FLOOD: bd.Flood, l2.BRIDGE_API_FLAG_UU_FLOOD: bd.UUFlood,
+func flagsOf(bd BridgeDomain) l2.BdFlags {
+	return session.Flags(map[l2.BdFlags]bool{
+		l2.BRIDGE_API_FLAG_FLOOD: bd.Flood, l2.BRIDGE_API_FLAG_UU_FLOOD: bd.UuFlood,
 		l2.BRIDGE_API_FLAG_FWD: bd.Forward, l2.BRIDGE_API_FLAG_LEARN: bd.Learn,
-		l2.BRIDGE_API_FLAG_ARP_TERM: bd.ARPTerm,
-	} {
-		if set {
-			flags |= flag
-		}
-	}
-	return flags
+		l2.BRIDGE_API_FLAG_ARP_TERM: bd.ArpTerm,
+	})
 }
 
 // UpdateBridgeDomain changes the parameters in place. The tag cannot change.
 func (c *Calls) UpdateBridgeDomain(ctx context.Context, id uint32, old, bd BridgeDomain) error {
-	if on := bd.flags() &^ old.flags(); on != 0 {
+	if on := flagsOf(bd) &^ flagsOf(old); on != 0 {
 		if err := c.setFlags(ctx, id, on, true); err != nil {
 			return err
 		}
 	}
-	if off := old.flags() &^ bd.flags(); off != 0 {
+	if off := flagsOf(old) &^ flagsOf(bd); off != 0 {
 		if err := c.setFlags(ctx, id, off, false); err != nil {
 			return err
 		}
@@ -187,58 +173,42 @@ func (c *Calls) setFlags(ctx context.Context, id uint32, flags l2.BdFlags, on bo
 }
 
 // DumpBridgeDomains returns all bridge domains with their members.
-func (c *Calls) DumpBridgeDomains(ctx context.Context) ([]BridgeDomainDetails, error) {
+func (c *Calls) DumpBridgeDomains(ctx context.Context) ([]*l2.BridgeDomainDetails, error) {
 	found, err := session.Dump[*l2.BridgeDomainDetails](ctx, c.vpp, &l2.BridgeDomainDump{
 		BdID: none, SwIfIndex: ifIndex(none),
 	})
 	if err != nil {
 		return nil, err
 	}
-	out, places := make([]BridgeDomainDetails, len(found)), map[ifIndex]place{}
-	for i, d := range found {
-		out[i] = BridgeDomainDetails{ID: d.BdID, BridgeDomain: BridgeDomain{
-			Tag: d.BdTag, Flood: d.Flood, UUFlood: d.UuFlood, Forward: d.Forward, Learn: d.Learn,
-			ARPTerm: d.ArpTerm, MacAge: d.MacAge,
-		}}
+	places := map[ifIndex]place{}
+	for _, d := range found {
 		for _, m := range d.SwIfDetails {
-			out[i].Members = append(out[i].Members, Member{
-				SwIfIndex: m.SwIfIndex, SplitHorizonGroup: m.Shg, BVI: m.SwIfIndex == d.BviSwIfIndex,
-			})
 			places[m.SwIfIndex] = place{to: d.BdID}
 		}
 	}
 	c.learn(false, places)
-	return out, nil
+	return found, nil
 }
 
-// ARPAnswer is what a bridge domain answers to an ARP request.
-type ARPAnswer struct {
-	Addr netip.Addr
-	MAC  MAC
-}
+// ARPAnswer is what a bridge domain answers to an ARP request. It has no number.
+type ARPAnswer = l2.BdIPMac
 
 // SetARPAnswer adds or removes an answer of a bridge domain.
 func (c *Calls) SetARPAnswer(ctx context.Context, id uint32, a ARPAnswer, add bool) error {
-	err := c.vpp.Call(ctx, &l2.BdIPMacAddDel{IsAdd: add, Entry: l2.BdIPMac{
-		BdID: id, IP: ipconv.Address(a.Addr), Mac: a.MAC,
-	}}, &l2.BdIPMacAddDelReply{})
-	switch {
-	case err == nil || !add && session.Gone(err, api.NO_SUCH_ENTRY):
+	a.BdID = id
+	err := c.vpp.Call(ctx, &l2.BdIPMacAddDel{IsAdd: add, Entry: a}, &l2.BdIPMacAddDelReply{})
+	if err == nil || !add && session.Gone(err, api.NO_SUCH_ENTRY) {
 		return nil
-	default:
-		return fmt.Errorf("answer for %s: %w", a.Addr, err)
 	}
+	return fmt.Errorf("answer for %s: %w", ipconv.FromAddress(a.IP), err)
 }
 
 // DumpARPAnswers returns the answers of all bridge domains, by their numbers.
 func (c *Calls) DumpARPAnswers(ctx context.Context) (map[uint32][]ARPAnswer, error) {
 	found, err := session.Dump[*l2.BdIPMacDetails](ctx, c.vpp, &l2.BdIPMacDump{BdID: none})
-	if err != nil {
-		return nil, err
-	}
 	out := map[uint32][]ARPAnswer{}
 	for _, d := range found {
-		out[d.Entry.BdID] = append(out[d.Entry.BdID], ARPAnswer{ipconv.FromAddress(d.Entry.IP), d.Entry.Mac})
+		out[d.Entry.BdID] = append(out[d.Entry.BdID], d.Entry)
 	}
-	return out, nil
+	return out, err
 }

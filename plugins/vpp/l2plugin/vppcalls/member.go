@@ -157,9 +157,9 @@ func (c *Calls) checkFree(ctx context.Context, which ifIndex, connected bool, p 
 	}
 	all, err := c.DumpBridgeDomains(ctx)
 	for _, bd := range all {
-		for _, m := range bd.Members {
-			if m.SwIfIndex == which && !p.sameAs(place{to: bd.ID}) {
-				return &BridgedError{Name: bd.Tag, ID: bd.ID}
+		for _, m := range bd.SwIfDetails {
+			if m.SwIfIndex == which && !p.sameAs(place{to: bd.BdID}) {
+				return &BridgedError{Name: bd.BdTag, ID: bd.BdID}
 			}
 		}
 	}

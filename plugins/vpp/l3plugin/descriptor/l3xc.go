@@ -1,10 +1,15 @@
 package descriptor
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/fib_types"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/l3xc"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -15,6 +20,48 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
+
+// l3xconnect sends all packets of one version of IP that an interface receives
+// along paths.
+type l3xconnect struct {
+	SwIfIndex interface_types.InterfaceIndex
+	IPv6      bool
+	Paths     []vppcalls.Path // sorted
+}
+
+// sortPaths orders paths: VPP does not care.
+func sortPaths(paths []vppcalls.Path) {
+	slices.SortFunc(paths, func(a, b vppcalls.Path) int {
+		return cmp.Or(cmp.Compare(a.SwIfIndex, b.SwIfIndex), a.NextHop.Compare(b.NextHop))
+	})
+}
+
+// l3xconnects are the cross-connects of VPP. Their version of IP, which VPP does not fill in,
+// is that of the next hops.
+var l3xconnects = item.Declare(&vppcalls.Operations, "L3 cross-connect", "l3xc", item.Variant[l3xconnect]{
+	Change: func(x l3xconnect, add bool) (request, reply api.Message) {
+		if !add {
+			return &l3xc.L3xcDel{SwIfIndex: x.SwIfIndex, IsIP6: x.IPv6}, &l3xc.L3xcDelReply{}
+		}
+		req := &l3xc.L3xcUpdate{L3xc: l3xc.L3xc{SwIfIndex: x.SwIfIndex, IsIP6: x.IPv6, NPaths: uint8(len(x.Paths))}}
+		for _, p := range x.Paths {
+			req.L3xc.Paths = append(req.L3xc.Paths, p.Message(x.IPv6))
+		}
+		return req, &l3xc.L3xcUpdateReply{}
+	},
+	Dumps: []item.Dump[l3xconnect]{item.List(&l3xc.L3xcDump{SwIfIndex: interface_types.InterfaceIndex(vppcalls.NoInterface)},
+		func(d *l3xc.L3xcDetails) (x l3xconnect, ok bool) {
+			x.SwIfIndex = d.L3xc.SwIfIndex
+			for _, p := range d.L3xc.Paths {
+				x.IPv6 = p.Proto == fib_types.FIB_API_PATH_NH_PROTO_IP6
+				if converted, ok := vppcalls.PathOf(p); ok {
+					x.Paths = append(x.Paths, converted)
+				}
+			}
+			sortPaths(x.Paths)
+			return x, true
+		})},
+})
 
 // l3xcID tells cross-connects apart.
 type l3xcID struct {
@@ -29,11 +76,11 @@ type l3xcID struct {
 // take other paths but continue forwarding along those that the cross-connect was created with
 // (l3xc_update in src/plugins/l3xc/l3xc.c).
 func NewL3XConnect(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
-	return item.NewEntry(vpp, ifs, item.Entry[*l3.L3XConnect, vppcalls.L3Xconnect, l3xcID]{
-		Name: L3XConnectName, Model: model.L3XConnectModel, Operation: vppcalls.L3Xconnects,
+	return item.NewEntry(vpp, ifs, item.Entry[*l3.L3XConnect, l3xconnect, l3xcID]{
+		Name: L3XConnectName, Model: model.L3XConnectModel, Operation: l3xconnects,
 		Resolve: resolveL3XC,
-		ID:      func(x vppcalls.L3Xconnect) l3xcID { return l3xcID{uint32(x.SwIfIndex), x.IPv6} },
-		Value: func(n *item.Names, x vppcalls.L3Xconnect) *l3.L3XConnect {
+		ID:      func(x l3xconnect) l3xcID { return l3xcID{uint32(x.SwIfIndex), x.IPv6} },
+		Value: func(n *item.Names, x l3xconnect) *l3.L3XConnect {
 			v := &l3.L3XConnect{Interface: n.Interface(x.SwIfIndex)}
 			if x.IPv6 {
 				v.Protocol = l3.L3XConnect_IPV6
@@ -47,8 +94,8 @@ func NewL3XConnect(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	})
 }
 
-func resolveL3XC(r *item.Resolver, v *l3.L3XConnect) vppcalls.L3Xconnect {
-	x := vppcalls.L3Xconnect{IPv6: v.GetProtocol() == l3.L3XConnect_IPV6}
+func resolveL3XC(r *item.Resolver, v *l3.L3XConnect) l3xconnect {
+	x := l3xconnect{IPv6: v.GetProtocol() == l3.L3XConnect_IPV6}
 	if r.NotEmpty("interface", v.GetInterface(), "the name of an interface") {
 		r.DependsOn("target-interface-exists", ifmodel.InterfaceModel.KeyFor(v.GetInterface()))
 		x.SwIfIndex = r.SwIfIndex(v.GetInterface())
@@ -78,7 +125,7 @@ func resolveL3XC(r *item.Resolver, v *l3.L3XConnect) vppcalls.L3Xconnect {
 		}
 		x.Paths = append(x.Paths, path)
 	}
-	vppcalls.SortPaths(x.Paths)
+	sortPaths(x.Paths)
 	return x
 }
 

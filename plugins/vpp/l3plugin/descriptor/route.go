@@ -229,27 +229,30 @@ func (d *routeDescriptor) create(ctx context.Context, values []routeValue) []rou
 		return results
 	}
 	defer d.loose.created()
-	return d.change(ctx, values, d.vpp.AddRoutes, func(v *routeValue) *l3.Route { return v.New })
+	return d.change(ctx, values, true)
 }
 
 func (d *routeDescriptor) remove(ctx context.Context, values []routeValue) []routeResult {
-	return d.change(ctx, values, d.vpp.DeleteRoutes, func(v *routeValue) *l3.Route { return v.Old })
+	return d.change(ctx, values, false)
 }
 
-// change sends the routes of a batch that can be resolved.
-func (d *routeDescriptor) change(ctx context.Context, values []routeValue,
-	send func(context.Context, []vppcalls.Route) []error, of func(*routeValue) *l3.Route) []routeResult {
+// change adds or removes the routes of a batch that can be resolved.
+func (d *routeDescriptor) change(ctx context.Context, values []routeValue, add bool) []routeResult {
 	results := make([]routeResult, len(values))
 	routes, sent := make([]vppcalls.Route, 0, len(values)), make([]int, 0, len(values))
 	for i := range values {
-		route, err := d.resolve(of(&values[i]))
+		v := values[i].Old
+		if add {
+			v = values[i].New
+		}
+		route, err := d.resolve(v)
 		if err != nil {
 			results[i].Err = err
 			continue
 		}
 		routes, sent = append(routes, route), append(sent, i)
 	}
-	for n, err := range send(ctx, routes) {
+	for n, err := range d.vpp.ChangeRoutes(ctx, routes, add) {
 		results[sent[n]].Err = err
 	}
 	return results

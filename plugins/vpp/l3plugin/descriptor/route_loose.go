@@ -2,9 +2,10 @@ package descriptor
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
 )
@@ -77,27 +78,14 @@ func (l *loosePaths) clear(ctx context.Context, prune func(ctx context.Context, 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.made++
-	var (
-		wg     sync.WaitGroup
-		mu     sync.Mutex
-		errs   []error
-		places = make(chan struct{}, concurrency)
-	)
+	var pruning errgroup.Group
+	pruning.SetLimit(concurrency)
 	for id, gone := range l.at {
-		places <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-places }()
-			err := prune(ctx, id.table, id.dst, gone)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				errs = append(errs, err)
-			}
-		})
+		pruning.Go(func() error { return prune(ctx, id.table, id.dst, gone) })
 	}
-	wg.Wait()
-	if len(errs) == 0 {
-		l.at = nil
+	if err := pruning.Wait(); err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	l.at = nil
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
@@ -51,20 +52,20 @@ func NewVrfTable(vpp *vppcalls.Calls) *kvs.KVDescriptor {
 }
 
 func validateVrfTable(_ string, t *l3.VrfTable) error {
-	var errs []error
+	var r item.Resolver
 	if t.GetId() == noTable {
-		errs = append(errs, item.Invalid("id", "%d stands for no table", t.GetId()))
+		r.Fail("id", "%d stands for no table", t.GetId())
 	}
 	if _, ok := l3.VrfTable_Protocol_name[int32(t.GetProtocol())]; !ok {
-		errs = append(errs, item.Invalid("protocol", "%d, expected IPV4 or IPV6", t.GetProtocol()))
+		r.Fail("protocol", "%d, expected IPV4 or IPV6", t.GetProtocol())
 	}
 	if n := len(t.GetLabel()); n > maxLabel {
-		errs = append(errs, item.Invalid("label", "has %d bytes, expected at most %d", n, maxLabel))
+		r.Fail("label", "has %d bytes, expected at most %d", n, maxLabel)
 	}
 	if t.GetId() == 0 && t.GetLabel() != "" && t.GetLabel() != defaultLabel(t) {
-		errs = append(errs, item.Invalid("label", "%q, expected none: table 0 cannot be renamed", t.GetLabel()))
+		r.Fail("label", "%q, expected none: table 0 cannot be renamed", t.GetLabel())
 	}
-	return errors.Join(errs...)
+	return r.Err()
 }
 
 // label is the name that the table has in VPP.
@@ -85,25 +86,19 @@ func sameVrfTable(_ string, a, b *l3.VrfTable) bool {
 }
 
 func table(t *l3.VrfTable) vppcalls.Table {
-	return vppcalls.Table{ID: t.GetId(), IPv6: t.GetProtocol() == l3.VrfTable_IPV6, Name: label(t)}
+	return vppcalls.Table{TableID: t.GetId(), IsIP6: t.GetProtocol() == l3.VrfTable_IPV6, Name: label(t)}
 }
 
 func flowHash(h *l3.VrfTable_FlowHashSettings) ip.IPFlowHashConfig {
 	if h == nil {
 		return vppcalls.DefaultFlowHash
 	}
-	var covers ip.IPFlowHashConfig
-	for flag, set := range map[ip.IPFlowHashConfig]bool{
+	return session.Flags(map[ip.IPFlowHashConfig]bool{
 		ip.IP_API_FLOW_HASH_SRC_IP: h.UseSrcIp, ip.IP_API_FLOW_HASH_DST_IP: h.UseDstIp,
 		ip.IP_API_FLOW_HASH_SRC_PORT: h.UseSrcPort, ip.IP_API_FLOW_HASH_DST_PORT: h.UseDstPort,
 		ip.IP_API_FLOW_HASH_PROTO: h.UseProtocol, ip.IP_API_FLOW_HASH_REVERSE: h.Reverse,
 		ip.IP_API_FLOW_HASH_SYMETRIC: h.Symmetric,
-	} {
-		if set {
-			covers |= flag
-		}
-	}
-	return covers
+	})
 }
 
 func meta(t *l3.VrfTable) *VRFMeta {
@@ -112,7 +107,7 @@ func meta(t *l3.VrfTable) *VRFMeta {
 
 func (d *vrfTableDescriptor) create(ctx context.Context, _ string, t *l3.VrfTable) (*VRFMeta, error) {
 	if t.GetId() != 0 {
-		if err := d.vpp.AddTable(ctx, table(t)); err != nil {
+		if err := d.vpp.SetTable(ctx, table(t), true); err != nil {
 			return nil, err
 		}
 	}
@@ -132,7 +127,7 @@ func (d *vrfTableDescriptor) update(ctx context.Context, _ string, _, t *l3.VrfT
 
 func (d *vrfTableDescriptor) remove(ctx context.Context, _ string, t *l3.VrfTable, m *VRFMeta) error {
 	if t.GetId() != 0 {
-		return d.vpp.DeleteTable(ctx, table(t))
+		return d.vpp.SetTable(ctx, table(t), false)
 	}
 	if m == nil || m.FlowHash == nil {
 		return nil
@@ -153,8 +148,8 @@ func (d *vrfTableDescriptor) retrieve(ctx context.Context, correlate []vrfTableK
 	}
 	var out []vrfTableKV
 	for _, found := range all {
-		t := &l3.VrfTable{Id: found.ID, Label: found.Name}
-		if found.IPv6 {
+		t := &l3.VrfTable{Id: found.TableID, Label: found.Name}
+		if found.IsIP6 {
 			t.Protocol = l3.VrfTable_IPV6
 		}
 		kv := vrfTableKV{Key: model.VrfTableModel.Key(t), Value: t, Origin: kvs.UnknownOrigin}
@@ -162,7 +157,7 @@ func (d *vrfTableDescriptor) retrieve(ctx context.Context, correlate []vrfTableK
 		switch {
 		case ok:
 			kv.Origin = kvs.FromNB
-		case found.ID == 0 || found.ID == noTable:
+		case found.TableID == 0 || found.TableID == noTable:
 			kv.Origin = kvs.FromSB // VPP's own
 		}
 		if ok && w.Metadata != nil {

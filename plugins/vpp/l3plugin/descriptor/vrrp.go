@@ -2,10 +2,11 @@ package descriptor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"go.fd.io/govpp/binapi/interface_types"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -13,17 +14,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
-
-// A VRRP virtual router shares addresses with those of the same number on other
-// machines. The version of IP is that of its addresses. It can be started and
-// stopped; everything else is decided when it is created, the peers of a unicast
-// router included, which VPP cannot change while it runs. With priority 255 it
-// owns its addresses, which VPP wants to find on the interface. A router that is
-// started while its interface has no address to send from stays down even when
-// there is one later, so it waits for one. The interface has our tag, so routers on
-// it are ours too; they must go before the interface does.
 
 const (
 	// vrrpUnit is the unit of intervals in VPP, in milliseconds.
@@ -34,35 +27,40 @@ const (
 	priorityOwner = 255
 )
 
-type vrrpDescriptor struct {
-	*item.Resolution[*l3.VRRPEntry, vppcalls.VirtualRouter]
-	vpp *vppcalls.Calls
+// routerID tells virtual routers apart.
+type routerID struct {
+	swIfIndex uint32
+	id        uint8
+	ipv6      bool
 }
 
-type vrrpKV = kvs.KV[*l3.VRRPEntry, kvs.Metadata]
-
-// NewVRRP describes virtual routers.
-func NewVRRP(vpp *vppcalls.Calls, ifs item.Interfaces) *kvs.KVDescriptor {
-	d := &vrrpDescriptor{&item.Resolution[*l3.VRRPEntry, vppcalls.VirtualRouter]{Interfaces: ifs, Resolve: resolveVRRP}, vpp}
-	return kvs.Adapt(kvs.Describe(model.VRRPModel, kvs.Descriptor[*l3.VRRPEntry, kvs.Metadata]{
-		Name:         VRRPName,
-		Southbound:   item.Southbound,
-		Validate:     d.Validate,
-		Dependencies: d.Dependencies,
-		ValueComparator: func(_ string, a, b *l3.VRRPEntry) bool {
-			x, y, ok := d.Both(a, b)
-			return ok && sameRouter(x, y) && x.Running == y.Running
+// NewVRRP describes virtual routers. A VRRP virtual router shares addresses with those of the same
+// number on other machines. The version of IP is that of its addresses. It can be started and
+// stopped; everything else is decided when it is created, the peers of a unicast
+// router included, which VPP cannot change while it runs. With priority 255 it
+// owns its addresses, which VPP wants to find on the interface. A router that is
+// started while its interface has no address to send from stays down even when
+// there is one later, so it waits for one. The interface has our tag, so routers on
+// it are ours too; they must go before the interface does.
+func NewVRRP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
+	type router = vppcalls.VirtualRouter
+	calls := vppcalls.New(vpp)
+	return item.NewEntry(vpp, ifs, item.Entry[*l3.VRRPEntry, router, routerID]{
+		Name: VRRPName, Model: model.VRRPModel, Resolve: resolveVRRP, Value: describeVRRP,
+		ID:         func(r router) routerID { return routerID{r.SwIfIndex, r.ID, r.IPv6} },
+		Equal:      func(a, b router) bool { return sameRouter(a, b) && a.Running == b.Running },
+		Changeable: sameRouter,
+		Set: func(ctx context.Context, old, r *router) error {
+			switch {
+			case r == nil:
+				return calls.DeleteVirtualRouter(ctx, *old)
+			case old == nil:
+				return calls.AddVirtualRouter(ctx, *r)
+			}
+			return calls.StartVirtualRouter(ctx, *r, r.Running)
 		},
-		UpdateWithRecreate: func(_ string, a, b *l3.VRRPEntry, _ kvs.Metadata) bool {
-			x, y, ok := d.Both(a, b)
-			return !ok || !sameRouter(x, y)
-		},
-		CreateContext:        d.create,
-		UpdateContext:        d.update,
-		DeleteContext:        d.remove,
-		RetrieveContext:      d.retrieve,
-		RetrieveDependencies: []string{item.InterfaceName},
-	}))
+		All: calls.DumpVirtualRouters,
+	})
 }
 
 // resolveVRRP takes intervals in the unit of VPP.
@@ -164,87 +162,9 @@ func sameRouter(a, b vppcalls.VirtualRouter) bool {
 	return a.RouterParams == b.RouterParams && item.SameParts(a.Addrs, b.Addrs) && item.SameParts(a.Peers, b.Peers)
 }
 
-func (d *vrrpDescriptor) create(ctx context.Context, _ string, e *l3.VRRPEntry) (kvs.Metadata, error) {
-	r, err := d.Live(e)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.vpp.AddVirtualRouter(ctx, r); err != nil {
-		return nil, err
-	}
-	if err := d.complete(ctx, r); err != nil {
-		return nil, errors.Join(err, d.vpp.DeleteVirtualRouter(ctx, r)) // leave nothing half-made
-	}
-	return nil, nil
-}
-
-// complete does what cannot be said in the creation.
-func (d *vrrpDescriptor) complete(ctx context.Context, r vppcalls.VirtualRouter) error {
-	if len(r.Peers) > 0 {
-		if err := d.vpp.SetVirtualRouterPeers(ctx, r); err != nil {
-			return err
-		}
-	}
-	if !r.Running {
-		return nil
-	}
-	return d.vpp.StartVirtualRouter(ctx, r, true)
-}
-
-func (d *vrrpDescriptor) update(ctx context.Context, _ string, _, e *l3.VRRPEntry, _ kvs.Metadata) (kvs.Metadata, error) {
-	r, err := d.Live(e)
-	if err != nil {
-		return nil, err
-	}
-	return nil, d.vpp.StartVirtualRouter(ctx, r, r.Running)
-}
-
-func (d *vrrpDescriptor) remove(ctx context.Context, _ string, e *l3.VRRPEntry, _ kvs.Metadata) error {
-	r, err := d.Live(e)
-	if _, known := item.SwIfIndex(d.Interfaces, e.GetInterface()); known != nil {
-		return err
-	}
-	return d.vpp.DeleteVirtualRouter(ctx, r) // VPP may have what no value may say
-}
-
-// retrieve returns one router per interface and number, which is all that keys can
-// tell apart: of an IPv4 and an IPv6 one the one that is expected.
-func (d *vrrpDescriptor) retrieve(ctx context.Context, correlate []vrrpKV) ([]vrrpKV, error) {
-	all, err := d.vpp.DumpVirtualRouters(ctx)
-	if err != nil {
-		return nil, err
-	}
-	wanted := make(map[string]*l3.VRRPEntry, len(correlate))
-	for _, kv := range correlate {
-		wanted[kv.Key] = kv.Value
-	}
-	at, snapshot := map[string]int{}, d.Interfaces.Snapshot(ctx)
-	var out []vrrpKV
-	for _, found := range all {
-		name, ok := snapshot.Name(found.SwIfIndex)
-		if !ok {
-			continue
-		}
-		e := describeVRRP(name, found)
-		kv := vrrpKV{Key: model.VRRPModel.Key(e), Value: e, Origin: kvs.FromNB}
-		w := wanted[kv.Key]
-		x, y, ok := d.Both(w, e)
-		if ok && sameRouter(x, y) && x.Running == y.Running {
-			kv.Value = w // in its spelling
-		}
-		if n, twice := at[kv.Key]; !twice {
-			at[kv.Key] = len(out)
-			out = append(out, kv)
-		} else if w != nil && x.IPv6 == found.IPv6 {
-			out[n] = kv
-		}
-	}
-	return out, snapshot.Err()
-}
-
-func describeVRRP(iface string, r vppcalls.VirtualRouter) *l3.VRRPEntry {
+func describeVRRP(n *item.Names, r vppcalls.VirtualRouter) *l3.VRRPEntry {
 	e := &l3.VRRPEntry{
-		Interface: iface, VrId: uint32(r.ID), Priority: uint32(r.Priority), Interval: uint32(r.Interval) * vrrpUnit,
+		Interface: n.Interface(interface_types.InterfaceIndex(r.SwIfIndex)), VrId: uint32(r.ID), Priority: uint32(r.Priority), Interval: uint32(r.Interval) * vrrpUnit,
 		Preempt: r.Preempt, Accept: r.Accept, Unicast: r.Unicast, Enabled: r.Running,
 	}
 	for _, a := range r.Addrs {

@@ -36,14 +36,14 @@ func (c *Calls) tablesByIndex(ctx context.Context) (map[uint32]uint32, error) {
 	shown := shownTables(text)
 	ids := make(map[uint32]uint32, len(shown))
 	for _, t := range all {
-		if t.IPv6 {
+		if t.IsIP6 {
 			continue
 		}
 		at := len(ids)
 		if at == len(shown) || shown[at].name != t.Name {
-			return nil, fmt.Errorf("table %d (%s) is not number %d of what %q shows", t.ID, t.Name, at, command)
+			return nil, fmt.Errorf("table %d (%s) is not number %d of what %q shows", t.TableID, t.Name, at, command)
 		}
-		ids[shown[at].index] = t.ID
+		ids[shown[at].index] = t.TableID
 	}
 	return ids, nil
 }

@@ -59,25 +59,6 @@ type destination struct {
 
 var addDelRoute = session.Require(&Operations, "route", "", (*ip.IPRouteAddDel)(nil), (*ip.IPRouteAddDelReply)(nil))
 
-// AddRoutes adds paths to destinations, and returns one error for each. It sends all requests
-// before it waits for the replies. Paths of the same destination go in one message: VPP may
-// stop its workers for each.
-func (c *Calls) AddRoutes(ctx context.Context, routes []Route) []error {
-	return c.changeRoutes(ctx, routes, true)
-}
-
-// DeleteRoutes removes paths of destinations, like AddRoutes. If there is none, that is a
-// success.
-func (c *Calls) DeleteRoutes(ctx context.Context, routes []Route) []error {
-	errs := c.changeRoutes(ctx, routes, false)
-	for i, err := range errs {
-		if session.Gone(err, api.NO_SUCH_ENTRY, api.NO_SUCH_FIB, api.NO_MATCHING_INTERFACE) {
-			errs[i] = nil
-		}
-	}
-	return errs
-}
-
 // PruneRoute takes the paths through interfaces that do not exist any more from a
 // destination: VPP refuses to remove them one by one, so that the others are put in
 // the place of all. No other path of the destination may be changed meanwhile.
@@ -101,9 +82,11 @@ func (c *Calls) PruneRoute(ctx context.Context, table uint32, dst netip.Prefix, 
 	}}, &ip.IPRouteAddDelReply{})
 }
 
-// changeRoutes returns one error per route. VPP refuses a message as a whole, so its paths
-// are tried one by one to find out which it means.
-func (c *Calls) changeRoutes(ctx context.Context, routes []Route, add bool) []error {
+// ChangeRoutes adds paths to destinations, or removes them, and returns one error for each. It
+// sends all requests before it waits for the replies. Paths of the same destination go in one
+// message: VPP may stop its workers for each. VPP refuses a message as a whole, so its paths are
+// tried one by one to find out which it means. To remove a path that does not exist is a success.
+func (c *Calls) ChangeRoutes(ctx context.Context, routes []Route, add bool) []error {
 	errs := make([]error, len(routes))
 	if err := addDelRoute.Check(c.vpp); err != nil {
 		for i := range errs {
@@ -123,11 +106,15 @@ func (c *Calls) changeRoutes(ctx context.Context, routes []Route, add bool) []er
 			}
 		}
 	}
-	if len(again) == 0 {
-		return errs
+	if len(again) > 0 {
+		for g, err := range c.sendRoutes(ctx, routes, again, add) {
+			errs[again[g][0]] = err
+		}
 	}
-	for g, err := range c.sendRoutes(ctx, routes, again, add) {
-		errs[again[g][0]] = err
+	for i, err := range errs {
+		if !add && session.Gone(err, api.NO_SUCH_ENTRY, api.NO_SUCH_FIB, api.NO_MATCHING_INTERFACE) {
+			errs[i] = nil
+		}
 	}
 	return errs
 }
@@ -155,7 +142,7 @@ func (c *Calls) sendRoutes(ctx context.Context, routes []Route, groups [][]int, 
 		to := routes[group[0]]
 		paths := make([]fib_types.FibPath, len(group))
 		for n, i := range group {
-			paths[n] = routes[i].message(to.Destination.Addr().Is6())
+			paths[n] = routes[i].Message(to.Destination.Addr().Is6())
 		}
 		requests[g] = &ip.IPRouteAddDel{IsAdd: add, IsMultipath: true, Route: ip.IPRoute{
 			TableID: to.Table, Prefix: ipconv.Prefix(to.Destination), NPaths: uint8(len(paths)), Paths: paths,
@@ -165,8 +152,8 @@ func (c *Calls) sendRoutes(ctx context.Context, routes []Route, groups [][]int, 
 	return c.vpp.CallAll(ctx, requests, replies)
 }
 
-// message is the path of packets of the given version of IP.
-func (r Path) message(ipv6 bool) fib_types.FibPath {
+// Message is the path of packets of the given version of IP.
+func (r Path) Message(ipv6 bool) fib_types.FibPath {
 	p := fib_types.FibPath{
 		SwIfIndex: r.SwIfIndex, TableID: r.Via, Weight: r.Weight, Preference: r.Preference,
 		Proto: fib_types.FIB_API_PATH_NH_PROTO_IP4,
@@ -192,9 +179,9 @@ func (r Path) message(ipv6 bool) fib_types.FibPath {
 	return p
 }
 
-// path converts a path from VPP; ok is false for kinds of paths that no Route
+// PathOf converts a path from VPP; ok is false for kinds of paths that no Route
 // stands for.
-func path(p fib_types.FibPath) (out Path, ok bool) {
+func PathOf(p fib_types.FibPath) (out Path, ok bool) {
 	out = Path{SwIfIndex: p.SwIfIndex, Via: p.TableID, Weight: p.Weight, Preference: p.Preference}
 	for _, l := range p.LabelStack[:min(p.NLabels, MaxLabels)] {
 		out.Labels = append(out.Labels, l.Label)
@@ -220,7 +207,7 @@ func path(p fib_types.FibPath) (out Path, ok bool) {
 // eachPath calls each for the paths that are routes.
 func eachPath(table uint32, dst netip.Prefix, paths []fib_types.FibPath, each func(Route)) {
 	for _, p := range paths {
-		if converted, ok := path(p); ok {
+		if converted, ok := PathOf(p); ok {
 			each(Route{table, dst, converted})
 		}
 	}
@@ -230,7 +217,7 @@ func eachPath(table uint32, dst netip.Prefix, paths []fib_types.FibPath, each fu
 // for those that VPP made for interfaces, addresses and neighbours. After an error
 // what was seen is not all there is.
 func (c *Calls) EachRoute(ctx context.Context, t Table, each func(Route)) error {
-	req := &ip.IPRouteV2Dump{Src: sourceAPI, Table: ip.IPTable{TableID: t.ID, IsIP6: t.IPv6}}
+	req := &ip.IPRouteV2Dump{Src: sourceAPI, Table: Table{TableID: t.TableID, IsIP6: t.IsIP6}}
 	return session.Each(ctx, c.vpp, req, func(d *ip.IPRouteV2Details) {
 		eachPath(d.Route.TableID, ipconv.FromPrefix(d.Route.Prefix), d.Route.Paths, each)
 	})

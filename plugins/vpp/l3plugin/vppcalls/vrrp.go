@@ -30,10 +30,9 @@ type RouterParams struct {
 type VirtualRouter struct {
 	RouterParams
 	Addrs []netip.Addr
-	// Peers are the other routers that a unicast one talks to; set by
-	// SetVirtualRouterPeers.
+	// Peers are the other routers that a unicast one talks to.
 	Peers []netip.Addr
-	// Running routers take part in the election; set by StartVirtualRouter.
+	// Running routers take part in the election.
 	Running bool
 }
 
@@ -45,19 +44,31 @@ var vrrpPeers = session.Require(&Operations, "VRRP: unicast", "vrrp",
 	(*vrrp.VrrpVrSetPeers)(nil), (*vrrp.VrrpVrSetPeersReply)(nil),
 	(*vrrp.VrrpVrPeerDump)(nil), (*vrrp.VrrpVrPeerDetails)(nil))
 
-// AddVirtualRouter adds a router, stopped. One that exists gives way to it: VPP
+// AddVirtualRouter adds a router, with its peers, and starts it if it is Running. If that fails,
+// it leaves none. One that exists gives way to it: VPP
 // would refuse. (vrrp_vr_update could change it in place, but needs an index that
 // only the reply to the creation tells, stops the router too, and walks the list
 // of addresses while it removes from it.)
 func (c *Calls) AddVirtualRouter(ctx context.Context, r VirtualRouter) error {
 	err := c.virtualRouter(ctx, r, true)
-	if !errors.Is(err, api.ENTRY_ALREADY_EXISTS) {
+	if errors.Is(err, api.ENTRY_ALREADY_EXISTS) {
+		if err = c.DeleteVirtualRouter(ctx, r); err == nil {
+			err = c.virtualRouter(ctx, r, true)
+		}
+	}
+	if err != nil {
 		return err
 	}
-	if err := c.DeleteVirtualRouter(ctx, r); err != nil {
-		return err
+	if len(r.Peers) > 0 {
+		err = c.setVirtualRouterPeers(ctx, r)
 	}
-	return c.virtualRouter(ctx, r, true)
+	if err == nil && r.Running {
+		err = c.StartVirtualRouter(ctx, r, true)
+	}
+	if err != nil {
+		err = errors.Join(err, c.DeleteVirtualRouter(ctx, r))
+	}
+	return err
 }
 
 // DeleteVirtualRouter stops and deletes a router. If it does not exist, that is a
@@ -76,20 +87,10 @@ func (c *Calls) DeleteVirtualRouter(ctx context.Context, r VirtualRouter) error 
 }
 
 func (r VirtualRouter) flags() vrrp.VrrpVrFlags {
-	var flags vrrp.VrrpVrFlags
-	if r.Preempt {
-		flags |= vrrp.VRRP_API_VR_PREEMPT
-	}
-	if r.Accept {
-		flags |= vrrp.VRRP_API_VR_ACCEPT
-	}
-	if r.Unicast {
-		flags |= vrrp.VRRP_API_VR_UNICAST
-	}
-	if r.IPv6 {
-		flags |= vrrp.VRRP_API_VR_IPV6
-	}
-	return flags
+	return session.Flags(map[vrrp.VrrpVrFlags]bool{
+		vrrp.VRRP_API_VR_PREEMPT: r.Preempt, vrrp.VRRP_API_VR_ACCEPT: r.Accept,
+		vrrp.VRRP_API_VR_UNICAST: r.Unicast, vrrp.VRRP_API_VR_IPV6: r.IPv6,
+	})
 }
 
 func (c *Calls) virtualRouter(ctx context.Context, r VirtualRouter, add bool) error {
@@ -129,9 +130,9 @@ func (c *Calls) StartVirtualRouter(ctx context.Context, r VirtualRouter, start b
 	return nil
 }
 
-// SetVirtualRouterPeers makes Peers, at least one, the peers
+// setVirtualRouterPeers makes Peers, at least one, the peers
 // of a unicast router that is stopped.
-func (c *Calls) SetVirtualRouterPeers(ctx context.Context, r VirtualRouter) error {
+func (c *Calls) setVirtualRouterPeers(ctx context.Context, r VirtualRouter) error {
 	if err := vrrpPeers.Check(c.vpp); err != nil {
 		return err
 	}
