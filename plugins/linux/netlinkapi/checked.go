@@ -181,6 +181,24 @@ func (c *checked) ChangeRoutes(op RouteOp, all []Route) []error {
 	return c.Handle.ChangeRoutes(op, all)
 }
 
+// Nexthops implements Nexthops.
+func (c *checked) Nexthops() ([]Nexthop, error) { return read(c, c.Handle.Nexthops) }
+
+// AddNexthop implements Nexthops.
+func (c *checked) AddNexthop(n Nexthop) error {
+	return c.do(func() error { return c.Handle.AddNexthop(n) })
+}
+
+// ReplaceNexthop implements Nexthops.
+func (c *checked) ReplaceNexthop(n Nexthop) error {
+	return c.do(func() error { return c.Handle.ReplaceNexthop(n) })
+}
+
+// DeleteNexthop implements Nexthops.
+func (c *checked) DeleteNexthop(id uint32) error {
+	return c.do(func() error { return c.Handle.DeleteNexthop(id) })
+}
+
 // Rules implements Rules.
 func (c *checked) Rules() ([]Rule, error) { return read(c, c.Handle.Rules) }
 

@@ -50,6 +50,7 @@ type Handle interface {
 	Addresses
 	Neighbours
 	Routes
+	Nexthops
 	Rules
 	Watcher
 	Others
@@ -210,6 +211,8 @@ type Event struct {
 	Table  uint32       // of RouteRemoved
 	// Priority is that of RuleRemoved.
 	Priority uint32
+	// Nexthop is the id of NexthopRemoved.
+	Nexthop uint32
 	// Sysctl is the parameter of SysctlChanged; see Sysctls.
 	Sysctl string
 }
@@ -237,6 +240,11 @@ const (
 	NeighbourRemoved
 	// RuleRemoved: a policy rule of the agent was deleted.
 	RuleRemoved
+	// NexthopRemoved: a nexthop object was deleted, or another process added or replaced it.
+	NexthopRemoved
+	// CarrierLost: the link changed and has no carrier, or is down. The kernel removes its
+	// nexthop objects and the routes through them then, and sends no events for them.
+	CarrierLost
 	// SysctlChanged: a parameter of a link was set. The kernel sends events for
 	// forwarding, mc_forwarding, rp_filter, proxy_arp, proxy_ndp, bc_forwarding and
 	// ignore_routes_with_linkdown alone.

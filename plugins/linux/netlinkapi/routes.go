@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // MainTable is the routing table used outside of VRFs.
@@ -23,7 +25,7 @@ const (
 // Route is a route. Its first next hop is Link, Gateway, OnLink and Weight.
 type Route struct {
 	Type     RouteType
-	Link     int // 0: the type is not RouteUnicast
+	Link     int // 0: the type is not RouteUnicast, or there is a Nexthop
 	Table    uint32
 	Dst      netip.Prefix // the default route is 0.0.0.0/0 or ::/0
 	Gateway  netip.Addr   // invalid: none
@@ -36,6 +38,35 @@ type Route struct {
 	More     []NextHop  // further next hops; those of IPv6 have gateways
 	MTU      uint32     // of packets along the route, in bytes; 0: that of the link
 	AdvMSS   uint32     // largest TCP segment to ask the other side for, in bytes; 0: as the MTU allows
+	Labels   Labels     // that packets to the first next hop get
+	Nexthop  uint32     // id of the nexthop object that packets take instead of next hops; 0: none
+}
+
+// Labels are MPLS labels, the outermost first, as ip-route(8) writes them: "100/200"; empty: none.
+type Labels string
+
+// LabelsOf makes labels of numbers.
+func LabelsOf(numbers []uint32) Labels {
+	var b []byte
+	for i, n := range numbers {
+		if i > 0 {
+			b = append(b, '/')
+		}
+		b = strconv.AppendUint(b, uint64(n), 10)
+	}
+	return Labels(b)
+}
+
+// Numbers is the inverse of LabelsOf.
+func (l Labels) Numbers() (numbers []uint32) {
+	if l == "" {
+		return nil
+	}
+	for text := range strings.SplitSeq(string(l), "/") {
+		n, _ := strconv.ParseUint(text, 10, 32) // from LabelsOf
+		numbers = append(numbers, uint32(n))
+	}
+	return numbers
 }
 
 // NextHop is one of several ways that packets along a route take in turns.
@@ -44,23 +75,28 @@ type NextHop struct {
 	Gateway netip.Addr // invalid: none
 	OnLink  bool       // see Route.OnLink
 	Weight  uint32     // share of the packets, 1 to 256
+	Labels  Labels     // that packets get
 }
 
-// Hops returns all next hops; none if the packets stay here.
+// Labelled reports whether packets get MPLS labels.
+func (h NextHop) Labelled() bool { return h.Labels != "" }
+
+// Hops returns all next hops of the route itself; none if packets stay here, or take a nexthop
+// object.
 func (r Route) Hops() []NextHop {
-	if r.Type != RouteUnicast {
+	if r.Type != RouteUnicast || r.Nexthop != 0 {
 		return nil
 	}
-	return append([]NextHop{{r.Link, r.Gateway, r.OnLink, r.Weight}}, r.More...)
+	return append([]NextHop{{r.Link, r.Gateway, r.OnLink, r.Weight, r.Labels}}, r.More...)
 }
 
 // SetHops is the inverse of Hops.
 func (r *Route) SetHops(hops []NextHop) {
-	r.Link, r.Gateway, r.OnLink, r.Weight, r.More = 0, netip.Addr{}, false, 0, nil
+	r.Link, r.Gateway, r.OnLink, r.Weight, r.Labels, r.More = 0, netip.Addr{}, false, 0, "", nil
 	if len(hops) == 0 {
 		return
 	}
-	r.Link, r.Gateway, r.OnLink = hops[0].Link, hops[0].Gateway, hops[0].OnLink
+	r.Link, r.Gateway, r.OnLink, r.Labels = hops[0].Link, hops[0].Gateway, hops[0].OnLink, hops[0].Labels
 	if len(hops) > 1 {
 		r.Weight, r.More = hops[0].Weight, hops[1:]
 	}

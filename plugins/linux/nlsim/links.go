@@ -34,6 +34,7 @@ func (l *link) detach() {
 	ns.addrs = slices.DeleteFunc(ns.addrs, func(a netlinkapi.Address) bool { return a.Link == l.Index })
 	ns.routes = slices.DeleteFunc(ns.routes, func(r netlinkapi.Route) bool { return r.Uses(l.Index) })
 	ns.neighs = slices.DeleteFunc(ns.neighs, func(n netlinkapi.Neighbour) bool { return n.Link == l.Index })
+	ns.removeNexthops(func(n netlinkapi.Nexthop) bool { return n.Link == l.Index }, false)
 	for _, other := range ns.links {
 		if other.Master == l.Index {
 			other.leaveMaster()
@@ -55,10 +56,12 @@ func (l *link) refresh() {
 		l.Running = running
 	}
 	l.ns.notify(netlinkapi.Event{Link: l.Index})
+	l.carrier()
 	if p := l.peer; p != nil {
 		if r := p.Up && l.Up; r != p.Running {
 			p.Running = r
 			p.ns.notify(netlinkapi.Event{Link: p.Index})
+			p.carrier()
 		}
 	}
 }
@@ -85,6 +88,7 @@ func (ns *space) checkName(name string) error {
 // handle is the namespace as one user sees it.
 type handle struct {
 	sockets
+	nexthops
 	k  *Kernel
 	ns *space
 }

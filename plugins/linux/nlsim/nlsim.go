@@ -42,7 +42,8 @@ type space struct {
 	addrs     []netlinkapi.Address
 	routes    []netlinkapi.Route
 	neighs    []netlinkapi.Neighbour
-	rules     []netlinkapi.Rule                      // but those that the kernel makes
+	rules     []netlinkapi.Rule // but those that the kernel makes
+	nexthops  []netlinkapi.Nexthop
 	filters   map[netlinkapi.FilterTable]filterTable // those that were changed
 	nftables  map[netlinkapi.NFTable]string          // content as it is printed
 	lastIndex int
@@ -301,7 +302,7 @@ func (k *Kernel) Open(path string) (netlinkapi.Handle, error) {
 		if ns == nil {
 			return fmt.Errorf("%s: %w", path, netlinkapi.ErrNamespaceGone)
 		}
-		h = &handle{k: k, ns: ns, sockets: sockets{k, ns}}
+		h = &handle{k: k, ns: ns, sockets: sockets{k, ns}, nexthops: nexthops{k, ns}}
 		return nil
 	})
 	if err != nil {
@@ -351,6 +352,7 @@ func (k *Kernel) String() string {
 	var b strings.Builder
 	for _, path := range slices.Sorted(maps.Keys(k.spaces)) {
 		fmt.Fprintf(&b, "namespace %q\n", path)
+		k.spaces[path].printGlobals(&b)
 		k.spaces[path].print(&b)
 		k.spaces[path].printFilters(&b)
 		k.spaces[path].printNFTables(&b)
@@ -358,15 +360,22 @@ func (k *Kernel) String() string {
 	return b.String()
 }
 
-func (ns *space) print(b *strings.Builder) {
+// printGlobals prints what belongs to no link.
+func (ns *space) printGlobals(b *strings.Builder) {
 	for _, r := range ns.rules {
 		fmt.Fprintf(b, "  rule %+v\n", r)
+	}
+	for _, n := range ns.nexthops {
+		fmt.Fprintf(b, "  nexthop %+v\n", n)
 	}
 	for _, r := range ns.routes {
 		if r.Link == 0 {
 			fmt.Fprintf(b, "  route %+v\n", r)
 		}
 	}
+}
+
+func (ns *space) print(b *strings.Builder) {
 	for _, l := range ns.sorted() {
 		fmt.Fprintf(b, "  link %s alias=%q kind=%q up=%t mtu=%d", l.Name, l.Alias, l.Kind, l.Up, l.MTU)
 		if l.Params != nil {
@@ -389,8 +398,8 @@ func (ns *space) print(b *strings.Builder) {
 		}
 		for _, r := range ns.routes {
 			if r.Link == l.Index {
-				fmt.Fprintf(b, "    route %s gateway=%s metric=%d protocol=%d table=%d source=%s onlink=%t mtu=%d advmss=%d weight=%d more=%+v\n",
-					r.Dst, r.Gateway, r.Metric, r.Protocol, r.Table, r.Source, r.OnLink, r.MTU, r.AdvMSS, r.Weight, r.More)
+				fmt.Fprintf(b, "    route %s gateway=%s metric=%d protocol=%d table=%d source=%s onlink=%t mtu=%d advmss=%d labels=%s weight=%d more=%+v\n",
+					r.Dst, r.Gateway, r.Metric, r.Protocol, r.Table, r.Source, r.OnLink, r.MTU, r.AdvMSS, r.Labels, r.Weight, r.More)
 			}
 		}
 		for _, n := range ns.neighs {

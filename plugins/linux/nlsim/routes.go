@@ -62,11 +62,11 @@ func (h *handle) ChangeRoutes(op netlinkapi.RouteOp, all []netlinkapi.Route) []e
 }
 
 func (h *handle) addRoute(r netlinkapi.Route, replace bool) error {
-	if r.Dst != r.Dst.Masked() || r.Source.IsValid() && !h.ns.hasAddress(r.Source) {
+	if r.Dst != r.Dst.Masked() || r.Source.IsValid() && !h.ns.hasAddress(r.Source) || !h.ns.usable(r) {
 		return errInvalid
 	}
 	for _, hop := range r.Hops() {
-		if err := h.checkHop(r, hop); err != nil {
+		if err := h.ns.checkHop(r, hop); err != nil {
 			return err
 		}
 	}
@@ -87,14 +87,14 @@ func (h *handle) addRoute(r netlinkapi.Route, replace bool) error {
 }
 
 // checkHop refuses a next hop that cannot be used.
-func (h *handle) checkHop(r netlinkapi.Route, hop netlinkapi.NextHop) error {
-	l := h.ns.links[hop.Link]
+func (ns *space) checkHop(r netlinkapi.Route, hop netlinkapi.NextHop) error {
+	l := ns.links[hop.Link]
 	switch {
 	case l == nil:
 		return netlinkapi.ErrNotFound
 	case !l.Up:
 		return errNetworkDown
-	case hop.Gateway.IsValid() && !hop.OnLink && !h.reachable(r, hop):
+	case hop.Gateway.IsValid() && !hop.OnLink && !ns.reachable(r, hop):
 		return errNetworkUnreachable
 	case hop.OnLink && !hop.Gateway.IsValid():
 		return errInvalid
@@ -103,10 +103,10 @@ func (h *handle) checkHop(r netlinkapi.Route, hop netlinkapi.NextHop) error {
 }
 
 // reachable reports whether the gateway is in a network attached to its link.
-func (h *handle) reachable(r netlinkapi.Route, hop netlinkapi.NextHop) bool {
-	return slices.ContainsFunc(h.ns.routes, func(via netlinkapi.Route) bool {
+func (ns *space) reachable(r netlinkapi.Route, hop netlinkapi.NextHop) bool {
+	return slices.ContainsFunc(ns.routes, func(via netlinkapi.Route) bool {
 		return via.Link == hop.Link && !via.Gateway.IsValid() && via.Dst.Contains(hop.Gateway) &&
-			(via.Table == normal(r).Table || via.Table == h.ns.links[hop.Link].table())
+			(via.Table == normal(r).Table || via.Table == ns.links[hop.Link].table())
 	})
 }
 
@@ -133,7 +133,7 @@ func normal(r netlinkapi.Route) netlinkapi.Route {
 	if r.Table == 0 {
 		r.Table = netlinkapi.MainTable
 	}
-	if r.Type != netlinkapi.RouteUnicast {
+	if r.Type != netlinkapi.RouteUnicast || r.Nexthop != 0 {
 		r.SetHops(nil)
 	}
 	if r.Dst.Addr().Is6() {

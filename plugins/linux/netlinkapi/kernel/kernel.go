@@ -55,7 +55,7 @@ type namespace struct {
 	id     netlinkapi.NamespaceID
 	file   *os.File         // stands for the namespace
 	route  *netlink.Handle  // its netlink sockets
-	dumps  *netlink.Handle  // has dumps of routes filtered by the kernel, where it can
+	dumps  *nl.SocketHandle // has dumps of routes filtered by the kernel, where it can
 	links  *nl.SocketHandle // for requests that the library lacks
 	buffer []byte           // for replies on links, under its lock; nil: not used yet
 	ioctl  int              // a socket for ethtool requests
@@ -100,7 +100,7 @@ func (k *Kernel) Open(path string) (netlinkapi.Handle, error) {
 		k.open[id] = ns
 	}
 	ns.leases++
-	return &handle{k: k, ns: ns, sockets: sockets{ns}}, nil
+	return &handle{k: k, ns: ns, sockets: sockets{ns}, nexthops: nexthops{ns}}, nil
 }
 
 func openFile(path string) (*os.File, netlinkapi.NamespaceID, error) {
@@ -139,15 +139,14 @@ func openNamespace(file *os.File, id netlinkapi.NamespaceID) (*namespace, error)
 		if ns.route, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
 			return classify("open netlink socket", err)
 		}
-		if ns.dumps, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
-			return classify("open netlink socket", err)
+		if ns.dumps, err = newSocket(); err != nil {
+			return err
 		}
-		_ = ns.dumps.SetStrictCheck(true) // a kernel before 4.20 does not filter; the library does, too
-		socket, err := nl.Subscribe(unix.NETLINK_ROUTE)
-		if err != nil {
-			return classify("open netlink socket", err)
+		// A kernel before 4.20 does not filter.
+		_ = unix.SetsockoptInt(ns.dumps.Socket.GetFd(), unix.SOL_NETLINK, unix.NETLINK_GET_STRICT_CHK, 1)
+		if ns.links, err = newSocket(); err != nil {
+			return err
 		}
-		ns.links = &nl.SocketHandle{Socket: socket}
 		ns.ioctl, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 		return classify("open socket for ethtool", err)
 	}
@@ -158,17 +157,23 @@ func openNamespace(file *os.File, id netlinkapi.NamespaceID) (*namespace, error)
 		err = inNamespace(file, open)
 	}
 	if err == nil {
-		err = errors.Join(ns.route.SetSocketTimeout(replyTimeout), ns.dumps.SetSocketTimeout(replyTimeout))
-	}
-	if err == nil {
 		timeout := unix.NsecToTimeval(replyTimeout.Nanoseconds())
-		err = ns.links.Socket.SetReceiveTimeout(&timeout)
+		err = errors.Join(ns.route.SetSocketTimeout(replyTimeout), ns.dumps.Socket.SetReceiveTimeout(&timeout),
+			ns.links.Socket.SetReceiveTimeout(&timeout))
 	}
 	if err != nil {
 		ns.close()
 		return nil, err
 	}
 	return ns, nil
+}
+
+func newSocket() (*nl.SocketHandle, error) {
+	socket, err := nl.Subscribe(unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil, classify("open netlink socket", err)
+	}
+	return &nl.SocketHandle{Socket: socket}, nil
 }
 
 // current reports whether the namespace is the one of the process.

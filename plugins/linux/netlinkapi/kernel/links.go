@@ -14,6 +14,7 @@ import (
 // handle is one lease of a namespace.
 type handle struct {
 	sockets
+	nexthops
 	k      *Kernel
 	ns     *namespace
 	closed bool

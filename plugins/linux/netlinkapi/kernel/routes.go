@@ -4,10 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
+	"slices"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
@@ -22,13 +20,13 @@ var routeTypes = map[int]netlinkapi.RouteType{
 }
 
 func (h *handle) Routes() ([]netlinkapi.Route, error) {
-	return h.routesOf(unix.RTPROT_UNSPEC)
+	return h.routesOf(anyProtocol)
 }
 
 // StaticRoutes has the kernel leave out the routes of routing protocols, which may be very many.
 func (h *handle) StaticRoutes() (all []netlinkapi.Route, err error) {
 	for _, protocol := range netlinkapi.StaticProtocols() {
-		some, err := h.routesOf(netlink.RouteProtocol(protocol))
+		some, err := h.routesOf(protocol)
 		if err != nil {
 			return nil, err
 		}
@@ -38,69 +36,15 @@ func (h *handle) StaticRoutes() (all []netlinkapi.Route, err error) {
 }
 
 // routesOf lists the routes of one protocol, or of all.
-func (h *handle) routesOf(protocol netlink.RouteProtocol) ([]netlinkapi.Route, error) {
-	filter, mask := &netlink.Route{Table: unix.RT_TABLE_UNSPEC, Protocol: protocol}, netlink.RT_FILTER_TABLE
-	if protocol != unix.RTPROT_UNSPEC {
-		mask |= netlink.RT_FILTER_PROTOCOL
-	}
-	var routes []netlinkapi.Route
-	for _, fam := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		found, err := dump("list routes", func() ([]netlink.Route, error) {
-			return h.ns.dumps.RouteListFiltered(fam, filter, mask)
-		})
+func (h *handle) routesOf(protocol netlinkapi.Protocol) (routes []netlinkapi.Route, err error) {
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		some, err := dump("list routes", func() ([]netlinkapi.Route, error) { return h.ns.dumpRoutes(family, protocol) })
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range found {
-			if _, known := routeTypes[r.Type]; known {
-				routes = append(routes, convertRoute(r, fam))
-			}
-		}
+		routes = append(routes, some...)
 	}
 	return routes, nil
-}
-
-func convertRoute(r netlink.Route, fam int) netlinkapi.Route {
-	dst, ok := prefix(r.Dst)
-	if !ok {
-		dst = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-		if fam == netlink.FAMILY_V6 {
-			dst = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
-		}
-	}
-	source, _ := netip.AddrFromSlice(r.Src)
-	converted := netlinkapi.Route{
-		Type:     routeTypes[r.Type],
-		Table:    uint32(r.Table),
-		Dst:      dst,
-		Scope:    netlinkapi.Scope(r.Scope),
-		Metric:   uint32(r.Priority),
-		Protocol: netlinkapi.Protocol(r.Protocol),
-		Source:   source.Unmap(),
-		MTU:      uint32(r.MTU),
-		AdvMSS:   uint32(r.AdvMSS),
-	}
-	if converted.Type == netlinkapi.RouteUnicast { // else IPv6 names the loopback
-		converted.SetHops(hops(r))
-	}
-	return converted
-}
-
-// hops returns the next hops of a route.
-func hops(r netlink.Route) []netlinkapi.NextHop {
-	if len(r.MultiPath) == 0 {
-		return []netlinkapi.NextHop{nextHop(r.LinkIndex, r.Gw, r.Flags, 0)}
-	}
-	all := make([]netlinkapi.NextHop, len(r.MultiPath))
-	for i, nh := range r.MultiPath {
-		all[i] = nextHop(nh.LinkIndex, nh.Gw, nh.Flags, uint32(nh.Hops)+1)
-	}
-	return all
-}
-
-func nextHop(link int, gateway net.IP, flags int, weight uint32) netlinkapi.NextHop {
-	gw, _ := netip.AddrFromSlice(gateway)
-	return netlinkapi.NextHop{Link: link, Gateway: gw.Unmap(), OnLink: flags&unix.RTNH_F_ONLINK != 0, Weight: weight}
 }
 
 // errUndecided is the error of a lookup that leaves open whether a route exists.
@@ -121,21 +65,21 @@ func (h *handle) FindRoute(want netlinkapi.Route) (netlinkapi.Route, error) {
 }
 
 func (h *handle) lookUp(want netlinkapi.Route) (found netlinkapi.Route, err error) {
-	opts := netlink.RouteGetOptions{FIBMatch: true}
+	link := 0
 	if want.Table != netlinkapi.MainTable { // of the VRF of the link
-		opts.OifIndex = want.Link
+		link = want.Link
 	}
 	if want.Dst.Bits() == 0 { // the kernel takes the unspecified address for something else
 		return found, errUndecided
 	}
-	routes, err := h.ns.route.RouteGetWithOptions(want.Dst.Addr().AsSlice(), &opts)
+	routes, err := h.ns.matchingRoute(want.Dst.Addr(), link)
 	switch {
 	case errors.Is(err, unix.ENETUNREACH) && want.Table == netlinkapi.MainTable:
 		return found, netlinkapi.ErrNotFound
 	case err != nil || len(routes) != 1:
 		return found, errUndecided
 	}
-	found = convertRoute(routes[0], family(want.Dst.Addr()))
+	found = routes[0]
 	switch {
 	case found.Is(want):
 		return found, nil
@@ -176,8 +120,13 @@ func (h *handle) changeRoute(op netlinkapi.RouteOp, r netlinkapi.Route) error {
 
 func routeError(op netlinkapi.RouteOp, r netlinkapi.Route, err error) error {
 	what := fmt.Sprintf("%s route to %s", op, r.Dst)
-	if is(err, unix.EINVAL) && r.Source.IsValid() {
+	switch {
+	case is(err, unix.EINVAL) && r.Nexthop != 0:
+		return fmt.Errorf("%s: %w (is there a nexthop object %d, and is it of the IP version of the route?)", what, err, r.Nexthop)
+	case is(err, unix.EINVAL) && r.Source.IsValid():
 		return fmt.Errorf("%s: %w (is the source %s an address of this host, and usable yet?)", what, err, r.Source)
+	case is(err, unix.EOPNOTSUPP) && slices.ContainsFunc(r.Hops(), netlinkapi.NextHop.Labelled):
+		return fmt.Errorf("%s: %w", what, errNoMPLS)
 	}
 	return classify(what, err)
 }
@@ -210,10 +159,13 @@ func routeRequest(op netlinkapi.RouteOp, r netlinkapi.Route) request {
 	if r.Source.IsValid() {
 		m.add(unix.RTA_PREFSRC, r.Source.AsSlice())
 	}
-	if len(all) == 1 {
+	switch {
+	case r.Nexthop != 0:
+		m.add(rtaNexthop, u32(r.Nexthop))
+	case len(all) == 1:
 		m.addHop(all[0])
 		m.add(unix.RTA_OIF, u32(uint32(all[0].Link)))
-	} else if len(all) > 1 {
+	case len(all) > 1:
 		m.add(unix.RTA_MULTIPATH, multipath(all))
 	}
 	if r.Table > 255 {
@@ -232,6 +184,9 @@ func routeRequest(op netlinkapi.RouteOp, r netlinkapi.Route) request {
 func (r *request) addHop(h netlinkapi.NextHop) {
 	if h.Gateway.IsValid() {
 		r.add(unix.RTA_GATEWAY, h.Gateway.AsSlice())
+	}
+	if h.Labelled() {
+		r.addLabels(unix.RTA_ENCAP_TYPE, unix.RTA_ENCAP, h.Labels)
 	}
 }
 

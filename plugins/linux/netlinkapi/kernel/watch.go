@@ -25,6 +25,7 @@ var watchGroups = [...]uint{
 	unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR,
 	unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE, unix.RTNLGRP_NEIGH,
 	unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE, unix.RTNLGRP_IPV4_NETCONF, unix.RTNLGRP_IPV6_NETCONF,
+	unix.RTNLGRP_NEXTHOP,
 }
 
 // Watch reports changes; see netlinkapi.Watcher.
@@ -153,6 +154,8 @@ func parseEvents(m syscall.NetlinkMessage) []netlinkapi.Event {
 		}
 	case unix.RTM_DELRULE:
 		return ruleEvents(m.Data)
+	case unix.RTM_NEWNEXTHOP, unix.RTM_DELNEXTHOP:
+		return nexthopEvents(m.Header.Type, m.Data)
 	case unix.RTM_NEWNETCONF:
 		return sysctlEvents(m.Data)
 	}
@@ -206,7 +209,11 @@ func linkEvents(m syscall.NetlinkMessage) []netlinkapi.Event {
 		return []netlinkapi.Event{{Kind: netlinkapi.LinkGone, Link: int(info.Index)}}
 	}
 	down := info.Change != math.MaxUint32 && info.Change&unix.IFF_UP != 0 && info.Flags&unix.IFF_UP == 0 // else it is new
-	return changed(int(info.Index), down)
+	events := changed(int(info.Index), down)
+	if info.Flags&(unix.IFF_RUNNING|unix.IFF_LOWER_UP) == 0 {
+		events = append(events, netlinkapi.Event{Kind: netlinkapi.CarrierLost, Link: int(info.Index)})
+	}
+	return events
 }
 
 // routeEvents returns the events of a removed route.
@@ -220,6 +227,7 @@ func routeEvents(data []byte) []netlinkapi.Event {
 		addr = netip.IPv6Unspecified()
 	}
 	var links []int
+	nexthop := false
 	for kind, value := range attributes(data[unix.SizeofRtMsg:]) {
 		switch kind {
 		case unix.RTA_DST:
@@ -230,12 +238,14 @@ func routeEvents(data []byte) []netlinkapi.Event {
 			links = hopLinks(value)
 		case unix.RTA_TABLE:
 			e.Table = uint32(int32At(value))
+		case rtaNexthop: // the kernel describes the object as well
+			nexthop = true
 		}
 	}
 	if e.Prefix = netip.PrefixFrom(addr, int(data[1])); !e.Prefix.IsValid() {
 		return nil
 	}
-	if data[routeTypeOffset] != unix.RTN_UNICAST { // IPv6 names the loopback
+	if nexthop || data[routeTypeOffset] != unix.RTN_UNICAST { // IPv6 names the loopback
 		links = []int{0}
 	}
 	events := make([]netlinkapi.Event, len(links))
