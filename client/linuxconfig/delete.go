@@ -51,6 +51,12 @@ func (d *Delete) Rule(name string) *Delete {
 	return d
 }
 
+// Nexthop removes a nexthop object.
+func (d *Delete) Nexthop(name string) *Delete {
+	d.r.remove(&linuxl3.Nexthop{Name: name})
+	return d
+}
+
 // IptablesRuleChain removes a chain of packet filter rules.
 func (d *Delete) IptablesRuleChain(name string) *Delete {
 	d.r.remove(&iptables.RuleChain{Name: name})

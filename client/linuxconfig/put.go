@@ -32,6 +32,9 @@ func (p *Put) Route(v *linuxl3.Route) *Put { p.r.put(v); return p }
 // Rule puts a policy rule.
 func (p *Put) Rule(v *linuxl3.Rule) *Put { p.r.put(v); return p }
 
+// Nexthop puts a nexthop object.
+func (p *Put) Nexthop(v *linuxl3.Nexthop) *Put { p.r.put(v); return p }
+
 // IptablesRuleChain puts a chain of packet filter rules.
 func (p *Put) IptablesRuleChain(v *iptables.RuleChain) *Put { p.r.put(v); return p }
 

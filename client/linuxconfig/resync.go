@@ -30,6 +30,9 @@ func (s *Resync) Route(v *linuxl3.Route) *Resync { s.r.put(v); return s }
 // Rule adds a policy rule.
 func (s *Resync) Rule(v *linuxl3.Rule) *Resync { s.r.put(v); return s }
 
+// Nexthop adds a nexthop object.
+func (s *Resync) Nexthop(v *linuxl3.Nexthop) *Resync { s.r.put(v); return s }
+
 // IptablesRuleChain adds a chain of packet filter rules.
 func (s *Resync) IptablesRuleChain(v *iptables.RuleChain) *Resync { s.r.put(v); return s }
 

@@ -42,7 +42,7 @@ func (r *removals) uses(use func(ns *namespace.NetNamespace) bool) bool {
 }
 
 // PathFunc receives the removal of a route or neighbour on an interface of the
-// configuration, by any process.
+// configuration, by any process, and CarrierLost.
 type PathFunc func(iface string, e netlinkapi.Event)
 
 // event handles an event in a namespace; nil is the agent's own. It returns whether the
@@ -55,7 +55,7 @@ func (r *removals) event(ns *namespace.NetNamespace, e netlinkapi.Event) (links 
 		r.anywhere(ns, e)
 		return false
 	}
-	if e.Kind == netlinkapi.RuleRemoved {
+	if e.Kind == netlinkapi.RuleRemoved || e.Kind == netlinkapi.NexthopRemoved {
 		for _, f := range r.followers {
 			f.Event(ns, e)
 		}

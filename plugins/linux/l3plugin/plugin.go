@@ -1,9 +1,9 @@
-// Package l3plugin is the plugin for routes and neighbours of Linux: it
-// registers their descriptors.
+// Package l3plugin is the plugin for routes, neighbours, policy rules and
+// nexthop objects of Linux: it registers their descriptors.
 package l3plugin
 
 import (
-	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tenuto-dev/tenuto/infra"
@@ -71,40 +71,42 @@ func (p *Plugin) Init() (err error) {
 		p.Log.Info("routes and neighbours of Linux are left alone, as configured")
 		return nil
 	}
-	deps := descriptor.Deps{Namespaces: p.Namespaces, Index: p.Interfaces.Index(), Log: p.Log}
+	deps := descriptor.Deps{Namespaces: p.Namespaces, Index: p.Interfaces.Index(), Nexthops: p.nexthops().index, Log: p.Log}
 	if p.NetAlloc != nil {
 		deps.Allocated = p.NetAlloc.Addresses()
 	}
-	if err := p.Scheduler.RegisterKVDescriptor(descriptor.NewARP(deps), descriptor.NewRoute(deps), descriptor.NewRule(deps)); err != nil {
+	if err := p.Scheduler.RegisterKVDescriptor(
+		descriptor.NewARP(deps), descriptor.NewRoute(deps), descriptor.NewRule(deps), descriptor.NewNexthop(deps)); err != nil {
 		return fmt.Errorf("register descriptors: %w", err)
 	}
 	p.Interfaces.OnRemoved(p.removed)
-	p.Interfaces.Follow(rules{p})
+	p.Interfaces.Follow(p.rules())
+	p.Interfaces.Follow(p.nexthops())
 	p.enabled = true
 	return nil
 }
 
-// AfterInit begins to follow the namespaces of policy rules.
+// AfterInit begins to follow the namespaces of policy rules and nexthop objects.
 func (p *Plugin) AfterInit() error {
 	if !p.enabled {
 		return nil
 	}
-	configured, err := rules{p}.index()
-	if err != nil {
-		return fmt.Errorf("index of policy rules: %w", err)
+	if err := errors.Join(p.rules().follow(), p.nexthops().follow()); err != nil {
+		return fmt.Errorf("follow namespaces: %w", err)
 	}
-	p.Go(func(ctx context.Context) {
-		for c := range configured.Changes(ctx) {
-			p.Interfaces.Look(c.Value.Namespace)
-		}
-	})
 	return nil
 }
 
 // removed reports what the kernel may have lost. The scheduler reads it, so what
 // the agent itself removed, or another process added, is no loss.
 func (p *Plugin) removed(iface string, e netlinkapi.Event) {
-	p.report(descriptor.KeysOfRemoved(iface, e))
+	if e.Kind != netlinkapi.CarrierLost {
+		p.report(descriptor.KeysOfRemoved(iface, e))
+		return
+	}
+	if all, err := p.nexthops().index(); err == nil {
+		p.nexthops().reportNames(descriptor.NexthopsByInterface.Lookup(all, iface))
+	}
 }
 
 // report passes on what may be lost.

@@ -69,6 +69,9 @@ func TestContract(t *testing.T) {
 		&l3.Route{OutgoingInterface: "x", DstNetwork: "10.7.0.0/16", GwAddr: "10.9.0.1", Scope: l3.Route_GLOBAL, Table: 7,
 			NextHops: []*l3.Route_NextHop{{OutgoingInterface: "vlan", GwAddr: "10.4.0.2", Weight: 2}}},
 		&l3.Route{OutgoingInterface: "y/1", DstNetwork: "10.6.0.0/16", Type: l3.Route_PROHIBIT},
+		&l3.Nexthop{Name: "nh/1", Id: 7, OutgoingInterface: "x", GwAddr: "10.9.0.1", Namespace: ns, MplsLabels: []uint32{16}},
+		&l3.Nexthop{Name: "group", Id: 8, Namespace: ns, Members: []*l3.Nexthop_Member{{Nexthop: "nh/1", Weight: 2}}},
+		&l3.Route{OutgoingInterface: "x", DstNetwork: "10.5.0.0/16", Scope: l3.Route_GLOBAL, Nexthop: "group"},
 		&l3.Rule{Name: "r/1", Namespace: web, Priority: 100, SrcNetwork: "10.0.0.0/24", Table: 77},
 		&l3.ARPEntry{Interface: "x", IpAddress: "10.0.0.7", HwAddress: "02:00:00:00:00:01"},
 		&l3.ARPEntry{Interface: "y/1", IpAddress: "fd00::7", HwAddress: "02:00:00:00:00:0A"},
@@ -89,7 +92,7 @@ func TestContract(t *testing.T) {
 	}
 	kvstest.CheckSamples(t, samples,
 		ifdescriptor.NewInterface(ifDeps), ifdescriptor.NewAddress(ifDeps), ifdescriptor.NewVrf(ifDeps), ifdescriptor.NewPort(ifDeps), ifdescriptor.NewSysctl(ifDeps), ifdescriptor.NewBridgeVlans(ifDeps), watcher.Descriptor(),
-		l3descriptor.NewRoute(l3Deps), l3descriptor.NewARP(l3Deps), l3descriptor.NewRule(l3Deps),
+		l3descriptor.NewRoute(l3Deps), l3descriptor.NewARP(l3Deps), l3descriptor.NewRule(l3Deps), l3descriptor.NewNexthop(l3Deps),
 		nftdescriptor.New(packetfilter.Deps{Label: linuxtest.Label, Log: logging.Nop()}),
 		iptdescriptor.New(packetfilter.Deps{Label: linuxtest.Label, Log: logging.Nop()}),
 		puntdescriptor.New(puntdescriptor.Deps{Log: logging.Nop()}))
@@ -101,7 +104,7 @@ func TestContainersAreKnownFirst(t *testing.T) {
 	t.Parallel()
 	deps := packetfilter.Deps{Label: linuxtest.Label, Log: logging.Nop()}
 	for _, d := range []*api.KVDescriptor{
-		ifdescriptor.NewInterface(ifdescriptor.Deps{}), l3descriptor.NewRule(l3descriptor.Deps{}), nftdescriptor.New(deps), iptdescriptor.New(deps),
+		ifdescriptor.NewInterface(ifdescriptor.Deps{}), l3descriptor.NewRule(l3descriptor.Deps{}), l3descriptor.NewNexthop(l3descriptor.Deps{}), nftdescriptor.New(deps), iptdescriptor.New(deps),
 		puntdescriptor.New(puntdescriptor.Deps{}),
 	} {
 		if !slices.Contains(d.RetrieveDependencies, nsmodel.MicroserviceDescriptor) {

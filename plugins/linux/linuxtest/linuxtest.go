@@ -170,7 +170,7 @@ func (a *Agent) Stop() {
 // Key returns the key of an item of Linux.
 func Key(t testing.TB, m proto.Message) string {
 	t.Helper()
-	set, err := models.NewSet(ifmodel.InterfaceModel, l3model.ARPModel, l3model.RouteModel, l3model.RuleModel, iptablesmodel.RuleChainModel, nftablesmodel.TableModel, puntmodel.ProxyModel, netallocmodel.IPAllocationModel)
+	set, err := models.NewSet(ifmodel.InterfaceModel, l3model.ARPModel, l3model.RouteModel, l3model.RuleModel, l3model.NexthopModel, iptablesmodel.RuleChainModel, nftablesmodel.TableModel, puntmodel.ProxyModel, netallocmodel.IPAllocationModel)
 	if err != nil {
 		t.Fatal(err)
 	}

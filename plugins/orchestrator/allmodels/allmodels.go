@@ -62,6 +62,7 @@ func Set() (*models.Set, error) {
 		linuxl3model.ARPModel,
 		linuxl3model.RouteModel,
 		linuxl3model.RuleModel,
+		linuxl3model.NexthopModel,
 		iptablesmodel.RuleChainModel,
 		nftablesmodel.TableModel,
 		linuxpuntmodel.ProxyModel,

@@ -8,6 +8,7 @@ var nameTemplates = map[string]string{
 	"linux.l3.route": `{{if .Table}}table/{{.Table}}/{{end}}` +
 		`{{with ipnet .DstNetwork}}{{printf "%s/%d" .IP .MaskSize}}{{else}}{{.DstNetwork}}{{end}}` +
 		`/{{.OutgoingInterface}}`,
+	"linux.l3.nexthop":            `{{.Name}}`,
 	"linux.l3.rule":               `{{.Name}}`,
 	"linux.nftables.table":        `{{.Name}}`,
 	"linux.punt.proxy":            `{{.Name}}`,

@@ -40,6 +40,8 @@ type ConfigData struct {
 	Routes []*l3.Route `protobuf:"bytes,21,rep,name=routes,proto3" json:"routes,omitempty"`
 	// Policy rules.
 	Rules []*l3.Rule `protobuf:"bytes,22,rep,name=rules,proto3" json:"rules,omitempty"`
+	// Nexthop objects.
+	Nexthops []*l3.Nexthop `protobuf:"bytes,23,rep,name=nexthops,proto3" json:"nexthops,omitempty"`
 	// Packet filter chains. Not in the schema of the predecessor, which could set
 	// these only through a key-value store.
 	IptablesRulechains []*iptables.RuleChain `protobuf:"bytes,30,rep,name=iptables_rulechains,json=iptablesRulechains,proto3" json:"iptables_rulechains,omitempty"`
@@ -105,6 +107,13 @@ func (x *ConfigData) GetRoutes() []*l3.Route {
 func (x *ConfigData) GetRules() []*l3.Rule {
 	if x != nil {
 		return x.Rules
+	}
+	return nil
+}
+
+func (x *ConfigData) GetNexthops() []*l3.Nexthop {
+	if x != nil {
+		return x.Nexthops
 	}
 	return nil
 }
@@ -180,7 +189,7 @@ var File_ligato_linux_linux_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_linux_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/linux/linux.proto\x12\fligato.linux\x1a'ligato/linux/interfaces/interface.proto\x1a#ligato/linux/interfaces/state.proto\x1a$ligato/linux/iptables/iptables.proto\x1a\x19ligato/linux/l3/arp.proto\x1a\x1bligato/linux/l3/route.proto\x1a\x1aligato/linux/l3/rule.proto\x1a$ligato/linux/nftables/nftables.proto\x1a\x1cligato/linux/punt/punt.proto\"\xc0\x03\n" +
+	"\x18ligato/linux/linux.proto\x12\fligato.linux\x1a'ligato/linux/interfaces/interface.proto\x1a#ligato/linux/interfaces/state.proto\x1a$ligato/linux/iptables/iptables.proto\x1a\x19ligato/linux/l3/arp.proto\x1a\x1dligato/linux/l3/nexthop.proto\x1a\x1bligato/linux/l3/route.proto\x1a\x1aligato/linux/l3/rule.proto\x1a$ligato/linux/nftables/nftables.proto\x1a\x1cligato/linux/punt/punt.proto\"\xf6\x03\n" +
 	"\n" +
 	"ConfigData\x12B\n" +
 	"\n" +
@@ -190,7 +199,8 @@ const file_ligato_linux_linux_proto_rawDesc = "" +
 	"\varp_entries\x18\x14 \x03(\v2\x19.ligato.linux.l3.ARPEntryR\n" +
 	"arpEntries\x12.\n" +
 	"\x06routes\x18\x15 \x03(\v2\x16.ligato.linux.l3.RouteR\x06routes\x12+\n" +
-	"\x05rules\x18\x16 \x03(\v2\x15.ligato.linux.l3.RuleR\x05rules\x12Q\n" +
+	"\x05rules\x18\x16 \x03(\v2\x15.ligato.linux.l3.RuleR\x05rules\x124\n" +
+	"\bnexthops\x18\x17 \x03(\v2\x18.ligato.linux.l3.NexthopR\bnexthops\x12Q\n" +
 	"\x13iptables_rulechains\x18\x1e \x03(\v2 .ligato.linux.iptables.RuleChainR\x12iptablesRulechains\x12E\n" +
 	"\x0fnftables_tables\x18\x1f \x03(\v2\x1c.ligato.linux.nftables.TableR\x0enftablesTables\x12;\n" +
 	"\fpunt_proxies\x18( \x03(\v2\x18.ligato.linux.punt.ProxyR\vpuntProxies\"\\\n" +
@@ -217,25 +227,27 @@ var file_ligato_linux_linux_proto_goTypes = []any{
 	(*l3.ARPEntry)(nil),                      // 3: ligato.linux.l3.ARPEntry
 	(*l3.Route)(nil),                         // 4: ligato.linux.l3.Route
 	(*l3.Rule)(nil),                          // 5: ligato.linux.l3.Rule
-	(*iptables.RuleChain)(nil),               // 6: ligato.linux.iptables.RuleChain
-	(*nftables.Table)(nil),                   // 7: ligato.linux.nftables.Table
-	(*punt.Proxy)(nil),                       // 8: ligato.linux.punt.Proxy
-	(*interfaces.InterfaceNotification)(nil), // 9: ligato.linux.interfaces.InterfaceNotification
+	(*l3.Nexthop)(nil),                       // 6: ligato.linux.l3.Nexthop
+	(*iptables.RuleChain)(nil),               // 7: ligato.linux.iptables.RuleChain
+	(*nftables.Table)(nil),                   // 8: ligato.linux.nftables.Table
+	(*punt.Proxy)(nil),                       // 9: ligato.linux.punt.Proxy
+	(*interfaces.InterfaceNotification)(nil), // 10: ligato.linux.interfaces.InterfaceNotification
 }
 var file_ligato_linux_linux_proto_depIdxs = []int32{
-	2, // 0: ligato.linux.ConfigData.interfaces:type_name -> ligato.linux.interfaces.Interface
-	3, // 1: ligato.linux.ConfigData.arp_entries:type_name -> ligato.linux.l3.ARPEntry
-	4, // 2: ligato.linux.ConfigData.routes:type_name -> ligato.linux.l3.Route
-	5, // 3: ligato.linux.ConfigData.rules:type_name -> ligato.linux.l3.Rule
-	6, // 4: ligato.linux.ConfigData.iptables_rulechains:type_name -> ligato.linux.iptables.RuleChain
-	7, // 5: ligato.linux.ConfigData.nftables_tables:type_name -> ligato.linux.nftables.Table
-	8, // 6: ligato.linux.ConfigData.punt_proxies:type_name -> ligato.linux.punt.Proxy
-	9, // 7: ligato.linux.Notification.interface:type_name -> ligato.linux.interfaces.InterfaceNotification
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	2,  // 0: ligato.linux.ConfigData.interfaces:type_name -> ligato.linux.interfaces.Interface
+	3,  // 1: ligato.linux.ConfigData.arp_entries:type_name -> ligato.linux.l3.ARPEntry
+	4,  // 2: ligato.linux.ConfigData.routes:type_name -> ligato.linux.l3.Route
+	5,  // 3: ligato.linux.ConfigData.rules:type_name -> ligato.linux.l3.Rule
+	6,  // 4: ligato.linux.ConfigData.nexthops:type_name -> ligato.linux.l3.Nexthop
+	7,  // 5: ligato.linux.ConfigData.iptables_rulechains:type_name -> ligato.linux.iptables.RuleChain
+	8,  // 6: ligato.linux.ConfigData.nftables_tables:type_name -> ligato.linux.nftables.Table
+	9,  // 7: ligato.linux.ConfigData.punt_proxies:type_name -> ligato.linux.punt.Proxy
+	10, // 8: ligato.linux.Notification.interface:type_name -> ligato.linux.interfaces.InterfaceNotification
+	9,  // [9:9] is the sub-list for method output_type
+	9,  // [9:9] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_ligato_linux_linux_proto_init() }

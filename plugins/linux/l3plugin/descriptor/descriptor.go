@@ -1,4 +1,4 @@
-// Package descriptor teaches the scheduler routes, neighbours and policy rules of Linux.
+// Package descriptor teaches the scheduler routes, neighbours, policy rules and nexthop objects of Linux.
 package descriptor
 
 import (
@@ -27,6 +27,8 @@ type Deps struct {
 	Namespaces Namespaces
 	// Index is where configured interfaces are found.
 	Index ifaceidx.Index
+	// Nexthops is where configured nexthop objects are found.
+	Nexthops Nexthops
 	// Allocated are the addresses that values may refer to.
 	Allocated netalloc.Addresses
 	// Log receives what a callback cannot return.

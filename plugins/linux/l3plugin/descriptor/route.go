@@ -19,7 +19,7 @@ import (
 )
 
 // A route goes out of one configured interface or of several, in the table of the VRF that
-// the first is in, or keeps packets here. Every route in the kernel says who made it: those of the
+// the first is in, or through a nexthop object, or keeps packets here. Every route in the kernel says who made it: those of the
 // agent carry a protocol number of their own, so they are found again after a
 // restart, and the routes of others are left alone. A static route of another process
 // that is exactly the desired one is taken over.
@@ -33,6 +33,7 @@ const (
 	routeInterfaceAddress = "outgoing-interface-has-ip-address"
 	routeGateway          = "gw-reachable"
 	routeSource           = "source-address-assigned"
+	routeNexthop          = "nexthop-exists"
 )
 
 // defaultMetric6 is what the kernel makes of metric 0 for IPv6.
@@ -60,7 +61,7 @@ func NewRoute(deps Deps) *api.KVDescriptor {
 		DeleteBatch:          d.delete,
 		RetrieveContext:      d.retrieve,
 		RetrieveValueContext: d.retrieveValue,
-		RetrieveDependencies: append([]string{ifaceidx.Descriptor}, deps.Allocated.RetrieveDependencies()...),
+		RetrieveDependencies: append([]string{ifaceidx.Descriptor, NexthopName}, deps.Allocated.RetrieveDependencies()...),
 		ConcurrentRetrieve:   true,
 		Concurrency:          2 * api.MaxBatch,
 	}))
@@ -129,7 +130,7 @@ func validateExtras(v *l3.Route) error {
 	if dstErr != nil {
 		dst = netip.Prefix{}
 	}
-	errs := []error{checkType(v), checkHops(v, dst)}
+	errs := []error{checkType(v), checkNexthop(v), checkHops(v, dst)}
 	if v.GetTable() == netlinkapi.MainTable {
 		errs = append(errs, invalid("table", "%d is the main table; expected 0 for it", v.GetTable()))
 	}
@@ -169,8 +170,11 @@ func validateGateway(v *l3.Route, dst netip.Prefix) error {
 
 func routeDependencies(_ string, v *l3.Route) []api.Dependency {
 	deps := routeAllocations(v)
-	if v.GetType() != l3.Route_UNICAST {
-		return append(deps, isUp(routeInterfaceUp, v.GetOutgoingInterface()))
+	if !ownHops(v) {
+		deps = append(deps, isUp(routeInterfaceUp, v.GetOutgoingInterface()))
+	}
+	if name := v.GetNexthop(); name != "" {
+		deps = append(deps, api.Dependency{Label: routeNexthop, Key: l3model.NexthopModel.KeyFor(name)})
 	}
 	for i, h := range hops(v) {
 		suffix := ""
@@ -217,7 +221,7 @@ func assigns(key string, source netip.Addr) bool {
 // routeDerived: a route of another table makes no gateway reachable for the routes of the
 // interface's table.
 func routeDerived(_ string, v *l3.Route) []api.KeyValuePair {
-	if v.GetScope() != l3.Route_LINK || v.GetTable() != 0 || v.GetType() != l3.Route_UNICAST {
+	if v.GetScope() != l3.Route_LINK || v.GetTable() != 0 || !ownHops(v) {
 		return nil
 	}
 	key := l3model.LinkLocalRouteKey.Key(v.GetOutgoingInterface(), v.GetDstNetwork())

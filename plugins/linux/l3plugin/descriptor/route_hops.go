@@ -33,17 +33,22 @@ type hop struct {
 	gateway netip.Addr // invalid: none
 	onLink  bool
 	weight  uint32 // 0: there are no others
+	labels  netlinkapi.Labels
 }
 
-// hops returns the next hops of a route with literal addresses; none if packets stay here.
+// ownHops reports whether packets leave through next hops of the route itself.
+func ownHops(v *l3.Route) bool { return v.GetType() == l3.Route_UNICAST && v.GetNexthop() == "" }
+
+// hops returns the next hops of a route with literal addresses; none if packets stay here or
+// take a nexthop object.
 func hops(v *l3.Route) []hop {
-	if v.GetType() != l3.Route_UNICAST {
+	if !ownHops(v) {
 		return nil
 	}
-	all := []hop{{v.GetOutgoingInterface(), address(v.GetGwAddr()), v.GetOnLink(), 0}}
+	all := []hop{{v.GetOutgoingInterface(), address(v.GetGwAddr()), v.GetOnLink(), 0, netlinkapi.LabelsOf(v.GetMplsLabels())}}
 	for _, h := range v.GetNextHops() {
 		all[0].weight = max(v.GetWeight(), 1)
-		all = append(all, hop{h.GetOutgoingInterface(), address(h.GetGwAddr()), h.GetOnLink(), max(h.GetWeight(), 1)})
+		all = append(all, hop{h.GetOutgoingInterface(), address(h.GetGwAddr()), h.GetOnLink(), max(h.GetWeight(), 1), netlinkapi.LabelsOf(h.GetMplsLabels())})
 	}
 	return all
 }
@@ -56,10 +61,12 @@ func setHops(v *l3.Route, all []hop) {
 			gateway = h.gateway.String()
 		}
 		if i == 0 {
-			v.OutgoingInterface, v.GwAddr, v.OnLink, v.Weight = h.iface, gateway, h.onLink, h.weight
+			v.OutgoingInterface, v.GwAddr, v.OnLink, v.Weight, v.MplsLabels = h.iface, gateway, h.onLink, h.weight, h.labels.Numbers()
 			continue
 		}
-		v.NextHops = append(v.NextHops, &l3.Route_NextHop{OutgoingInterface: h.iface, GwAddr: gateway, OnLink: h.onLink, Weight: h.weight})
+		v.NextHops = append(v.NextHops, &l3.Route_NextHop{
+			OutgoingInterface: h.iface, GwAddr: gateway, OnLink: h.onLink, Weight: h.weight, MplsLabels: h.labels.Numbers(),
+		})
 	}
 }
 
@@ -67,10 +74,11 @@ func setHops(v *l3.Route, all []hop) {
 func sameHops(a, b *l3.Route) bool {
 	sorted := func(v *l3.Route) []hop {
 		return slices.SortedFunc(slices.Values(hops(v)), func(x, y hop) int {
-			return cmp.Or(strings.Compare(x.iface, y.iface), x.gateway.Compare(y.gateway), cmp.Compare(x.weight, y.weight))
+			return cmp.Or(strings.Compare(x.iface, y.iface), x.gateway.Compare(y.gateway), cmp.Compare(x.weight, y.weight), cmp.Compare(x.labels, y.labels))
 		})
 	}
-	return a.GetType() == b.GetType() && a.GetOutgoingInterface() == b.GetOutgoingInterface() && slices.Equal(sorted(a), sorted(b))
+	return a.GetType() == b.GetType() && a.GetNexthop() == b.GetNexthop() &&
+		a.GetOutgoingInterface() == b.GetOutgoingInterface() && slices.Equal(sorted(a), sorted(b))
 }
 
 // checkType checks the type, and what a type does not allow.
@@ -82,12 +90,52 @@ func checkType(v *l3.Route) error {
 	for field, set := range map[string]bool{
 		"gw_addr": v.GetGwAddr() != "", "source_addr": v.GetSourceAddr() != "", "on_link": v.GetOnLink(), "weight": v.GetWeight() != 0,
 		"next_hops": len(v.GetNextHops()) > 0, "mtu": v.GetMtu() != 0, "adv_mss": v.GetAdvMss() != 0,
+		"mpls_labels": len(v.GetMplsLabels()) > 0, "nexthop": v.GetNexthop() != "",
 	} {
 		if set {
 			errs = append(errs, invalid(field, "not allowed with type %s", v.GetType()))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkNexthop checks what a nexthop object does not allow.
+func checkNexthop(v *l3.Route) error {
+	if v.GetNexthop() == "" {
+		return nil
+	}
+	var errs []error
+	for field, set := range map[string]bool{
+		"gw_addr": v.GetGwAddr() != "", "on_link": v.GetOnLink(), "weight": v.GetWeight() != 0,
+		"next_hops": len(v.GetNextHops()) > 0, "mpls_labels": len(v.GetMplsLabels()) > 0,
+	} {
+		if set {
+			errs = append(errs, invalid(field, "not allowed together with nexthop, which says it"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Limits of MPLS labels in the kernel.
+const (
+	maxLabel     = 1<<20 - 1
+	maxLabels    = 30
+	implicitNull = 3
+)
+
+func checkLabels(field string, labels []uint32) error {
+	if len(labels) > maxLabels {
+		return invalid(field, "%d labels; expected at most %d", len(labels), maxLabels)
+	}
+	for i, label := range labels {
+		switch {
+		case label > maxLabel:
+			return invalid(fmt.Sprintf("%s[%d]", field, i), "%d; expected a label of at most %d", label, maxLabel)
+		case label == implicitNull:
+			return invalid(fmt.Sprintf("%s[%d]", field, i), "%d is the implicit null label, which no packet has; expected none instead", label)
+		}
+	}
+	return nil
 }
 
 // checkHops checks the fields about next hops; dst is invalid if it is not known.
@@ -101,6 +149,7 @@ func checkHops(v *l3.Route, dst netip.Prefix) error {
 			errs = append(errs, invalid(c.field, "%d; expected at most %d", c.value, c.m))
 		}
 	}
+	errs = append(errs, checkLabels("mpls_labels", v.GetMplsLabels()))
 	if len(v.GetNextHops()) == 0 {
 		if v.GetWeight() != 0 {
 			errs = append(errs, invalid("weight", "not allowed without next_hops"))
@@ -112,9 +161,10 @@ func checkHops(v *l3.Route, dst netip.Prefix) error {
 	}
 	seen := map[hop]bool{}
 	for i, h := range hops(v) {
-		h.weight, h.onLink = 0, false
+		h.weight, h.onLink, h.labels = 0, false, ""
 		if i > 0 {
-			errs = append(errs, checkHop(fmt.Sprintf("next_hops[%d]", i-1), v.GetNextHops()[i-1], dst, seen[h]))
+			field := fmt.Sprintf("next_hops[%d]", i-1)
+			errs = append(errs, checkHop(field, v.GetNextHops()[i-1], dst, seen[h]), checkLabels(field+".mpls_labels", v.GetNextHops()[i-1].GetMplsLabels()))
 		}
 		seen[h] = true
 	}
@@ -175,7 +225,7 @@ func kernelHops(ctx context.Context, w *ways, p *ifaceidx.Place, all []hop) ([]n
 			}
 			link = other.Link.Index
 		}
-		converted[i] = netlinkapi.NextHop{Link: link, Gateway: h.gateway, OnLink: h.onLink, Weight: h.weight}
+		converted[i] = netlinkapi.NextHop{Link: link, Gateway: h.gateway, OnLink: h.onLink, Weight: h.weight, Labels: h.labels}
 	}
 	return converted, nil
 }
@@ -184,7 +234,7 @@ func kernelHops(ctx context.Context, w *ways, p *ifaceidx.Place, all []hop) ([]n
 func valueHops(r netlinkapi.Route, names map[int]string) []hop {
 	var all []hop
 	for _, h := range r.Hops() {
-		all = append(all, hop{names[h.Link], h.Gateway, h.OnLink, h.Weight})
+		all = append(all, hop{names[h.Link], h.Gateway, h.OnLink, h.Weight, h.Labels})
 	}
 	return all
 }

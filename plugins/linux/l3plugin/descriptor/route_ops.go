@@ -118,6 +118,9 @@ func (d route) kernelRoute(ctx context.Context, w *ways, v *l3.Route) (*ifaceidx
 	}
 	all, err := kernelHops(ctx, w, p, hops(v))
 	r.SetHops(all)
+	if err == nil && v.GetNexthop() != "" {
+		r.Nexthop, err = d.nexthopID(ctx, v.GetNexthop(), p)
+	}
 	return p, v, r, err
 }
 
@@ -173,13 +176,13 @@ func (d route) create(ctx context.Context, values []routeValue) []routeResult {
 		if p != nil && errors.Is(err, netlinkapi.ErrExists) {
 			return d.takeOver(p, r)
 		}
-		return err
+		return explain(err)
 	}}.run(ctx, values)
 }
 
 func (d route) update(ctx context.Context, values []routeValue) []routeResult {
 	return routeChange{d, netlinkapi.OpReplace, d.converted, func(_ *ifaceidx.Place, _ netlinkapi.Route, err error) error {
-		return err
+		return explain(err)
 	}}.run(ctx, values)
 }
 
@@ -187,6 +190,14 @@ func (d route) delete(ctx context.Context, values []routeValue) []routeResult {
 	return routeChange{d, netlinkapi.OpDelete, d.former, func(_ *ifaceidx.Place, _ netlinkapi.Route, err error) error {
 		return ignoreGone(err)
 	}}.run(ctx, values)
+}
+
+// explain marks what this kernel cannot do.
+func explain(err error) error {
+	if errors.Is(err, netlinkapi.ErrUnsupported) {
+		return api.Unimplemented(err)
+	}
+	return err
 }
 
 // converted returns the desired route.

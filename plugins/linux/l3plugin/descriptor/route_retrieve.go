@@ -17,7 +17,7 @@ type routeRetrieval struct {
 	route
 	wanted  map[string]*l3.Route      // with literal addresses, by the keys that those have
 	spelled map[string]routeKV        // wanted values with references, by the same keys
-	here    map[netip.Prefix][]string // keys of wanted routes that keep packets here, by destination
+	here    map[netip.Prefix][]string // keys of wanted routes without next hops of their own, by destination
 	found   map[string]routeKV
 	order   []string // of the keys of found
 }
@@ -28,11 +28,11 @@ func (d route) retrieve(ctx context.Context, correlate []routeKV) ([]routeKV, er
 	r := routeRetrieval{route: d, here: map[netip.Prefix][]string{}, found: map[string]routeKV{}}
 	r.wanted, r.spelled = d.literalRoutes(correlate)
 	for _, key := range slices.Sorted(maps.Keys(r.wanted)) {
-		if dst, err := destination(r.wanted[key]); err == nil && r.wanted[key].GetType() != l3.Route_UNICAST {
+		if dst, err := destination(r.wanted[key]); err == nil && !ownHops(r.wanted[key]) {
 			r.here[dst] = append(r.here[dst], key)
 		}
 	}
-	if err := d.visit(ctx, r.read); err != nil {
+	if err := d.visit(ctx, func(h netlinkapi.Handle, names map[int]string) error { return r.read(ctx, h, names) }); err != nil {
 		return nil, err
 	}
 	found := make([]routeKV, len(r.order))
@@ -49,16 +49,23 @@ func (d route) retrieve(ctx context.Context, correlate []routeKV) ([]routeKV, er
 }
 
 // read reads a namespace; names has its interfaces by link.
-func (r *routeRetrieval) read(h netlinkapi.Handle, names map[int]string) error {
+func (r *routeRetrieval) read(ctx context.Context, h netlinkapi.Handle, names map[int]string) error {
 	all, err := h.StaticRoutes()
 	if err != nil {
 		return err
 	}
+	var nexthops map[uint32]string
 	for _, kernel := range all {
-		if kernel.Type == netlinkapi.RouteUnicast {
+		switch {
+		case kernel.Nexthop != 0:
+			if nexthops == nil {
+				nexthops = r.nexthopNames(ctx, h.Namespace())
+			}
+			r.without(kernel, names, nexthopName(nexthops, kernel.Nexthop))
+		case kernel.Type == netlinkapi.RouteUnicast:
 			r.away(kernel, names)
-		} else {
-			r.stay(kernel, names)
+		default:
+			r.without(kernel, names, "")
 		}
 	}
 	return nil
@@ -88,24 +95,34 @@ func (r *routeRetrieval) away(kernel netlinkapi.Route, names map[int]string) {
 	}
 }
 
-// stay adds a route that keeps packets here. It is that of all wanted routes to the destination
-// in the namespace; else of any interface there.
-func (r *routeRetrieval) stay(kernel netlinkapi.Route, names map[int]string) {
+// without adds a route without next hops of its own: it keeps packets here, or goes through a
+// nexthop object. It is that of all wanted routes to the destination in the namespace; else of any
+// interface there.
+func (r *routeRetrieval) without(kernel netlinkapi.Route, names map[int]string, nexthop string) {
 	there := slices.Sorted(maps.Values(names))
-	v := value(kernel, nil, netlinkapi.MainTable)
+	of := func(iface string) *l3.Route {
+		own := uint32(netlinkapi.MainTable)
+		if nexthop != "" {
+			own, _ = r.ownTable(iface)
+		}
+		v := value(kernel, nil, own)
+		v.OutgoingInterface, v.Nexthop = iface, nexthop
+		return v
+	}
 	wanted := false
 	for _, key := range r.here[kernel.Dst] {
 		want := r.wanted[key]
-		if _, here := slices.BinarySearch(there, want.GetOutgoingInterface()); here && want.GetTable() == v.GetTable() {
-			own := value(kernel, nil, netlinkapi.MainTable)
-			own.OutgoingInterface = want.GetOutgoingInterface()
-			r.add(kernel, own)
+		iface := want.GetOutgoingInterface()
+		if _, here := slices.BinarySearch(there, iface); !here {
+			continue
+		}
+		if v := of(iface); want.GetTable() == v.GetTable() {
+			r.add(kernel, v)
 			wanted = true
 		}
 	}
 	if !wanted && len(there) > 0 {
-		v.OutgoingInterface = there[0]
-		r.add(kernel, v)
+		r.add(kernel, of(there[0]))
 	}
 }
 
@@ -209,6 +226,9 @@ func (d route) retrieveValue(ctx context.Context, _ string, last *l3.Route, _ an
 		names[h.Link] = hops(literal)[i].iface
 	}
 	v := value(r, valueHops(r, names), 0)
+	if r.Nexthop != 0 {
+		v.Nexthop = nexthopName(d.nexthopNames(ctx, p.Namespace()), r.Nexthop)
+	}
 	v.OutgoingInterface, v.Table, v.DstNetwork = last.GetOutgoingInterface(), last.GetTable(), last.GetDstNetwork()
 	if ignoresScope(r) {
 		v.Scope = last.GetScope()

@@ -20,6 +20,9 @@ var RouteModel = models.New(models.Spec{Module: "linux.l3", Version: "v2", Type:
 // RuleModel places policy rules at config/linux/l3/v2/rule/{name}.
 var RuleModel = models.New(models.Spec{Module: "linux.l3", Version: "v2", Type: "rule"}, (*l3.Rule).GetName)
 
+// NexthopModel places nexthop objects at config/linux/l3/v2/nexthop/{name}.
+var NexthopModel = models.New(models.Spec{Module: "linux.l3", Version: "v2", Type: "nexthop"}, (*l3.Nexthop).GetName)
+
 // LinkLocalRouteKey is a property of a route with scope LINK: the destination
 // (an address, a network, or a reference to an allocation) is attached to the
 // interface, so gateways within it are reachable.

@@ -151,7 +151,8 @@ type Route struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Logical name of the Linux interface; required. The route goes into the
 	// table of the VRF that the interface belongs to, unless table says otherwise.
-	// Of types other than UNICAST it tells the namespace alone, once it is up.
+	// Of types other than UNICAST it tells the namespace alone, once it is up; with
+	// nexthop the namespace and the table.
 	OutgoingInterface string `protobuf:"bytes,1,opt,name=outgoing_interface,json=outgoingInterface,proto3" json:"outgoing_interface,omitempty"`
 	// Scope of the destination; required for IPv4 with type UNICAST, else ignored.
 	Scope Route_Scope `protobuf:"varint,2,opt,name=scope,proto3,enum=ligato.linux.l3.Route_Scope" json:"scope,omitempty"`
@@ -185,7 +186,14 @@ type Route struct {
 	Mtu uint32 `protobuf:"varint,26,opt,name=mtu,proto3" json:"mtu,omitempty"`
 	// Largest TCP segment to ask the other side for, in bytes; 0 means as the MTU
 	// allows.
-	AdvMss        uint32 `protobuf:"varint,27,opt,name=adv_mss,json=advMss,proto3" json:"adv_mss,omitempty"`
+	AdvMss uint32 `protobuf:"varint,27,opt,name=adv_mss,json=advMss,proto3" json:"adv_mss,omitempty"`
+	// MPLS labels that packets to the next hop above get, the outermost first. The
+	// kernel needs the module mpls_iptunnel.
+	MplsLabels []uint32 `protobuf:"varint,28,rep,packed,name=mpls_labels,json=mplsLabels,proto3" json:"mpls_labels,omitempty"`
+	// Name of the nexthop object that packets take; it is in the namespace of the
+	// interface. The route waits for it. Not allowed together with gw_addr, on_link,
+	// weight, next_hops and mpls_labels.
+	Nexthop       string `protobuf:"bytes,29,opt,name=nexthop,proto3" json:"nexthop,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -311,6 +319,20 @@ func (x *Route) GetAdvMss() uint32 {
 	return 0
 }
 
+func (x *Route) GetMplsLabels() []uint32 {
+	if x != nil {
+		return x.MplsLabels
+	}
+	return nil
+}
+
+func (x *Route) GetNexthop() string {
+	if x != nil {
+		return x.Nexthop
+	}
+	return ""
+}
+
 // A further next hop of a route with several ones.
 type Route_NextHop struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -322,7 +344,9 @@ type Route_NextHop struct {
 	// Share of the packets; 0 means 1.
 	Weight uint32 `protobuf:"varint,3,opt,name=weight,proto3" json:"weight,omitempty"`
 	// The gateway is on the link, whatever the addresses of the interface are.
-	OnLink        bool `protobuf:"varint,4,opt,name=on_link,json=onLink,proto3" json:"on_link,omitempty"`
+	OnLink bool `protobuf:"varint,4,opt,name=on_link,json=onLink,proto3" json:"on_link,omitempty"`
+	// MPLS labels that packets get, the outermost first.
+	MplsLabels    []uint32 `protobuf:"varint,5,rep,packed,name=mpls_labels,json=mplsLabels,proto3" json:"mpls_labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -385,11 +409,18 @@ func (x *Route_NextHop) GetOnLink() bool {
 	return false
 }
 
+func (x *Route_NextHop) GetMplsLabels() []uint32 {
+	if x != nil {
+		return x.MplsLabels
+	}
+	return nil
+}
+
 var File_ligato_linux_l3_route_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_l3_route_proto_rawDesc = "" +
 	"\n" +
-	"\x1bligato/linux/l3/route.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\"\x8d\x06\n" +
+	"\x1bligato/linux/l3/route.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\"\xff\x06\n" +
 	"\x05Route\x12-\n" +
 	"\x12outgoing_interface\x18\x01 \x01(\tR\x11outgoingInterface\x122\n" +
 	"\x05scope\x18\x02 \x01(\x0e2\x1c.ligato.linux.l3.Route.ScopeR\x05scope\x12&\n" +
@@ -405,12 +436,17 @@ const file_ligato_linux_l3_route_proto_rawDesc = "" +
 	"\x06weight\x18\x18 \x01(\rB\b\x82}\x05\x12\x03\x10\x80\x02R\x06weight\x12;\n" +
 	"\tnext_hops\x18\x19 \x03(\v2\x1e.ligato.linux.l3.Route.NextHopR\bnextHops\x12\x1b\n" +
 	"\x03mtu\x18\x1a \x01(\rB\t\x82}\x06\x12\x04\x10\xf0\xff\x03R\x03mtu\x12\"\n" +
-	"\aadv_mss\x18\x1b \x01(\rB\t\x82}\x06\x12\x04\x10\xd7\xff\x03R\x06advMss\x1a\x93\x01\n" +
+	"\aadv_mss\x18\x1b \x01(\rB\t\x82}\x06\x12\x04\x10\xd7\xff\x03R\x06advMss\x12*\n" +
+	"\vmpls_labels\x18\x1c \x03(\rB\t\x82}\x06\x12\x04\x10\xff\xff?R\n" +
+	"mplsLabels\x12\x18\n" +
+	"\anexthop\x18\x1d \x01(\tR\anexthop\x1a\xbf\x01\n" +
 	"\aNextHop\x12-\n" +
 	"\x12outgoing_interface\x18\x01 \x01(\tR\x11outgoingInterface\x12\x1e\n" +
 	"\agw_addr\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\x06gwAddr\x12 \n" +
 	"\x06weight\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\x80\x02R\x06weight\x12\x17\n" +
-	"\aon_link\x18\x04 \x01(\bR\x06onLink\"@\n" +
+	"\aon_link\x18\x04 \x01(\bR\x06onLink\x12*\n" +
+	"\vmpls_labels\x18\x05 \x03(\rB\t\x82}\x06\x12\x04\x10\xff\xff?R\n" +
+	"mplsLabels\"@\n" +
 	"\x05Scope\x12\r\n" +
 	"\tUNDEFINED\x10\x00\x12\n" +
 	"\n" +
