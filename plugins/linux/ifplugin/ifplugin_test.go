@@ -162,7 +162,7 @@ func TestAddressOfRouterAdvertisement(t *testing.T) {
 		must(t, a.Apply(x, y))
 		own := w.Open(t, "")
 		must(t, own.AddAddress(netlinkapi.Address{
-			Link: expectLink(t, own, "h-x").Index, Prefix: netip.MustParsePrefix("fd00:2::1/64"), Dynamic: true,
+			Link: expectLink(t, own, "h-x").Index, Prefix: netip.MustParsePrefix("fd00:2::1/64"), Valid: 3600,
 		}))
 		unchanged(t, a, x, y)
 		if !hasAddress(t, own, "h-x", "fd00:2::1/64") {

@@ -119,6 +119,7 @@ func (p *Plugin) Init() (err error) {
 
 		WireguardGo: p.cfg.WireguardGo,
 		Former:      descriptor.NewFormer(p.Scheduler, p.Log),
+		Lifetimes:   descriptor.NewLifetimes(),
 		Log:         p.Log,
 	}
 	p.watcher = descriptor.NewWatcher(deps, p.Scheduler.PushSBNotification)

@@ -131,6 +131,11 @@ func (c *checked) AddAddress(a Address) error {
 	return c.do(func() error { return c.Handle.AddAddress(a) })
 }
 
+// SetAddress implements Addresses.
+func (c *checked) SetAddress(a Address) error {
+	return c.do(func() error { return c.Handle.SetAddress(a) })
+}
+
 // DeleteAddress implements Addresses.
 func (c *checked) DeleteAddress(a Address) error {
 	return c.do(func() error { return c.Handle.DeleteAddress(a) })

@@ -142,8 +142,13 @@ type Address struct {
 	Link   int
 	Prefix netip.Prefix
 	Scope  Scope
-	// Dynamic: it has a lifetime, such as that of a router advertisement. Only read.
-	Dynamic bool
+	// Valid is how long the address exists, and Preferred how long new connections use it, in
+	// seconds, at most as long; 0: forever, or for Preferred as long as Valid. What is read is what remains, at
+	// least 1.
+	Valid, Preferred uint32
+	// Agent: the agent has added it. Read only of addresses that do not exist forever, and
+	// only from kernels since 5.18.
+	Agent bool
 }
 
 // Addresses reads and changes IP addresses. Adding one that is there is
@@ -152,6 +157,8 @@ type Addresses interface {
 	Addresses() ([]Address, error)
 	// AddAddress also enables IPv6 on the link if the address needs it.
 	AddAddress(a Address) error
+	// SetAddress is AddAddress, and changes the lifetimes if the address is there.
+	SetAddress(a Address) error
 	DeleteAddress(a Address) error
 }
 

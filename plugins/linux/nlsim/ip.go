@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 )
@@ -39,6 +40,7 @@ func (l *link) linkDown() {
 func (l *link) flushAddresses(which func(netlinkapi.Address) bool) {
 	l.ns.addrs = slices.DeleteFunc(l.ns.addrs, func(a netlinkapi.Address) bool {
 		if which(a) {
+			delete(l.ns.ends, addressOf{a.Link, a.Prefix})
 			l.ns.notify(netlinkapi.Event{Kind: netlinkapi.AddressRemoved, Link: a.Link, Prefix: a.Prefix})
 		}
 		return which(a)
@@ -80,7 +82,12 @@ func (l *link) connect(a netlinkapi.Address) {
 }
 
 func (h *handle) Addresses() (addrs []netlinkapi.Address, err error) {
-	err = h.k.read("Addresses", func() error { addrs = slices.Clone(h.ns.addrs); return nil })
+	err = h.k.read("Addresses", func() error {
+		now := time.Now()
+		h.ns.expire(now)
+		addrs = h.ns.remaining(now)
+		return nil
+	})
 	return addrs, err
 }
 
@@ -89,13 +96,31 @@ func (h *handle) AddAddress(a netlinkapi.Address) error {
 		if slices.ContainsFunc(h.ns.addrs, sameAddress(a)) {
 			return netlinkapi.ErrExists
 		}
-		h.ns.addrs = append(h.ns.addrs, a)
-		if a.Prefix.Addr().Is6() {
-			l.setSysctl(disableIPv6, 0)
-		}
-		l.connect(a)
+		l.addAddress(a)
 		return nil
 	})
+}
+
+// SetAddress implements netlinkapi.Addresses.
+func (h *handle) SetAddress(a netlinkapi.Address) error {
+	return h.set("SetAddress", a.Link, func(l *link) error {
+		if at := slices.IndexFunc(h.ns.addrs, sameAddress(a)); at >= 0 {
+			h.ns.addrs[at] = a
+			h.ns.limit(a)
+		} else {
+			l.addAddress(a)
+		}
+		return nil
+	})
+}
+
+func (l *link) addAddress(a netlinkapi.Address) {
+	l.ns.addrs = append(l.ns.addrs, a)
+	l.ns.limit(a)
+	if a.Prefix.Addr().Is6() {
+		l.setSysctl(disableIPv6, 0)
+	}
+	l.connect(a)
 }
 
 func (h *handle) DeleteAddress(a netlinkapi.Address) error {
@@ -103,16 +128,20 @@ func (h *handle) DeleteAddress(a netlinkapi.Address) error {
 		if !slices.ContainsFunc(h.ns.addrs, sameAddress(a)) {
 			return netlinkapi.ErrNotFound
 		}
-		l.flushAddresses(sameAddress(a))
-		h.ns.routes = slices.DeleteFunc(h.ns.routes, func(r netlinkapi.Route) bool {
-			return r.Link == a.Link && r.Protocol == netlinkapi.ProtocolKernel && r.Dst == a.Prefix.Masked()
-		})
-		h.ns.lostSource(a.Prefix.Addr())
-		if a.Prefix.Addr().Is4() {
-			l.lostAddress4()
-		}
+		l.deleteAddress(a)
 		return nil
 	})
+}
+
+func (l *link) deleteAddress(a netlinkapi.Address) {
+	l.flushAddresses(sameAddress(a))
+	l.ns.routes = slices.DeleteFunc(l.ns.routes, func(r netlinkapi.Route) bool {
+		return r.Link == a.Link && r.Protocol == netlinkapi.ProtocolKernel && r.Dst == a.Prefix.Masked()
+	})
+	l.ns.lostSource(a.Prefix.Addr())
+	if a.Prefix.Addr().Is4() {
+		l.lostAddress4()
+	}
 }
 
 // lostSource removes the IPv4 routes whose source address is gone; IPv6 routes lose the

@@ -2,6 +2,7 @@ package nlsim
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 
@@ -32,6 +33,7 @@ func (l *link) detach() {
 	ns := l.ns
 	delete(ns.links, l.Index)
 	ns.addrs = slices.DeleteFunc(ns.addrs, func(a netlinkapi.Address) bool { return a.Link == l.Index })
+	maps.DeleteFunc(ns.ends, func(of addressOf, _ addressEnd) bool { return of.link == l.Index })
 	ns.routes = slices.DeleteFunc(ns.routes, func(r netlinkapi.Route) bool { return r.Uses(l.Index) })
 	ns.neighs = slices.DeleteFunc(ns.neighs, func(n netlinkapi.Neighbour) bool { return n.Link == l.Index })
 	ns.removeNexthops(func(n netlinkapi.Nexthop) bool { return n.Link == l.Index }, false)

@@ -40,6 +40,7 @@ type space struct {
 	id        netlinkapi.NamespaceID
 	links     map[int]*link
 	addrs     []netlinkapi.Address
+	ends      map[addressOf]addressEnd // of addresses with a lifetime
 	routes    []netlinkapi.Route
 	neighs    []netlinkapi.Neighbour
 	rules     []netlinkapi.Rule // but those that the kernel makes
@@ -89,6 +90,7 @@ func (k *Kernel) newSpace() *space {
 		watchers: map[*watcher[netlinkapi.Event]]struct{}{},
 		outlooks: map[*watcher[outlook]]struct{}{},
 		numberIn: map[*space]int{},
+		ends:     map[addressOf]addressEnd{},
 		filters:  map[netlinkapi.FilterTable]filterTable{},
 		nftables: map[netlinkapi.NFTable]string{},
 	}

@@ -2,8 +2,12 @@ package descriptor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
+	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
@@ -40,9 +44,15 @@ func NewAddress(deps Deps) *api.KVDescriptor {
 			_, _, _, ok := ifmodel.ParseAddressKey(key)
 			return ok
 		},
-		ValueComparator:      func(_ string, a, b *interfaces.Interface) bool { return samePart(a, b) },
-		Dependencies:         d.dependencies,
-		CreateContext:        d.create,
+		ValueComparator: func(_ string, a, b *interfaces.Interface) bool {
+			return samePart(a, b) && lifetimeOf(a) == lifetimeOf(b)
+		},
+		UpdateWithRecreate: func(_ string, a, b *interfaces.Interface, _ any) bool { return !samePart(a, b) },
+		Dependencies:       d.dependencies,
+		CreateContext:      d.create,
+		UpdateContext: func(ctx context.Context, key string, _, v *interfaces.Interface, _ any) (any, error) {
+			return nil, d.set(ctx, key, v)
+		},
 		DeleteContext:        d.delete,
 		RetrieveValueContext: d.retrieveValue,
 	})
@@ -86,17 +96,35 @@ func (d address) parse(key string) (name string, prefix netip.Prefix, ok bool, e
 	return name, prefix, true, nil
 }
 
-func (d address) create(ctx context.Context, key string, _ *interfaces.Interface) (any, error) {
+func (d address) create(ctx context.Context, key string, v *interfaces.Interface) (any, error) {
+	if at, expired := d.Lifetimes.takeExpired(key); expired {
+		return nil, api.Permanent(fmt.Errorf("the lifetime of the address ended at %s; change the configuration of the interface, or synchronise, to assign it again",
+			at.Format(time.RFC3339)))
+	}
+	return nil, d.set(ctx, key, v)
+}
+
+// set assigns the address, or changes its lifetime if it is there.
+func (d address) set(ctx context.Context, key string, v *interfaces.Interface) error {
 	name, prefix, ok, err := d.parse(key)
 	if err != nil || !ok {
-		return nil, err
+		return err
 	}
 	p, err := ifaceidx.Find(ctx, d.Index, d.Namespaces, name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer closeHandle(p)
-	return nil, ignoreExists(p.AddAddress(kernelAddress(p, prefix)))
+	a := kernelAddress(p, prefix)
+	limits := lifetimeOf(v)
+	a.Valid, a.Preferred, a.Agent = limits.valid, limits.preferred, true
+	if err = p.AddAddress(a); errors.Is(err, netlinkapi.ErrExists) {
+		err = p.SetAddress(a)
+	}
+	if err == nil {
+		d.Lifetimes.begin(key, limits.valid)
+	}
+	return err
 }
 
 // kernelAddress fills in the scope as ip-address(8) chooses it.
@@ -118,6 +146,7 @@ func (d address) delete(ctx context.Context, key string, _ *interfaces.Interface
 		return ignoreGone(err)
 	}
 	defer closeHandle(p)
+	d.Lifetimes.begin(key, 0)
 	return ignoreGone(p.DeleteAddress(kernelAddress(p, prefix)))
 }
 
@@ -137,7 +166,9 @@ func (d address) retrieveValue(ctx context.Context, key string, last *interfaces
 	}
 	for _, a := range addrs {
 		if a.Link == p.Link.Index && a.Prefix == prefix {
-			return last, nil, true, nil
+			v := proto.CloneOf(last)
+			v.AddressLifetimes = lifetimes(addressInKey(key), a, last.GetAddressLifetimes())
+			return v, nil, true, nil
 		}
 	}
 	return nil, nil, false, nil

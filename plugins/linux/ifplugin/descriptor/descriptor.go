@@ -37,6 +37,8 @@ type Deps struct {
 	WireguardGo string
 	// Former remembers kernel parameters.
 	Former *Former
+	// Lifetimes knows when addresses expire; nil: addresses that have expired are assigned again.
+	Lifetimes *Lifetimes
 	// Log receives what a callback cannot return.
 	Log logging.Logger
 }

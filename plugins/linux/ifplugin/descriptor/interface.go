@@ -125,7 +125,7 @@ func (d *iface) validate(_ string, v *interfaces.Interface) error {
 			errs = append(errs, invalid("phys_address", "%q; expected the MAC address of a single host, such as 02:fe:00:00:00:01", mac))
 		}
 	}
-	errs = append(errs, d.checkAddresses(v), checkSysctls(v), checkOffloads(v), checkQueues(v), checkVlans(v), checkMaster(v, k.traits()), k.check(v))
+	errs = append(errs, d.checkAddresses(v), checkLifetimes(v), checkSysctls(v), checkOffloads(v), checkQueues(v), checkVlans(v), checkMaster(v, k.traits()), k.check(v))
 	return errors.Join(errs...)
 }
 
@@ -259,7 +259,12 @@ func (d *iface) derived(_ string, v *interfaces.Interface) []api.KeyValuePair {
 		if waits {
 			key = ifmodel.AddressKeyFor(v.GetName(), addr, netalloc.IPAddressSource_EXISTING)
 		}
-		kvs = append(kvs, api.KeyValuePair{Key: key, Value: part})
+		one := part
+		if limited := lifetimesFor(v, addr); limited != nil {
+			one = proto.CloneOf(part)
+			one.AddressLifetimes = limited
+		}
+		kvs = append(kvs, api.KeyValuePair{Key: key, Value: one})
 	}
 	return kvs
 }

@@ -178,7 +178,7 @@ func (p *place) whileDown(change func() error) error {
 func (p *place) restore(addrs []netlinkapi.Address, routes []netlinkapi.Route) error {
 	var errs []error
 	for _, a := range addrs {
-		if a.Link == p.link.Index && a.Prefix.Addr().Is6() && a.Scope != netlinkapi.ScopeLink && !a.Dynamic {
+		if a.Link == p.link.Index && a.Prefix.Addr().Is6() && a.Scope != netlinkapi.ScopeLink && !foreignLifetime(a) {
 			errs = append(errs, ignoreExists(p.AddAddress(a)))
 		}
 	}

@@ -25,7 +25,12 @@ func (r *retrieval) addAddresses(s *space, l netlinkapi.Link, v, want *interface
 		switch {
 		case isWanted:
 			v.IpAddresses = append(v.IpAddresses, text)
-		case v.LinkOnly || automatic(a):
+			limited := lifetimes(text, a, lifetimesFor(want, text))
+			v.AddressLifetimes = append(v.AddressLifetimes, limited...)
+			if len(limited) > 0 {
+				r.Lifetimes.begin(addressKey(v.GetName(), text), a.Valid)
+			}
+		case v.LinkOnly || automatic(a) || foreignLifetime(a):
 		default:
 			v.IpAddresses = append(v.IpAddresses, a.Prefix.String())
 		}
@@ -37,11 +42,15 @@ func usual(name, address string) string {
 }
 
 // automatic reports whether the kernel assigns the address by itself: IPv6
-// link-local addresses, those of router advertisements, and those of a loopback.
+// link-local addresses, and those of a loopback.
 func automatic(a netlinkapi.Address) bool {
 	ip := a.Prefix.Addr()
-	return ip.Is6() && (ip.IsLinkLocalUnicast() || a.Dynamic) || a.Scope == netlinkapi.ScopeHost && ip.IsLoopback()
+	return ip.Is6() && ip.IsLinkLocalUnicast() || a.Scope == netlinkapi.ScopeHost && ip.IsLoopback()
 }
+
+// foreignLifetime reports whether another program assigned the address for a time, such as a DHCP
+// client, or the kernel did because of a router advertisement.
+func foreignLifetime(a netlinkapi.Address) bool { return a.Valid != 0 && !a.Agent }
 
 // bonded reports whether the link is a port of a bond.
 func (r *retrieval) bonded(s *space, l netlinkapi.Link) bool {

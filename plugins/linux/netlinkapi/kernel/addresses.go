@@ -1,44 +1,121 @@
 package kernel
 
 import (
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 )
 
 func (h *handle) Addresses() ([]netlinkapi.Address, error) {
-	found, err := dump("list addresses", func() ([]netlink.Addr, error) {
-		return h.ns.route.AddrList(nil, netlink.FAMILY_ALL)
+	return dump("list addresses", func() (all []netlinkapi.Address, err error) {
+		r := nl.NewNetlinkRequest(unix.RTM_GETADDR, unix.NLM_F_DUMP)
+		r.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: h.ns.links}
+		r.AddData(nl.NewIfAddrmsg(unix.AF_UNSPEC))
+		messages, err := r.Execute(unix.NETLINK_ROUTE, unix.RTM_NEWADDR)
+		for _, m := range messages {
+			if a, ok := parseAddress(m); ok {
+				all = append(all, a)
+			}
+		}
+		return all, err
 	})
-	if err != nil {
-		return nil, err
+}
+
+const (
+	// ifaProtocol is IFA_PROTO of linux/if_addr.h.
+	ifaProtocol = 11
+	// forever is a lifetime in struct ifa_cacheinfo.
+	forever = math.MaxUint32
+)
+
+// parseAddress reads a message about an address.
+func parseAddress(data []byte) (a netlinkapi.Address, ok bool) {
+	if len(data) < unix.SizeofIfAddrmsg {
+		return a, false
 	}
-	addrs := make([]netlinkapi.Address, 0, len(found))
-	for _, a := range found {
-		if p, ok := prefix(a.IPNet); ok {
-			addrs = append(addrs, netlinkapi.Address{
-				Link: a.LinkIndex, Prefix: p, Scope: netlinkapi.Scope(a.Scope), Dynamic: a.Flags&unix.IFA_F_PERMANENT == 0,
-			})
+	info := nl.DeserializeIfAddrmsg(data)
+	a.Link, a.Scope = int(info.Index), netlinkapi.Scope(info.Scope)
+	var local, other netip.Addr
+	ours := false
+	for kind, value := range attributes(data[unix.SizeofIfAddrmsg:]) {
+		switch kind {
+		case unix.IFA_LOCAL:
+			local, _ = netip.AddrFromSlice(value)
+		case unix.IFA_ADDRESS: // of the other end, if there is a local one
+			other, _ = netip.AddrFromSlice(value)
+		case unix.IFA_CACHEINFO:
+			a.Preferred, a.Valid = remaining(int32At(value)), remaining(int32At(value[min(4, len(value)):]))
+		case ifaProtocol:
+			ours = len(value) > 0 && value[0] == uint8(netlinkapi.ProtocolAgent)
 		}
 	}
-	return addrs, nil
+	if !local.IsValid() {
+		local = other
+	}
+	a.Agent = ours && a.Valid != 0
+	a.Prefix = netip.PrefixFrom(local, int(info.Prefixlen))
+	return a, a.Prefix.IsValid()
+}
+
+// remaining converts a lifetime that was read.
+func remaining(lifetime int) uint32 {
+	if uint32(lifetime) == forever {
+		return 0
+	}
+	return max(uint32(lifetime), 1)
 }
 
 func (h *handle) AddAddress(a netlinkapi.Address) error {
-	addr := &netlink.Addr{IPNet: ipNet(a.Prefix), Scope: int(a.Scope)}
-	err := h.ns.route.AddrAdd(byIndex(a.Link), addr)
+	return setAddress(h, unix.NLM_F_CREATE|unix.NLM_F_EXCL, a)
+}
+
+func (h *handle) SetAddress(a netlinkapi.Address) error {
+	return setAddress(h, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, a)
+}
+
+func setAddress(h *handle, flags int, a netlinkapi.Address) error {
+	err := h.ns.exchange([]request{addressRequest(flags, a)})[0]
 	if errors.Is(err, unix.EACCES) && a.Prefix.Addr().Is6() { // IPv6 is disabled on the link
 		if err = h.enableIPv6(a.Link); err == nil {
-			err = h.ns.route.AddrAdd(byIndex(a.Link), addr)
+			err = h.ns.exchange([]request{addressRequest(flags, a)})[0]
 		}
 	}
 	return classify(fmt.Sprintf("add address %s", a.Prefix), err)
+}
+
+// addressRequest encodes an address, with the broadcast address that ip-address(8) chooses for
+// "broadcast +".
+func addressRequest(flags int, a netlinkapi.Address) request {
+	ip, bits := a.Prefix.Addr(), a.Prefix.Bits()
+	r := newRequest(unix.RTM_NEWADDR, flags, (&nl.IfAddrmsg{IfAddrmsg: unix.IfAddrmsg{
+		Family: uint8(family(ip)), Prefixlen: uint8(bits), Scope: uint8(a.Scope), Index: uint32(a.Link),
+	}}).Serialize())
+	r.add(unix.IFA_LOCAL, ip.AsSlice())
+	r.add(unix.IFA_ADDRESS, ip.AsSlice())
+	if ip.Is4() && bits < 31 {
+		broadcast := ip.As4()
+		binary.BigEndian.PutUint32(broadcast[:], binary.BigEndian.Uint32(broadcast[:])|math.MaxUint32>>bits)
+		r.add(unix.IFA_BROADCAST, broadcast[:])
+	}
+	if a.Valid == 0 {
+		return r
+	}
+	r.add(unix.IFA_CACHEINFO, slices.Concat(u32(cmp.Or(a.Preferred, a.Valid)), u32(a.Valid), make([]byte, 8)))
+	if a.Agent {
+		r.add(ifaProtocol, u8(uint8(netlinkapi.ProtocolAgent)))
+	}
+	return r
 }
 
 // enableIPv6 enables IPv6 on the link and on the loopback, without which

@@ -179,20 +179,8 @@ func addressEvents(m syscall.NetlinkMessage) []netlinkapi.Event {
 		return changed(int(info.Index), false)
 	}
 	events := changed(int(info.Index), info.Family == unix.AF_INET)
-	var local, addr netip.Addr
-	for kind, value := range attributes(m.Data[unix.SizeofIfAddrmsg:]) {
-		switch kind {
-		case unix.IFA_LOCAL:
-			local, _ = netip.AddrFromSlice(value)
-		case unix.IFA_ADDRESS: // of the other end, if there is a local one
-			addr, _ = netip.AddrFromSlice(value)
-		}
-	}
-	if local.IsValid() {
-		addr = local
-	}
-	if prefix := netip.PrefixFrom(addr, int(info.Prefixlen)); prefix.IsValid() {
-		events = append(events, netlinkapi.Event{Kind: netlinkapi.AddressRemoved, Link: int(info.Index), Prefix: prefix})
+	if a, ok := parseAddress(m.Data); ok {
+		events = append(events, netlinkapi.Event{Kind: netlinkapi.AddressRemoved, Link: a.Link, Prefix: a.Prefix})
 	}
 	return events
 }

@@ -20,6 +20,7 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"move":           testMove,
 		"settings":       testSettings,
 		"addresses":      testAddresses,
+		"lifetimes":      testLifetimes,
 		"routes":         testRoutes,
 		"route fields":   testRouteFields,
 		"route types":    testRouteTypes,

@@ -202,7 +202,7 @@ func (x VethLink_ChecksumOffloading) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use VethLink_ChecksumOffloading.Descriptor instead.
 func (VethLink_ChecksumOffloading) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{4, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{5, 0}
 }
 
 // EtherType of the tag.
@@ -251,7 +251,7 @@ func (x VlanLink_Protocol) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use VlanLink_Protocol.Descriptor instead.
 func (VlanLink_Protocol) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10, 0}
 }
 
 // Which port sends a frame.
@@ -320,7 +320,7 @@ func (x BondLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BondLink_Mode.Descriptor instead.
 func (BondLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12, 0}
 }
 
 // What the hash of modes XOR, LACP and TLB is computed from.
@@ -373,7 +373,7 @@ func (x BondLink_HashPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BondLink_HashPolicy.Descriptor instead.
 func (BondLink_HashPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11, 1}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12, 1}
 }
 
 // What interfaces on the same parent exchange.
@@ -430,7 +430,7 @@ func (x MacvlanLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MacvlanLink_Mode.Descriptor instead.
 func (MacvlanLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{13, 0}
 }
 
 // Where packets are switched.
@@ -483,7 +483,7 @@ func (x IpvlanLink_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use IpvlanLink_Mode.Descriptor instead.
 func (IpvlanLink_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{13, 0}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{14, 0}
 }
 
 // An interface of the Linux kernel. Model linux.interfaces.interface, key
@@ -552,9 +552,13 @@ type Interface struct {
 	Offloads []*Offload `protobuf:"bytes,63,rep,name=offloads,proto3" json:"offloads,omitempty"`
 	// Number of queues of the device. One that is removed here gets the number that
 	// it had before, like sysctls. Absent means that it is left alone.
-	Queues        *Queues `protobuf:"bytes,64,opt,name=queues,proto3" json:"queues,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Queues *Queues `protobuf:"bytes,64,opt,name=queues,proto3" json:"queues,omitempty"`
+	// Lifetimes of addresses, each once. Addresses that are not listed exist forever.
+	// Addresses with a lifetime that another program has assigned, such as a DHCP
+	// client, are left alone unless they are in ip_addresses.
+	AddressLifetimes []*AddressLifetime `protobuf:"bytes,65,rep,name=address_lifetimes,json=addressLifetimes,proto3" json:"address_lifetimes,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Interface) Reset() {
@@ -807,6 +811,13 @@ func (x *Interface) GetQueues() *Queues {
 	return nil
 }
 
+func (x *Interface) GetAddressLifetimes() []*AddressLifetime {
+	if x != nil {
+		return x.AddressLifetimes
+	}
+	return nil
+}
+
 type isInterface_Link interface {
 	isInterface_Link()
 }
@@ -895,6 +906,74 @@ func (*Interface_TunTap) isInterface_Link() {}
 
 func (*Interface_Wireguard) isInterface_Link() {}
 
+// Lifetime of an address. It begins when the agent assigns the address or changes
+// its lifetime; a restart of the agent does not begin it again. The kernel deletes the
+// address at the end of valid: then the address fails, with the time, until the
+// configuration of the interface changes or the agent synchronises everything.
+type AddressLifetime struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One of ip_addresses.
+	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	// How long new connections use the address, in seconds, at most valid; 0 means as
+	// long as valid.
+	Preferred uint32 `protobuf:"varint,2,opt,name=preferred,proto3" json:"preferred,omitempty"`
+	// How long the address exists, in seconds; 0 means forever.
+	Valid         uint32 `protobuf:"varint,3,opt,name=valid,proto3" json:"valid,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddressLifetime) Reset() {
+	*x = AddressLifetime{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddressLifetime) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddressLifetime) ProtoMessage() {}
+
+func (x *AddressLifetime) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddressLifetime.ProtoReflect.Descriptor instead.
+func (*AddressLifetime) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *AddressLifetime) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *AddressLifetime) GetPreferred() uint32 {
+	if x != nil {
+		return x.Preferred
+	}
+	return 0
+}
+
+func (x *AddressLifetime) GetValid() uint32 {
+	if x != nil {
+		return x.Valid
+	}
+	return 0
+}
+
 // Number of queues of a device in use ("ethtool -L"), up to what the device
 // allows, 65535 at most; a VETH allows as many as there are processors. 0 means
 // that a number is left alone. A device has queues of their own for receiving
@@ -913,7 +992,7 @@ type Queues struct {
 
 func (x *Queues) Reset() {
 	*x = Queues{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -925,7 +1004,7 @@ func (x *Queues) String() string {
 func (*Queues) ProtoMessage() {}
 
 func (x *Queues) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[1]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -938,7 +1017,7 @@ func (x *Queues) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Queues.ProtoReflect.Descriptor instead.
 func (*Queues) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{1}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Queues) GetRx() uint32 {
@@ -979,7 +1058,7 @@ type Offload struct {
 
 func (x *Offload) Reset() {
 	*x = Offload{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -991,7 +1070,7 @@ func (x *Offload) String() string {
 func (*Offload) ProtoMessage() {}
 
 func (x *Offload) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[2]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1004,7 +1083,7 @@ func (x *Offload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offload.ProtoReflect.Descriptor instead.
 func (*Offload) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{2}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Offload) GetName() string {
@@ -1044,7 +1123,7 @@ type Sysctl struct {
 
 func (x *Sysctl) Reset() {
 	*x = Sysctl{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1056,7 +1135,7 @@ func (x *Sysctl) String() string {
 func (*Sysctl) ProtoMessage() {}
 
 func (x *Sysctl) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[3]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1069,7 +1148,7 @@ func (x *Sysctl) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sysctl.ProtoReflect.Descriptor instead.
 func (*Sysctl) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{3}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Sysctl) GetName() string {
@@ -1101,7 +1180,7 @@ type VethLink struct {
 
 func (x *VethLink) Reset() {
 	*x = VethLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1192,7 @@ func (x *VethLink) String() string {
 func (*VethLink) ProtoMessage() {}
 
 func (x *VethLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1205,7 @@ func (x *VethLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VethLink.ProtoReflect.Descriptor instead.
 func (*VethLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{4}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *VethLink) GetPeerIfName() string {
@@ -1161,7 +1240,7 @@ type TapLink struct {
 
 func (x *TapLink) Reset() {
 	*x = TapLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1173,7 +1252,7 @@ func (x *TapLink) String() string {
 func (*TapLink) ProtoMessage() {}
 
 func (x *TapLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1186,7 +1265,7 @@ func (x *TapLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TapLink.ProtoReflect.Descriptor instead.
 func (*TapLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{5}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *TapLink) GetVppTapIfName() string {
@@ -1207,7 +1286,7 @@ type VrfDevLink struct {
 
 func (x *VrfDevLink) Reset() {
 	*x = VrfDevLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1219,7 +1298,7 @@ func (x *VrfDevLink) String() string {
 func (*VrfDevLink) ProtoMessage() {}
 
 func (x *VrfDevLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1232,7 +1311,7 @@ func (x *VrfDevLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VrfDevLink.ProtoReflect.Descriptor instead.
 func (*VrfDevLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{6}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *VrfDevLink) GetRoutingTable() uint32 {
@@ -1260,7 +1339,7 @@ type BridgeLink struct {
 
 func (x *BridgeLink) Reset() {
 	*x = BridgeLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1272,7 +1351,7 @@ func (x *BridgeLink) String() string {
 func (*BridgeLink) ProtoMessage() {}
 
 func (x *BridgeLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1285,7 +1364,7 @@ func (x *BridgeLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BridgeLink.ProtoReflect.Descriptor instead.
 func (*BridgeLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BridgeLink) GetStp() bool {
@@ -1326,7 +1405,7 @@ type BridgeVlans struct {
 
 func (x *BridgeVlans) Reset() {
 	*x = BridgeVlans{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +1417,7 @@ func (x *BridgeVlans) String() string {
 func (*BridgeVlans) ProtoMessage() {}
 
 func (x *BridgeVlans) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +1430,7 @@ func (x *BridgeVlans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BridgeVlans.ProtoReflect.Descriptor instead.
 func (*BridgeVlans) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BridgeVlans) GetPvid() uint32 {
@@ -1391,7 +1470,7 @@ type VlanLink struct {
 
 func (x *VlanLink) Reset() {
 	*x = VlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1403,7 +1482,7 @@ func (x *VlanLink) String() string {
 func (*VlanLink) ProtoMessage() {}
 
 func (x *VlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1416,7 +1495,7 @@ func (x *VlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VlanLink.ProtoReflect.Descriptor instead.
 func (*VlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *VlanLink) GetParentInterface() string {
@@ -1465,7 +1544,7 @@ type VxlanLink struct {
 
 func (x *VxlanLink) Reset() {
 	*x = VxlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1477,7 +1556,7 @@ func (x *VxlanLink) String() string {
 func (*VxlanLink) ProtoMessage() {}
 
 func (x *VxlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1490,7 +1569,7 @@ func (x *VxlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VxlanLink.ProtoReflect.Descriptor instead.
 func (*VxlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *VxlanLink) GetVni() uint32 {
@@ -1560,7 +1639,7 @@ type BondLink struct {
 
 func (x *BondLink) Reset() {
 	*x = BondLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1572,7 +1651,7 @@ func (x *BondLink) String() string {
 func (*BondLink) ProtoMessage() {}
 
 func (x *BondLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1585,7 +1664,7 @@ func (x *BondLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BondLink.ProtoReflect.Descriptor instead.
 func (*BondLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *BondLink) GetMode() BondLink_Mode {
@@ -1629,7 +1708,7 @@ type MacvlanLink struct {
 
 func (x *MacvlanLink) Reset() {
 	*x = MacvlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1641,7 +1720,7 @@ func (x *MacvlanLink) String() string {
 func (*MacvlanLink) ProtoMessage() {}
 
 func (x *MacvlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[12]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1654,7 +1733,7 @@ func (x *MacvlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MacvlanLink.ProtoReflect.Descriptor instead.
 func (*MacvlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{12}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MacvlanLink) GetParentInterface() string {
@@ -1685,7 +1764,7 @@ type IpvlanLink struct {
 
 func (x *IpvlanLink) Reset() {
 	*x = IpvlanLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[13]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1697,7 +1776,7 @@ func (x *IpvlanLink) String() string {
 func (*IpvlanLink) ProtoMessage() {}
 
 func (x *IpvlanLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[13]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1710,7 +1789,7 @@ func (x *IpvlanLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IpvlanLink.ProtoReflect.Descriptor instead.
 func (*IpvlanLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{13}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *IpvlanLink) GetParentInterface() string {
@@ -1747,7 +1826,7 @@ type TunnelLink struct {
 
 func (x *TunnelLink) Reset() {
 	*x = TunnelLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[14]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1759,7 +1838,7 @@ func (x *TunnelLink) String() string {
 func (*TunnelLink) ProtoMessage() {}
 
 func (x *TunnelLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[14]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1772,7 +1851,7 @@ func (x *TunnelLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TunnelLink.ProtoReflect.Descriptor instead.
 func (*TunnelLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{14}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TunnelLink) GetLocal() string {
@@ -1825,7 +1904,7 @@ type TunTapLink struct {
 
 func (x *TunTapLink) Reset() {
 	*x = TunTapLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[15]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1837,7 +1916,7 @@ func (x *TunTapLink) String() string {
 func (*TunTapLink) ProtoMessage() {}
 
 func (x *TunTapLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[15]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1850,7 +1929,7 @@ func (x *TunTapLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TunTapLink.ProtoReflect.Descriptor instead.
 func (*TunTapLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{15}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TunTapLink) GetOwner() uint32 {
@@ -1893,7 +1972,7 @@ type WireguardLink struct {
 
 func (x *WireguardLink) Reset() {
 	*x = WireguardLink{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[16]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1905,7 +1984,7 @@ func (x *WireguardLink) String() string {
 func (*WireguardLink) ProtoMessage() {}
 
 func (x *WireguardLink) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[16]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1918,7 +1997,7 @@ func (x *WireguardLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WireguardLink.ProtoReflect.Descriptor instead.
 func (*WireguardLink) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{16}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WireguardLink) GetPrivateKey() string {
@@ -1972,7 +2051,7 @@ type WireguardPeer struct {
 
 func (x *WireguardPeer) Reset() {
 	*x = WireguardPeer{}
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[17]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1984,7 +2063,7 @@ func (x *WireguardPeer) String() string {
 func (*WireguardPeer) ProtoMessage() {}
 
 func (x *WireguardPeer) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[17]
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1997,7 +2076,7 @@ func (x *WireguardPeer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WireguardPeer.ProtoReflect.Descriptor instead.
 func (*WireguardPeer) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{17}
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *WireguardPeer) GetPublicKey() string {
@@ -2039,7 +2118,7 @@ var File_ligato_linux_interfaces_interface_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
-	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\x90\r\n" +
+	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\xe7\r\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
 	"\x04type\x18\x02 \x01(\x0e2'.ligato.linux.interfaces.Interface.TypeR\x04type\x12B\n" +
@@ -2069,7 +2148,8 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\asysctls\x18= \x03(\v2\x1f.ligato.linux.interfaces.SysctlR\asysctls\x12G\n" +
 	"\fbridge_vlans\x18> \x01(\v2$.ligato.linux.interfaces.BridgeVlansR\vbridgeVlans\x12<\n" +
 	"\boffloads\x18? \x03(\v2 .ligato.linux.interfaces.OffloadR\boffloads\x127\n" +
-	"\x06queues\x18@ \x01(\v2\x1f.ligato.linux.interfaces.QueuesR\x06queues\"\xe7\x01\n" +
+	"\x06queues\x18@ \x01(\v2\x1f.ligato.linux.interfaces.QueuesR\x06queues\x12U\n" +
+	"\x11address_lifetimes\x18A \x03(\v2(.ligato.linux.interfaces.AddressLifetimeR\x10addressLifetimes\"\xe7\x01\n" +
 	"\x04Type\x12\r\n" +
 	"\tUNDEFINED\x10\x00\x12\b\n" +
 	"\x04VETH\x10\x01\x12\x0e\n" +
@@ -2094,7 +2174,11 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x03TUN\x10\x1d\x12\a\n" +
 	"\x03TAP\x10\x1e\x12\r\n" +
 	"\tWIREGUARD\x10\x1fB\x06\n" +
-	"\x04link\"D\n" +
+	"\x04link\"y\n" +
+	"\x0fAddressLifetime\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\x12)\n" +
+	"\tpreferred\x18\x02 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\tpreferred\x12!\n" +
+	"\x05valid\x18\x03 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\x05valid\"D\n" +
 	"\x06Queues\x12\x0e\n" +
 	"\x02rx\x18\x01 \x01(\rR\x02rx\x12\x0e\n" +
 	"\x02tx\x18\x02 \x01(\rR\x02tx\x12\x1a\n" +
@@ -2227,7 +2311,7 @@ func file_ligato_linux_interfaces_interface_proto_rawDescGZIP() []byte {
 }
 
 var file_ligato_linux_interfaces_interface_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_ligato_linux_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_ligato_linux_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_ligato_linux_interfaces_interface_proto_goTypes = []any{
 	(Interface_Type)(0),              // 0: ligato.linux.interfaces.Interface.Type
 	(VethLink_ChecksumOffloading)(0), // 1: ligato.linux.interfaces.VethLink.ChecksumOffloading
@@ -2237,57 +2321,59 @@ var file_ligato_linux_interfaces_interface_proto_goTypes = []any{
 	(MacvlanLink_Mode)(0),            // 5: ligato.linux.interfaces.MacvlanLink.Mode
 	(IpvlanLink_Mode)(0),             // 6: ligato.linux.interfaces.IpvlanLink.Mode
 	(*Interface)(nil),                // 7: ligato.linux.interfaces.Interface
-	(*Queues)(nil),                   // 8: ligato.linux.interfaces.Queues
-	(*Offload)(nil),                  // 9: ligato.linux.interfaces.Offload
-	(*Sysctl)(nil),                   // 10: ligato.linux.interfaces.Sysctl
-	(*VethLink)(nil),                 // 11: ligato.linux.interfaces.VethLink
-	(*TapLink)(nil),                  // 12: ligato.linux.interfaces.TapLink
-	(*VrfDevLink)(nil),               // 13: ligato.linux.interfaces.VrfDevLink
-	(*BridgeLink)(nil),               // 14: ligato.linux.interfaces.BridgeLink
-	(*BridgeVlans)(nil),              // 15: ligato.linux.interfaces.BridgeVlans
-	(*VlanLink)(nil),                 // 16: ligato.linux.interfaces.VlanLink
-	(*VxlanLink)(nil),                // 17: ligato.linux.interfaces.VxlanLink
-	(*BondLink)(nil),                 // 18: ligato.linux.interfaces.BondLink
-	(*MacvlanLink)(nil),              // 19: ligato.linux.interfaces.MacvlanLink
-	(*IpvlanLink)(nil),               // 20: ligato.linux.interfaces.IpvlanLink
-	(*TunnelLink)(nil),               // 21: ligato.linux.interfaces.TunnelLink
-	(*TunTapLink)(nil),               // 22: ligato.linux.interfaces.TunTapLink
-	(*WireguardLink)(nil),            // 23: ligato.linux.interfaces.WireguardLink
-	(*WireguardPeer)(nil),            // 24: ligato.linux.interfaces.WireguardPeer
-	(*namespace.NetNamespace)(nil),   // 25: ligato.linux.namespace.NetNamespace
+	(*AddressLifetime)(nil),          // 8: ligato.linux.interfaces.AddressLifetime
+	(*Queues)(nil),                   // 9: ligato.linux.interfaces.Queues
+	(*Offload)(nil),                  // 10: ligato.linux.interfaces.Offload
+	(*Sysctl)(nil),                   // 11: ligato.linux.interfaces.Sysctl
+	(*VethLink)(nil),                 // 12: ligato.linux.interfaces.VethLink
+	(*TapLink)(nil),                  // 13: ligato.linux.interfaces.TapLink
+	(*VrfDevLink)(nil),               // 14: ligato.linux.interfaces.VrfDevLink
+	(*BridgeLink)(nil),               // 15: ligato.linux.interfaces.BridgeLink
+	(*BridgeVlans)(nil),              // 16: ligato.linux.interfaces.BridgeVlans
+	(*VlanLink)(nil),                 // 17: ligato.linux.interfaces.VlanLink
+	(*VxlanLink)(nil),                // 18: ligato.linux.interfaces.VxlanLink
+	(*BondLink)(nil),                 // 19: ligato.linux.interfaces.BondLink
+	(*MacvlanLink)(nil),              // 20: ligato.linux.interfaces.MacvlanLink
+	(*IpvlanLink)(nil),               // 21: ligato.linux.interfaces.IpvlanLink
+	(*TunnelLink)(nil),               // 22: ligato.linux.interfaces.TunnelLink
+	(*TunTapLink)(nil),               // 23: ligato.linux.interfaces.TunTapLink
+	(*WireguardLink)(nil),            // 24: ligato.linux.interfaces.WireguardLink
+	(*WireguardPeer)(nil),            // 25: ligato.linux.interfaces.WireguardPeer
+	(*namespace.NetNamespace)(nil),   // 26: ligato.linux.namespace.NetNamespace
 }
 var file_ligato_linux_interfaces_interface_proto_depIdxs = []int32{
 	0,  // 0: ligato.linux.interfaces.Interface.type:type_name -> ligato.linux.interfaces.Interface.Type
-	25, // 1: ligato.linux.interfaces.Interface.namespace:type_name -> ligato.linux.namespace.NetNamespace
-	11, // 2: ligato.linux.interfaces.Interface.veth:type_name -> ligato.linux.interfaces.VethLink
-	12, // 3: ligato.linux.interfaces.Interface.tap:type_name -> ligato.linux.interfaces.TapLink
-	13, // 4: ligato.linux.interfaces.Interface.vrf_dev:type_name -> ligato.linux.interfaces.VrfDevLink
-	14, // 5: ligato.linux.interfaces.Interface.bridge:type_name -> ligato.linux.interfaces.BridgeLink
-	16, // 6: ligato.linux.interfaces.Interface.vlan:type_name -> ligato.linux.interfaces.VlanLink
-	17, // 7: ligato.linux.interfaces.Interface.vxlan:type_name -> ligato.linux.interfaces.VxlanLink
-	18, // 8: ligato.linux.interfaces.Interface.bond:type_name -> ligato.linux.interfaces.BondLink
-	19, // 9: ligato.linux.interfaces.Interface.macvlan:type_name -> ligato.linux.interfaces.MacvlanLink
-	20, // 10: ligato.linux.interfaces.Interface.ipvlan:type_name -> ligato.linux.interfaces.IpvlanLink
-	21, // 11: ligato.linux.interfaces.Interface.tunnel:type_name -> ligato.linux.interfaces.TunnelLink
-	22, // 12: ligato.linux.interfaces.Interface.tun_tap:type_name -> ligato.linux.interfaces.TunTapLink
-	23, // 13: ligato.linux.interfaces.Interface.wireguard:type_name -> ligato.linux.interfaces.WireguardLink
-	10, // 14: ligato.linux.interfaces.Interface.sysctls:type_name -> ligato.linux.interfaces.Sysctl
-	15, // 15: ligato.linux.interfaces.Interface.bridge_vlans:type_name -> ligato.linux.interfaces.BridgeVlans
-	9,  // 16: ligato.linux.interfaces.Interface.offloads:type_name -> ligato.linux.interfaces.Offload
-	8,  // 17: ligato.linux.interfaces.Interface.queues:type_name -> ligato.linux.interfaces.Queues
-	1,  // 18: ligato.linux.interfaces.VethLink.rx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
-	1,  // 19: ligato.linux.interfaces.VethLink.tx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
-	2,  // 20: ligato.linux.interfaces.VlanLink.protocol:type_name -> ligato.linux.interfaces.VlanLink.Protocol
-	3,  // 21: ligato.linux.interfaces.BondLink.mode:type_name -> ligato.linux.interfaces.BondLink.Mode
-	4,  // 22: ligato.linux.interfaces.BondLink.hash_policy:type_name -> ligato.linux.interfaces.BondLink.HashPolicy
-	5,  // 23: ligato.linux.interfaces.MacvlanLink.mode:type_name -> ligato.linux.interfaces.MacvlanLink.Mode
-	6,  // 24: ligato.linux.interfaces.IpvlanLink.mode:type_name -> ligato.linux.interfaces.IpvlanLink.Mode
-	24, // 25: ligato.linux.interfaces.WireguardLink.peers:type_name -> ligato.linux.interfaces.WireguardPeer
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	26, // 1: ligato.linux.interfaces.Interface.namespace:type_name -> ligato.linux.namespace.NetNamespace
+	12, // 2: ligato.linux.interfaces.Interface.veth:type_name -> ligato.linux.interfaces.VethLink
+	13, // 3: ligato.linux.interfaces.Interface.tap:type_name -> ligato.linux.interfaces.TapLink
+	14, // 4: ligato.linux.interfaces.Interface.vrf_dev:type_name -> ligato.linux.interfaces.VrfDevLink
+	15, // 5: ligato.linux.interfaces.Interface.bridge:type_name -> ligato.linux.interfaces.BridgeLink
+	17, // 6: ligato.linux.interfaces.Interface.vlan:type_name -> ligato.linux.interfaces.VlanLink
+	18, // 7: ligato.linux.interfaces.Interface.vxlan:type_name -> ligato.linux.interfaces.VxlanLink
+	19, // 8: ligato.linux.interfaces.Interface.bond:type_name -> ligato.linux.interfaces.BondLink
+	20, // 9: ligato.linux.interfaces.Interface.macvlan:type_name -> ligato.linux.interfaces.MacvlanLink
+	21, // 10: ligato.linux.interfaces.Interface.ipvlan:type_name -> ligato.linux.interfaces.IpvlanLink
+	22, // 11: ligato.linux.interfaces.Interface.tunnel:type_name -> ligato.linux.interfaces.TunnelLink
+	23, // 12: ligato.linux.interfaces.Interface.tun_tap:type_name -> ligato.linux.interfaces.TunTapLink
+	24, // 13: ligato.linux.interfaces.Interface.wireguard:type_name -> ligato.linux.interfaces.WireguardLink
+	11, // 14: ligato.linux.interfaces.Interface.sysctls:type_name -> ligato.linux.interfaces.Sysctl
+	16, // 15: ligato.linux.interfaces.Interface.bridge_vlans:type_name -> ligato.linux.interfaces.BridgeVlans
+	10, // 16: ligato.linux.interfaces.Interface.offloads:type_name -> ligato.linux.interfaces.Offload
+	9,  // 17: ligato.linux.interfaces.Interface.queues:type_name -> ligato.linux.interfaces.Queues
+	8,  // 18: ligato.linux.interfaces.Interface.address_lifetimes:type_name -> ligato.linux.interfaces.AddressLifetime
+	1,  // 19: ligato.linux.interfaces.VethLink.rx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
+	1,  // 20: ligato.linux.interfaces.VethLink.tx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
+	2,  // 21: ligato.linux.interfaces.VlanLink.protocol:type_name -> ligato.linux.interfaces.VlanLink.Protocol
+	3,  // 22: ligato.linux.interfaces.BondLink.mode:type_name -> ligato.linux.interfaces.BondLink.Mode
+	4,  // 23: ligato.linux.interfaces.BondLink.hash_policy:type_name -> ligato.linux.interfaces.BondLink.HashPolicy
+	5,  // 24: ligato.linux.interfaces.MacvlanLink.mode:type_name -> ligato.linux.interfaces.MacvlanLink.Mode
+	6,  // 25: ligato.linux.interfaces.IpvlanLink.mode:type_name -> ligato.linux.interfaces.IpvlanLink.Mode
+	25, // 26: ligato.linux.interfaces.WireguardLink.peers:type_name -> ligato.linux.interfaces.WireguardPeer
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_ligato_linux_interfaces_interface_proto_init() }
@@ -2315,7 +2401,7 @@ func file_ligato_linux_interfaces_interface_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_linux_interfaces_interface_proto_rawDesc), len(file_ligato_linux_interfaces_interface_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   18,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
