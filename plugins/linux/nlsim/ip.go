@@ -78,7 +78,11 @@ func (l *link) connect(a netlinkapi.Address) {
 	if a.Prefix.Addr().Is6() {
 		r.Scope, r.Metric = netlinkapi.ScopeGlobal, 256
 	}
-	l.ns.routes = append(l.ns.routes, r)
+	if !slices.ContainsFunc(l.ns.routes, func(o netlinkapi.Route) bool {
+		return o.Link == r.Link && o.Table == r.Table && o.Protocol == r.Protocol && o.Dst == r.Dst
+	}) {
+		l.ns.routes = append(l.ns.routes, r)
+	}
 }
 
 func (h *handle) Addresses() (addrs []netlinkapi.Address, err error) {
@@ -135,9 +139,12 @@ func (h *handle) DeleteAddress(a netlinkapi.Address) error {
 
 func (l *link) deleteAddress(a netlinkapi.Address) {
 	l.flushAddresses(sameAddress(a))
-	l.ns.routes = slices.DeleteFunc(l.ns.routes, func(r netlinkapi.Route) bool {
-		return r.Link == a.Link && r.Protocol == netlinkapi.ProtocolKernel && r.Dst == a.Prefix.Masked()
-	})
+	inNetwork := func(o netlinkapi.Address) bool { return o.Link == a.Link && o.Prefix.Masked() == a.Prefix.Masked() }
+	if !slices.ContainsFunc(l.ns.addrs, inNetwork) {
+		l.ns.routes = slices.DeleteFunc(l.ns.routes, func(r netlinkapi.Route) bool {
+			return r.Link == a.Link && r.Protocol == netlinkapi.ProtocolKernel && r.Dst == a.Prefix.Masked()
+		})
+	}
 	l.ns.lostSource(a.Prefix.Addr())
 	if a.Prefix.Addr().Is4() {
 		l.lostAddress4()
