@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -87,6 +88,7 @@ func Each[V item](f func(ctx context.Context, v V) (Metadata, error)) func(conte
 // Describe completes the descriptor of a type of items, which has a name and a way to select
 // its keys.
 func Describe[V item](d api.Descriptor[V, Metadata], c Calls[V]) api.Descriptor[V, Metadata] {
+	c.Set, c.Delete = acrossSessions(c.Set), acrossSessions(c.Delete)
 	same := func(_ string, a, b V) bool {
 		return c.Same(a, b) && c.SamePlace(a, b) && slices.Equal(a.GetInterfaces(), b.GetInterfaces())
 	}
@@ -98,11 +100,43 @@ func Describe[V item](d api.Descriptor[V, Metadata], c Calls[V]) api.Descriptor[
 	d.UpdateWithRecreate = func(_ string, a, b V, _ Metadata) bool { return !c.SamePlace(a, b) }
 	c.describeChanges(&d)
 	d.RetrieveContext = func(ctx context.Context, correlate []api.KV[V, Metadata]) ([]api.KV[V, Metadata], error) {
+		ctx, done := continued(ctx)
+		defer done()
 		return retrieve(ctx, correlate, same, c.Finder(correlate))
 	}
 	d.RetrieveDependencies = []string{nsmodel.MicroserviceDescriptor}
 	d.ConcurrentRetrieve = true
 	return d
+}
+
+// programPatience is how long a program may run on when the session has ended.
+const programPatience = 20 * time.Second
+
+// continued returns a context that does not end with the session of Linux: that ends when a
+// namespace is deleted, and all others continue. done releases it.
+func continued(ctx context.Context) (own context.Context, done func()) {
+	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		cause := context.Cause(ctx)
+		if !errors.Is(cause, api.ErrSessionEnded) {
+			cancel(cause)
+			return
+		}
+		timer := time.AfterFunc(programPatience, func() { cancel(cause) })
+		context.AfterFunc(own, func() { timer.Stop() })
+	})
+	return own, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+func acrossSessions[V item](f func(context.Context, []V) []Result) func(context.Context, []V) []Result {
+	return func(ctx context.Context, values []V) []Result {
+		ctx, done := continued(ctx)
+		defer done()
+		return f(ctx, values)
+	}
 }
 
 // describeChanges sets the callbacks that change something.
