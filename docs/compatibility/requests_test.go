@@ -21,8 +21,6 @@ func differences() []difference {
 	)
 	return []difference{
 		{`GET /configuration\?format=json`, "", better, "JSON, where the parameter had no effect", []string{"type application/json"}},
-		{`GET /dump/linux/v2/interfaces`, "", cannot, "queues and the peer's index are not read from the kernel; the rest is the same",
-			[]string{"[].interface_meta.num_*", "[].interface_meta.parent_index is missing", "[].interface_meta.tx_queue_len is missing"}},
 		{`GET /dump/vpp/v2/interfaces(/afpacket)?`, "", better, "rx_modes and rx_placements are there only if they are configured",
 			[]string{".*.interface.rx_modes is missing", ".*.interface.rx_placements is missing"}},
 		{`GET /dump/vpp/v2/fib`, "", better, ownRoutes, []string{".*.fib.*"}},

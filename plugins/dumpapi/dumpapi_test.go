@@ -117,7 +117,8 @@ func TestMetric(t *testing.T) {
 type links struct{}
 
 func (links) Link(name string) (netlinkapi.Link, error) {
-	return netlinkapi.Link{Index: 30, Name: name, Up: true, Running: true, Master: 3}, nil
+	return netlinkapi.Link{Index: 30, Name: name, Up: true, Running: true, Master: 3, Parent: 31,
+		Queues: netlinkapi.LinkQueues{RX: 2, TX: 4, Length: 1000}}, nil
 }
 
 func start(t *testing.T, s scheduler, d dumpapi.VPPInterfaces) string {
@@ -198,7 +199,8 @@ func TestFormOfDumps(t *testing.T) {
 			`"fib_meta":{"bridge_domain_id":1,"outgoing_interface_sw_if_idx":4}}}`,
 		"vpp/v2/xc": `{"4":{"x_connect":{"receive_interface":"mem2","transmit_interface":"mem3"},` +
 			`"x_connect_meta":{"receive_interface_sw_if_idx":4,"transmit_interface_sw_if_idx":5}}}`,
-		"linux/v2/interfaces": `[{"interface":{"name":"v1","Link":null},"interface_meta":{"linux_if_index":30,"master_index":3,"oper_state":6,"flags":69699,"encapsulation":"ether"}}]`,
+		"linux/v2/interfaces": `[{"interface":{"name":"v1","Link":null},"interface_meta":{"linux_if_index":30,"parent_index":31,"master_index":3,"oper_state":6,"flags":69699,` +
+			`"encapsulation":"ether","num_rx_queue":2,"num_tx_queue":4,"tx_queue_len":1000}}]`,
 		"linux/v2/arps": `[{"linux_arp":{"interface":"v1","ip_address":"10.99.0.2","hw_address":"02:00:00:00:00:11"},` +
 			`"linux_arp_meta":{"interface_index":30,"ip_family":2,"vni":0}}]`,
 	} {

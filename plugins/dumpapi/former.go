@@ -47,10 +47,14 @@ type (
 	}
 	linuxIfMeta struct {
 		Index         int    `json:"linux_if_index"`
+		Parent        int    `json:"parent_index"` // of the peer of a VETH, or of the link beneath
 		Master        int    `json:"master_index"`
 		OperState     int    `json:"oper_state"`
 		Flags         int    `json:"flags"`
 		Encapsulation string `json:"encapsulation"`
+		RXQueues      int    `json:"num_rx_queue"`
+		TXQueues      int    `json:"num_tx_queue"`
+		TXQueueLength int    `json:"tx_queue_len"`
 	}
 	linuxRouteMeta struct {
 		Index    int    `json:"interface_index"`
@@ -176,7 +180,8 @@ func (n numbers) linkMeta(m proto.Message, meta linuxidx.LinuxIfMetadata) linuxI
 	if err != nil {
 		return out
 	}
-	out.Master, out.OperState = link.Master, operDown
+	out.Parent, out.Master, out.OperState = link.Parent, link.Master, operDown
+	out.RXQueues, out.TXQueues, out.TXQueueLength = link.Queues.RX, link.Queues.TX, link.Queues.Length
 	out.Encapsulation, out.Flags = "ether", flagBroadcast|flagMulticast
 	if link.Loopback {
 		out.Encapsulation, out.Flags = "loopback", flagLoopback

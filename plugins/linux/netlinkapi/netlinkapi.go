@@ -73,11 +73,20 @@ type Link struct {
 	Loopback bool
 	MTU      int
 	MAC      net.HardwareAddr
-	Up       bool       // administratively up
-	Running  bool       // can carry packets
-	Master   int        // index of the bridge, bond or VRF that it belongs to; 0: none
+	Up       bool // administratively up
+	Running  bool // can carry packets
+	Master   int  // index of the bridge, bond or VRF that it belongs to; 0: none
+	Parent   int  // index of the peer of a VETH, or of the link beneath; it may be in another namespace; 0: none
+	Queues   LinkQueues
 	Params   LinkParams // nil: the kind has none here
 	Counters Counters
+}
+
+// LinkQueues are the queues that a link was made with.
+type LinkQueues struct {
+	RX, TX int
+	// Length is the number of packets that wait to be sent, at most.
+	Length int
 }
 
 // Counters are what went through a link since it was made.

@@ -101,7 +101,7 @@ func (h *handle) Namespace() netlinkapi.NamespaceID { return h.ns.id }
 func (h *handle) Links() (links []netlinkapi.Link, err error) {
 	err = h.k.read("Links", func() error {
 		for _, l := range h.ns.sorted() {
-			links = append(links, l.Link)
+			links = append(links, l.read())
 		}
 		return nil
 	})
@@ -114,15 +114,27 @@ func (h *handle) LinkByName(name string) (found netlinkapi.Link, err error) {
 		if l == nil {
 			return fmt.Errorf("%q: %w", name, netlinkapi.ErrNotFound)
 		}
-		found = l.Link
+		found = l.read()
 		return nil
 	})
 	return found, err
 }
 
 func (h *handle) LinkByIndex(index int) (found netlinkapi.Link, err error) {
-	err = h.k.read("LinkByIndex", func() error { return h.with(index, func(l *link) error { found = l.Link; return nil }) })
+	err = h.k.read("LinkByIndex", func() error { return h.with(index, func(l *link) error { found = l.read(); return nil }) })
 	return found, err
+}
+
+// read returns the link as the kernel prints it.
+func (l *link) read() netlinkapi.Link {
+	out := l.Link
+	for _, beneath := range []*link{l.peer, l.parent} {
+		if beneath != nil {
+			out.Parent = beneath.Index
+		}
+	}
+	out.Queues = netlinkapi.LinkQueues{RX: 1, TX: 1, Length: 1000}
+	return out
 }
 
 func (h *handle) with(index int, f func(*link) error) error {

@@ -44,6 +44,8 @@ func convertLink(l netlink.Link) netlinkapi.Link {
 		Up:       a.RawFlags&unix.IFF_UP != 0,
 		Running:  a.RawFlags&unix.IFF_RUNNING != 0,
 		Master:   a.MasterIndex,
+		Parent:   a.ParentIndex,
+		Queues:   netlinkapi.LinkQueues{RX: a.NumRxQueues, TX: a.NumTxQueues, Length: a.TxQLen},
 	}
 	if s := a.Statistics; s != nil {
 		link.Counters = netlinkapi.Counters{

@@ -92,6 +92,9 @@ func testVeth(t *testing.T, w *World) {
 	if a.Kind != netlinkapi.KindVeth || b.Kind != netlinkapi.KindVeth || a.Up || a.MTU != 1500 || len(a.MAC) != 6 {
 		t.Errorf("new ends are %+v and %+v", a, b)
 	}
+	if q := a.Queues; a.Parent != b.Index || b.Parent != a.Index || q.RX < 1 || q.TX < 1 || q.Length < 1 {
+		t.Errorf("new ends are %+v and %+v, expected that each has the index of the other, and queues", a, b)
+	}
 	must(t, own.SetUp(a.Index, true))
 	if a = MustLink(t, own, "va"); !a.Up || a.Running {
 		t.Errorf("an end whose peer is down is %+v, expected up but not running", a)
@@ -121,6 +124,9 @@ func testMove(t *testing.T, w *World) {
 	moved := MustLink(t, a, "va")
 	if moved.Up || moved.Alias != "mine" {
 		t.Errorf("moved link is %+v, expected down, with its alias", moved)
+	}
+	if peer := MustLink(t, own, "vb"); peer.Parent != moved.Index || moved.Parent != peer.Index {
+		t.Errorf("ends are %+v and %+v, expected that each has the index of the other", peer, moved)
 	}
 	addrs, err := a.Addresses()
 	must(t, err)
