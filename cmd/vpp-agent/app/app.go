@@ -160,6 +160,7 @@ func New(opts ...Option) (*VPPAgent, error) {
 	stores := []publish.Store{a.Files, a.Etcd, a.Consul, a.Redis, a.Bolt}
 	a.Orchestrator.Stores, a.Orchestrator.Label = stores, a.Label
 	a.Status.Stores, a.Status.Default = stores, []publish.Store{a.Etcd}
+	a.LinuxIfPlugin.Stores = stores
 	a.VPPIfPlugin.Stores, a.VPPIfPlugin.Label, a.VPPIfPlugin.Counters = stores, a.Label, vppCounters{a}
 	a.Configurator = configurator.NewPlugin(configurator.UseDeps(func(d *configurator.Deps) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = a.GRPC, a.Orchestrator, a.Scheduler, vppStates{a}, a.Telemetry

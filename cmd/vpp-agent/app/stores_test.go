@@ -104,6 +104,22 @@ func TestInterfaceStatesAreInEtcd(t *testing.T) {
 	}
 }
 
+// So are those of the interfaces of Linux.
+func TestLinuxInterfaceStatesAreInEtcd(t *testing.T) {
+	t.Parallel()
+	server, ctl := startEtcd(t)
+	h := newEtcdHouse(t, server, "--simulate")
+	h.write(t, "network.yaml", "linuxConfig:\n  interfaces: [{name: lo, type: LOOPBACK, enabled: true}]\n")
+	h.write(t, "linux-nsplugin.conf", "disabled: false\n") // it is simulated
+	h.write(t, "linux-ifplugin.conf", "status-publishers: [etcd]\nstatistics-interval: 100ms\n")
+	h.start(t)
+	const key = docPrefix + "linux/status/v2/interface/lo"
+	awaitEntry(t, directEtcd(t, server), key, `"statistics":{`)
+	if text := ctl.run("get", key, "--print-value-only"); !strings.Contains(text, `"internal_name":"lo","type":"LOOPBACK"`) {
+		t.Errorf("published as %s", text)
+	}
+}
+
 // The states of items are published into the stores that are named, with what
 // is derived from them, and go with the agent.
 func TestItemStatesAreInEtcd(t *testing.T) {

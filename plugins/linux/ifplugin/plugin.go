@@ -10,6 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	"github.com/tenuto-dev/tenuto/infra/kv/publish"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -61,7 +62,8 @@ type Deps struct {
 	Scheduler Scheduler
 	// Namespaces opens network namespaces.
 	Namespaces nsplugin.API
-	// ServiceLabel tells the label that marks what belongs to this agent.
+	// ServiceLabel tells the label that marks what belongs to this agent, and the prefix of its
+	// keys in stores.
 	ServiceLabel Labeller
 	// TAPs knows the TAPs of VPP; nil: there are none.
 	TAPs descriptor.TAPs `optional:"true"`
@@ -70,6 +72,9 @@ type Deps struct {
 	// HTTP serves the counters of interfaces, and Metrics publishes them; nil: no.
 	HTTP    rest.HTTPHandlers  `optional:"true"`
 	Metrics metrics.Registerer `optional:"true"`
+	// Stores are the data stores that the states of interfaces can be published to, which
+	// status-publishers chooses from.
+	Stores []publish.Store `optional:"true"`
 }
 
 // Scheduler is the part of the scheduler that the plugin uses.
@@ -79,8 +84,11 @@ type Scheduler interface {
 	descriptor.State
 }
 
-// Labeller tells the label of the agent.
-type Labeller interface{ GetAgentLabel() string }
+// Labeller returns the label of the agent, and the prefix of its keys in stores.
+type Labeller interface {
+	GetAgentLabel() string
+	GetAgentPrefix() string
+}
 
 var (
 	_ API            = (*Plugin)(nil)
@@ -150,10 +158,13 @@ func (p *Plugin) reportLost(keys ...string) {
 	}
 }
 
-// AfterInit begins to watch the kernel.
+// AfterInit begins to watch the kernel, and to publish the states of interfaces.
 func (p *Plugin) AfterInit() error {
 	if p.watcher == nil {
 		return nil
+	}
+	if err := p.publishStates(); err != nil {
+		return err
 	}
 	configured, err := idxmap.Of[ifaceidx.LinuxIfMetadata](p.Scheduler.GetMetadataMap(ifaceidx.Descriptor))
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/kv/publish"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
@@ -89,6 +90,16 @@ func StartWireguardGo(t testing.TB, w *nltest.World, program string) *Agent {
 	return startWith(t, w, settings{wireguardGo: program})
 }
 
+// StartPublishing is Start with a store for the states of interfaces, and their counters ten times a second.
+func StartPublishing(t testing.TB, w *nltest.World, store publish.Store) *Agent {
+	return startWith(t, w, settings{store: store})
+}
+
+// StartWithFile is Start with a file that lists containers.
+func StartWithFile(t testing.TB, w *nltest.World, file string) *Agent {
+	return startWith(t, w, settings{containers: file})
+}
+
 // StartWith is Start with TAPs of VPP.
 func StartWith(t testing.TB, w *nltest.World, taps TAPs, extra ...infra.Plugin) *Agent {
 	return start(t, w, taps, kvscheduler.DefaultConfig(), extra...)
@@ -108,7 +119,9 @@ type settings struct {
 	taps        TAPs
 	scheduler   *kvscheduler.Config // nil: the defaults
 	engine      string              // the socket of a container engine; empty: none
+	containers  string              // a file that lists containers; empty: none
 	wireguardGo string              // a program; empty: none
+	store       publish.Store       // for states; nil: none
 	quiet       bool                // log what an agent logs by default, into nothing
 	extra       []infra.Plugin
 }
@@ -121,7 +134,7 @@ func startWith(t testing.TB, w *nltest.World, s settings) *Agent {
 	}
 	sched := kvscheduler.NewPlugin(kvscheduler.UseConf(conf), kvscheduler.UseOutput(io.Discard))
 	nsConf := nsplugin.DefaultConfig()
-	nsConf.DockerSocket = s.engine
+	nsConf.DockerSocket, nsConf.MicroservicesFile = s.engine, s.containers
 	ns := nsplugin.NewPlugin(nsplugin.UseKernel(w.Namespaces, w.Dir), nsplugin.UseConf(nsConf),
 		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler = sched }))
 	var known descriptor.TAPs
@@ -133,8 +146,14 @@ func startWith(t testing.TB, w *nltest.World, s settings) *Agent {
 	label := servicelabel.NewPlugin(servicelabel.UseLabel(Label))
 	ifConf := ifplugin.DefaultConfig()
 	ifConf.WireguardGo = s.wireguardGo
+	var stores []publish.Store
+	if s.store != nil {
+		stores = []publish.Store{s.store}
+		ifConf.StatusPublishers, ifConf.StatisticsInterval = []string{s.store.String()}, 100*time.Millisecond
+	}
 	ifs := ifplugin.NewPlugin(ifplugin.UseConf(ifConf), ifplugin.UseDeps(func(d *ifplugin.Deps) {
 		d.Scheduler, d.Namespaces, d.TAPs, d.NetAlloc, d.ServiceLabel, d.Metrics = sched, ns, known, alloc, label, registry
+		d.Stores = stores
 	}))
 	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) {
 		d.Scheduler, d.Namespaces, d.Interfaces, d.NetAlloc = sched, ns, ifs, alloc

@@ -2,7 +2,6 @@ package ifplugin
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -20,17 +19,7 @@ type Counters interface {
 	InterfaceStatistics(maxAge time.Duration) (map[string]*interfaces.InterfaceState_Statistics, error)
 }
 
-// publisher writes the states of interfaces, with their counters, to stores.
-type publisher struct {
-	prefix     string
-	publishers []*publish.Publisher
-
-	mu     sync.Mutex
-	states map[string]*interfaces.InterfaceState            // those that exist
-	counts map[string]*interfaces.InterfaceState_Statistics // as read last
-}
-
-// startPublishing publishes the states of interfaces to the stores of the
+// startPublishing publishes the states of interfaces, with their counters, to the stores of the
 // configuration.
 func (p *Plugin) startPublishing() error {
 	prefix := model.StateKey.Prefix()
@@ -41,74 +30,29 @@ func (p *Plugin) startPublishing() error {
 	if err != nil || len(stores) == 0 {
 		return err
 	}
-	pub := &publisher{prefix: prefix, states: map[string]*interfaces.InterfaceState{}}
-	for _, s := range stores {
-		to := publish.New(publish.Options{
-			Store: s, Prefix: prefix, What: "the state of interfaces", Log: p.Log, Health: p.Health.Scope("publish to " + s.String()),
-		})
-		pub.publishers = append(pub.publishers, to)
-		p.Go(to.Run)
-	}
+	states := publish.NewStates(&p.PluginDeps, stores, prefix, "the state of interfaces", withCounts)
 	p.Go(func(ctx context.Context) {
-		defer p.states.Watch(pub.note)()
-		if p.Counters == nil || p.cfg.StatisticsInterval == 0 {
+		defer p.states.Watch(func(n *interfaces.InterfaceNotification) {
+			state := n.GetState()
+			if state.GetOperStatus() == interfaces.InterfaceState_DELETED {
+				states.Remove(state.GetName())
+				return
+			}
+			states.Set(state.GetName(), state)
+		})()
+		interval := p.cfg.StatisticsInterval
+		if p.Counters == nil || interval == 0 {
 			<-ctx.Done()
 			return
 		}
-		pub.count(ctx, p.cfg.StatisticsInterval, p.Counters)
+		states.Count(ctx, interval, func() (map[string]*interfaces.InterfaceState_Statistics, error) {
+			return p.Counters.InterfaceStatistics(interval / 2)
+		})
 	})
 	return nil
 }
 
-// note takes in a state.
-func (p *publisher) note(n *interfaces.InterfaceNotification) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	state := n.GetState()
-	name := state.GetName()
-	if state.GetOperStatus() == interfaces.InterfaceState_DELETED {
-		delete(p.states, name)
-		p.set(name, nil)
-		return
-	}
-	p.states[name] = state
-	p.set(name, withCounts(state, p.counts[name]))
-}
-
-// count takes in the counters again and again. While they can not be read, what
-// was read last is left out: it may be of another VPP.
-func (p *publisher) count(ctx context.Context, interval time.Duration, counters Counters) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		counts, err := counters.InterfaceStatistics(interval / 2)
-		if err != nil {
-			counts = nil // the reader reports why
-		}
-		p.mu.Lock()
-		p.counts = counts
-		for name, state := range p.states {
-			p.set(name, withCounts(state, counts[name]))
-		}
-		p.mu.Unlock()
-	}
-}
-
-func (p *publisher) set(name string, state proto.Message) {
-	for _, to := range p.publishers {
-		to.Set(p.prefix+name, state)
-	}
-}
-
 func withCounts(state *interfaces.InterfaceState, counts *interfaces.InterfaceState_Statistics) *interfaces.InterfaceState {
-	if counts == nil {
-		return state
-	}
 	state = proto.CloneOf(state)
 	state.Statistics = counts
 	return state

@@ -2,7 +2,6 @@ package vpptest_test
 
 import (
 	"errors"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,8 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/publish"
+	"github.com/tenuto-dev/tenuto/infra/kv/publish/publishtest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -112,58 +111,6 @@ func TestInterfaceStatesWithoutVPP(t *testing.T) {
 	s.await("lo", func(i *interfaces.InterfaceState) bool { return i.OperStatus == interfaces.InterfaceState_UP })
 }
 
-// store is a data store in memory that can fail.
-type store struct {
-	mu     sync.Mutex
-	cond   *sync.Cond
-	values map[string]proto.Message
-	broken bool
-	tried  int
-}
-
-func newStore() *store {
-	s := &store{values: map[string]proto.Message{}}
-	s.cond = sync.NewCond(&s.mu)
-	return s
-}
-
-func (s *store) String() string { return "memory" }
-func (s *store) Disabled() bool { return false }
-
-func (s *store) do(f func()) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer s.cond.Broadcast()
-	s.tried++
-	if s.broken {
-		return errors.New("out of order")
-	}
-	f()
-	return nil
-}
-
-func (s *store) Put(key string, value proto.Message, _ ...kv.PutOption) error {
-	return s.do(func() { s.values[key] = value })
-}
-
-func (s *store) Delete(key string, opts ...kv.DelOption) (bool, error) {
-	return true, s.do(func() {
-		for k := range s.values {
-			if k == key || kv.CollectDel(opts).Prefix && strings.HasPrefix(k, key) {
-				delete(s.values, k)
-			}
-		}
-	})
-}
-
-func (s *store) await(fits func() bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for !fits() {
-		s.cond.Wait()
-	}
-}
-
 type prefix string
 
 func (p prefix) GetAgentPrefix() string { return string(p) }
@@ -172,9 +119,8 @@ func (p prefix) GetAgentPrefix() string { return string(p) }
 // before it goes.
 func TestPublishedStates(t *testing.T) {
 	t.Parallel()
-	to := newStore()
-	old, other := "/vnf-agent/me/vpp/status/v2/interface/old", "/vnf-agent/you/vpp/status/v2/interface/old"
-	to.values[old], to.values[other] = &interfaces.InterfaceState{}, &interfaces.InterfaceState{}
+	const old, other = "/vnf-agent/me/vpp/status/v2/interface/old", "/vnf-agent/you/vpp/status/v2/interface/old"
+	to := publishtest.NewStore(old, other)
 	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()), vpptest.UseIf(func(p *ifplugin.Plugin) {
 		conf := ifplugin.DefaultConfig()
 		conf.StatusPublishers = []string{"memory"}
@@ -182,28 +128,26 @@ func TestPublishedStates(t *testing.T) {
 		p.Stores, p.Label = []publish.Store{to}, prefix("/vnf-agent/me/")
 	}))
 	key := func(name string) string { return "/vnf-agent/me/vpp/status/v2/interface/" + name }
-	is := func(name string, status interfaces.InterfaceState_Status) func() bool {
-		return func() bool {
-			state, _ := to.values[key(name)].(*interfaces.InterfaceState)
-			return state.GetName() == name && state.GetOperStatus() == status
+	isUp := func(name string) func(map[string]proto.Message) bool {
+		return func(values map[string]proto.Message) bool {
+			state, _ := values[key(name)].(*interfaces.InterfaceState)
+			return state.GetName() == name && state.GetOperStatus() == interfaces.InterfaceState_UP
 		}
 	}
 	b.Must(of(loop("lo")))
-	to.await(is("lo", interfaces.InterfaceState_UP))
-	to.await(func() bool { return to.values[old] == nil && to.values[other] != nil })
+	to.Await(isUp("lo"))
+	to.Await(func(values map[string]proto.Message) bool {
+		_, oldThere := values[old]
+		_, otherThere := values[other]
+		return !oldThere && otherThere
+	})
 
 	// A store that is out of order gets the latest when it is back.
-	to.mu.Lock()
-	to.broken = true
-	tried := to.tried
-	to.mu.Unlock()
-	b.Must(of(loop("second")))
-	to.await(func() bool { return to.tried > tried })
-	to.mu.Lock()
-	to.broken = false
-	to.mu.Unlock()
+	to.Break(true)
+	to.AwaitWrite(func() { b.Must(of(loop("second"))) })
+	to.Break(false)
 	b.Must(deleted(of(loop("lo"))))
-	to.await(func() bool { return to.values[key("lo")] == nil && is("second", interfaces.InterfaceState_UP)() })
+	to.Await(func(values map[string]proto.Message) bool { return values[key("lo")] == nil && isUp("second")(values) })
 }
 
 // counters count how often they are read, and may fail.
@@ -226,7 +170,7 @@ func (c *counters) InterfaceStatistics(time.Duration) (map[string]*interfaces.In
 // Counters are published with the states, those of interfaces that exist.
 func TestPublishedCounters(t *testing.T) {
 	t.Parallel()
-	to, from := newStore(), &counters{}
+	to, from := publishtest.NewStore(), &counters{}
 	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()), vpptest.UseIf(func(p *ifplugin.Plugin) {
 		conf := ifplugin.DefaultConfig()
 		conf.StatusPublishers, conf.StatisticsInterval = []string{"memory"}, 100*time.Millisecond
@@ -235,21 +179,21 @@ func TestPublishedCounters(t *testing.T) {
 	}))
 	b.Must(of(loop("lo")))
 	key := "vpp/status/v2/interface/lo"
-	counted := func(atLeast uint64) func() bool {
-		return func() bool {
-			state, _ := to.values[key].(*interfaces.InterfaceState)
+	counted := func(atLeast uint64) func(map[string]proto.Message) bool {
+		return func(values map[string]proto.Message) bool {
+			state, _ := values[key].(*interfaces.InterfaceState)
 			return state.GetStatistics().GetInPackets() >= atLeast && state.GetOperStatus() == interfaces.InterfaceState_UP
 		}
 	}
-	to.await(counted(1))
-	to.await(counted(3))
+	to.Await(counted(1))
+	to.Await(counted(3))
 	from.mu.Lock()
 	from.fail = true
 	from.mu.Unlock()
-	to.await(func() bool { // what is not known any more is not told
-		state, ok := to.values[key].(*interfaces.InterfaceState)
+	to.Await(func(values map[string]proto.Message) bool { // what is not known any more is not told
+		state, ok := values[key].(*interfaces.InterfaceState)
 		return ok && state.Statistics == nil
 	})
 	b.Must(deleted(of(loop("lo"))))
-	to.await(func() bool { return to.values[key] == nil })
+	to.Await(func(values map[string]proto.Message) bool { return values[key] == nil })
 }

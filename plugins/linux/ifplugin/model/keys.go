@@ -43,6 +43,9 @@ var (
 	// name of the VRF interface.
 	VrfKey = models.MustKeyTemplate("linux/interface/{iface}/vrf/{vrf}")
 
+	// PublishedStateKey is where InterfaceState is published. Not known to the scheduler.
+	PublishedStateKey = models.MustKeyTemplate("linux/status/v2/interface/{iface}")
+
 	// PortKey is the membership of an interface in a bridge or bond; it has one
 	// at most, which may change.
 	PortKey = models.MustKeyTemplate("linux/interface-port/{iface}")
