@@ -66,7 +66,7 @@ func (p *Plugin) listen(network, address string) (ln net.Listener, err error) {
 
 // credentials returns nil if the server does not use TLS.
 func (p *Plugin) credentials() (credentials.TransportCredentials, error) {
-	if p.cfg.CertFile == "" || p.cfg.InsecureTransport {
+	if !p.TLS() {
 		return nil, nil
 	}
 	files := certs.Files{

@@ -260,6 +260,9 @@ func (p *Plugin) Addr() net.Addr {
 	return p.addrs[0]
 }
 
+// TLS reports whether the server speaks TLS on TCP.
+func (p *Plugin) TLS() bool { return p.cfg.CertFile != "" && !p.cfg.InsecureTransport }
+
 // known reports whether a service is registered.
 func (p *Plugin) known(name string) bool {
 	p.mu.Lock()

@@ -38,6 +38,14 @@ type DB interface {
 	WatchFrom(ctx context.Context, prefix string, revision int64, handle func([]Event) error) error
 }
 
+// Directory is implemented by a DB that lists a level of its keys without reading what is
+// below.
+type Directory interface {
+	// Children returns the parts of keys between the prefix and the next slash, in the order
+	// of the keys, such as the labels of the agents below /vnf-agent/.
+	Children(ctx context.Context, prefix string) ([]string, error)
+}
+
 // Connector is a plugin that provides access to the entries of its store.
 type Connector interface {
 	Store

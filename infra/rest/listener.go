@@ -25,7 +25,7 @@ func (p *Plugin) open(ctx context.Context) (listeners []listener, err error) {
 		if err != nil {
 			return nil, err
 		}
-		listeners = append(listeners, listener{p.cfg.limitConnections(ln), p.cfg.ServerCertFile != ""})
+		listeners = append(listeners, listener{p.cfg.limitConnections(ln), p.TLS()})
 	}
 	if p.cfg.Socket == "" {
 		return listeners, nil
@@ -49,7 +49,7 @@ func (c Config) limitConnections(ln net.Listener) net.Listener {
 
 // certificates returns nil if the server does not use TLS.
 func (p *Plugin) certificates() (*certs.Server, error) {
-	if p.cfg.ServerCertFile == "" {
+	if !p.TLS() {
 		return nil, nil
 	}
 	files := certs.Files{

@@ -164,6 +164,9 @@ func (p *Plugin) Addr() net.Addr {
 	return p.addr
 }
 
+// TLS reports whether the server speaks TLS on TCP.
+func (p *Plugin) TLS() bool { return p.cfg.ServerCertFile != "" }
+
 // URL returns the root of the server ("http://127.0.0.1:9191"), or "" if it
 // does not listen on TCP.
 func (p *Plugin) URL() string {
@@ -172,7 +175,7 @@ func (p *Plugin) URL() string {
 		return ""
 	}
 	scheme := "http"
-	if p.cfg.ServerCertFile != "" {
+	if p.TLS() {
 		scheme = "https"
 	}
 	return scheme + "://" + addr.String()

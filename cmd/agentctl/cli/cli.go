@@ -18,6 +18,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/cmd/internal/buildinfo"
+	"github.com/tenuto-dev/tenuto/infra/announce/announced"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/infra/suggest"
@@ -54,6 +55,11 @@ type app struct {
 	now     func() time.Time
 	term    terminal
 
+	args       []string         // of the command line
+	in         io.Reader        // nil: the standard input
+	target     *announced.Agent // the agent of --target that this run is for
+	structured bool             // the output becomes a part of another one, in JSON
+
 	client *client.Client
 	ctx    context.Context // of the run, for set
 	models *models.Set     // see set; nil: not known yet
@@ -69,7 +75,8 @@ func Run(ctx context.Context, args []string, s Streams, environ config.Environ) 
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
-	a.ctx = ctx
+	root.SetIn(a.in)
+	a.ctx, a.args = ctx, args
 	cmd, err := root.ExecuteContextC(ctx)
 	if a.client != nil {
 		a.client.Close()
@@ -96,7 +103,8 @@ func (a *app) root() *cobra.Command {
 		Use:   "agentctl",
 		Short: "Show what an agent does, and ask it to do things",
 		Long: "agentctl shows what an agent does and asks it to do things, over the agent's\n" +
-			"HTTP interface.\n\nExit codes: 0 success, 1 error, 2 something was found (changes of a plan, drift,\norphans, values in quarantine), 125 the command line is invalid.",
+			"HTTP interface.\n\nExit codes: 0 success, 1 error, 2 something was found (changes of a plan, drift,\norphans, values in quarantine), 125 the command line is invalid. With several agents (--target): 1 if it\n" +
+			"failed on any of them, else 2 if something was found on any of them.",
 		Version:           version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -109,14 +117,16 @@ func (a *app) root() *cobra.Command {
 	root.SetVersionTemplate("agentctl {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{plainFlagError(cmd, err)} })
 	a.global.define(root.PersistentFlags())
+	_ = root.RegisterFlagCompletionFunc("target", a.completeTargets) // fails only for unknown flags
 	addGroup(root, "Look at the configuration and its state:", a.statusCommand(), a.topCommand(), a.valuesCommand(), a.getCommand(), a.whyCommand(),
 		a.waitCommand(), a.dumpCommand(), a.sourcesCommand(), a.graphCommand(), a.driftCommand())
 	addGroup(root, "Change the configuration:", a.configCommand(), a.checkCommand(), a.planCommand(), a.applyCommand(), a.editCommand(), a.confirmCommand(),
 		a.rollbackCommand(), a.putCommand(), a.importCommand(), a.generateCommand(), a.kvdbCommand())
 	addGroup(root, "Repair:", a.orphansCommand(), a.quarantineCommand(), a.reportCommand())
 	addGroup(root, "The agent and its VPP:", a.vppCommand(), a.logCommand(), a.metricsCommand(), a.modelCommand(), a.explainCommand(),
-		a.serviceCommand(), a.versionCommand(), a.contextCommand(), a.loginCommand(), a.logoutCommand())
+		a.serviceCommand(), a.versionCommand(), a.targetsCommand(), a.contextCommand(), a.loginCommand(), a.logoutCommand())
 	a.addHelp(root)
+	a.onTargets(root)
 	return root
 }
 

@@ -124,7 +124,7 @@ func evaluate(path string, data any) (string, error) {
 }
 
 // nameFields are the fields that name an item in the output of a command.
-var nameFields = []string{"key", "Key", "name", "Name", "logger", "SeqNum"}
+var nameFields = []string{"key", "Key", "name", "Name", "label", "logger", "SeqNum"}
 
 // names returns the names of the items in data: those of a list, of the object itself, or
 // of the lists in it.

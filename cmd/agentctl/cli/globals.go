@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -18,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/infra/announce/announced"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/reload"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
@@ -34,6 +36,8 @@ type globals struct {
 	debug             bool
 	configDir, config string
 	context           string
+	targets           []string
+	targetsGiven      bool // as a flag
 	label             string
 	etcdEndpoints     string
 	grpcPort          int
@@ -89,16 +93,20 @@ var envOf = map[string]string{
 	"grpc-token":      "AGENTCTL_GRPC_TOKEN",
 	"config-dir":      "CONFIG_DIR",
 	"context":         "AGENTCTL_CONTEXT",
+	"target":          "AGENTCTL_TARGET",
 	"service-label":   "MICROSERVICE_LABEL",
 	"etcd-endpoints":  "ETCD_ENDPOINTS",
 }
+
+// ownAddress are the flags that say where the agent is, as --target does.
+var ownAddress = []string{"host", "http-port", "grpc-port", "grpc-socket"}
 
 // rivals exclude a flag: each of them overrides its variable. The socket is one of this
 // machine, so a host or port that is given overrides it.
 var rivals = map[string][]string{
 	"http-basic-auth": {"http-token"}, "http-token": {"http-basic-auth"},
 	"grpc-basic-auth": {"grpc-token"}, "grpc-token": {"grpc-basic-auth"},
-	"grpc-socket": {"grpc-port", "host"},
+	"grpc-socket": {"grpc-port", "host"}, "target": ownAddress,
 }
 
 func (g *globals) define(fs *pflag.FlagSet) {
@@ -122,6 +130,7 @@ func (g *globals) define(fs *pflag.FlagSet) {
 	_ = fs.MarkHidden("log-level") // fails only for unknown flags
 	fs.StringVar(&g.config, "config", "", "configuration `file`, instead of the one in the directory")
 	fs.StringVar(&g.context, "context", "", "`name` of a context of the configuration file, see context")
+	fs.StringSliceVar(&g.targets, "target", nil, "`labels` of the agents to run the command on, or patterns ('*' is all); their addresses are in the store, see targets")
 	for name, variable := range envOf {
 		fs.Lookup(name).Usage += " [" + variable + "]"
 	}
@@ -133,8 +142,15 @@ func (a *app) fromEnvironment(cmd *cobra.Command, _ []string) error {
 	if a.wide = strings.EqualFold(a.format, "wide"); a.wide {
 		a.format = ""
 	}
+	if a.structured {
+		a.format = "json"
+	}
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
+	a.global.targetsGiven = given["target"]
+	if i := slices.IndexFunc(ownAddress, func(name string) bool { return given[name] }); i >= 0 && given["target"] && a.target == nil {
+		return usage("--target, --%s: expected one of them", ownAddress[i])
+	}
 	for _, name := range slices.Sorted(maps.Keys(envOf)) {
 		value, set := a.environ(envOf[name])
 		overridden := func(rival string) bool { // by a flag, or by the variable of one that excludes this one
@@ -170,11 +186,16 @@ func (a *app) connect(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	a.file = file
+	if a.target != nil {
+		if err := g.use(a.target); err != nil {
+			return err
+		}
+	}
 	if err := g.validate(); err != nil {
 		return err
 	}
 	opts := client.Options{Host: g.host, Port: g.port, BasicAuth: g.basicAuth, Token: g.httpToken, Timeout: g.timeout, ShowSecrets: g.showSecrets}
-	if opts.TLS, err = g.tlsFor(file.HTTPTLS, "http-tls"); err != nil {
+	if opts.TLS, err = g.tlsFor(file.HTTPTLS, "http-tls", a.target.GetHttp().GetTls()); err != nil {
 		return err
 	}
 	if g.debug {
@@ -183,6 +204,20 @@ func (a *app) connect(cmd *cobra.Command, args []string) error {
 		}
 	}
 	a.client = client.New(opts)
+	return nil
+}
+
+// use sets the flags to what an agent publishes about itself.
+func (g *globals) use(agent *announced.Agent) (err error) {
+	g.label, g.grpcSocket = agent.Label, ""
+	host, port, err := net.SplitHostPort(agent.Http.Address)
+	if err == nil {
+		g.host = host
+		g.port, err = strconv.Atoi(port)
+	}
+	if err != nil {
+		return fmt.Errorf("agent %s: http.address: %q: expected host:port", agent.Label, agent.Http.Address)
+	}
 	return nil
 }
 

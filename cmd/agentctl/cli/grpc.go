@@ -40,13 +40,20 @@ func (a *app) grpcTarget() (target string, creds credentials.TransportCredential
 	if strings.HasPrefix(g.host, "/") {
 		return "", nil, usage("--host is a unix socket of the HTTP server; expected that of the gRPC server as --grpc-socket")
 	}
-	t, err := g.tlsFor(a.file.GRPCTLS, "grpc-tls")
+	server := a.target.GetGrpc()
+	if a.target != nil && server == nil {
+		return "", nil, fmt.Errorf("agent %q serves no gRPC on TCP (endpoint in grpc.conf)", a.target.Label)
+	}
+	t, err := g.tlsFor(a.file.GRPCTLS, "grpc-tls", server.GetTls())
 	if err != nil {
 		return "", nil, err
 	}
 	creds = insecure.NewCredentials()
 	if t != nil {
 		creds = credentials.NewTLS(t)
+	}
+	if server != nil {
+		return server.Address, creds, nil
 	}
 	return net.JoinHostPort(strings.Trim(g.host, "[]"), strconv.Itoa(g.grpcPort)), creds, nil
 }

@@ -32,10 +32,11 @@ func (f *tlsFlags) define(fs *pflag.FlagSet) {
 }
 
 // tlsFor returns how to talk to a server, with the flags and what the file says; nil: without
-// TLS. key is what the file calls its settings.
-func (g *globals) tlsFor(file *tlsConfig, key string) (*tls.Config, error) {
+// TLS. key is what the file calls its settings; published reports that the agent publishes that
+// it speaks TLS.
+func (g *globals) tlsFor(file *tlsConfig, key string, published bool) (*tls.Config, error) {
 	c := certs.Client{SkipVerify: g.insecureTLS, Keys: certs.Keys{Pair: key + ".cert-file, " + key + ".key-file", CAs: key + ".ca-file"}}
-	on := g.insecureTLS || g.tls.on || g.tls.ca != "" || g.tls.cert != ""
+	on := published || g.insecureTLS || g.tls.on || g.tls.ca != "" || g.tls.cert != ""
 	if file != nil && !file.Disabled {
 		on = true
 		c.Cert, c.Key, c.CA, c.SkipVerify = file.CertFile, file.KeyFile, file.CAFile, g.insecureTLS || file.SkipVerify

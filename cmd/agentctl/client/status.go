@@ -9,7 +9,16 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/announce/announced"
+	"github.com/tenuto-dev/tenuto/infra/holder"
 )
+
+// Identity returns the identity of the agent.
+func Identity(ctx context.Context, c *Client) (id holder.Identity, err error) {
+	err = c.getJSON(ctx, announced.AgentPath, nil, &id)
+	return id, err
+}
 
 // Version says which program answers.
 type Version struct {

@@ -13,6 +13,7 @@ import (
 	"fmt"
 
 	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/announce"
 	"github.com/tenuto-dev/tenuto/infra/cryptodata"
 	"github.com/tenuto-dev/tenuto/infra/datasync/kvdbsync"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
@@ -139,6 +140,7 @@ type Northbound struct {
 	GNMI            *gnmi.Plugin
 	DumpAPI         *dumpapi.Plugin
 	WebUI           *webui.Plugin
+	Announce        *announce.Plugin
 }
 
 // New returns the plugins with default settings, wired. Agents in the same
@@ -177,6 +179,9 @@ func New(opts ...Option) (*VPPAgent, error) {
 		d.Links = linuxLinks{a}
 	}))
 	a.WebUI = webui.NewPlugin(webui.UseDeps(func(d *webui.Deps) { d.HTTP = a.HTTP }))
+	a.Announce = announce.NewPlugin(announce.UseDeps(func(d *announce.Deps) {
+		d.HTTP, d.GRPC, d.Label, d.Identity, d.Stores = a.HTTP, a.GRPC, a.Label, a.Identity, stores
+	}))
 	a.Cleanup.Northbound = a.Orchestrator
 	for _, build := range o.plugins {
 		a.Custom = append(a.Custom, build(a))

@@ -33,6 +33,8 @@ type Deps struct {
 type Store struct {
 	DB      kv.DB
 	Session follow.Session
+	// Servers are the addresses of servers of the store, host:port; none if it has no servers.
+	Servers []string
 	// Timeout of Put and Delete.
 	Timeout time.Duration
 	// MaxPause, Resync and Value are as in follow.Options.
@@ -76,6 +78,9 @@ func (b *Base[C]) Close() error {
 
 // Disabled reports that there is no configuration file.
 func (b *Base[C]) Disabled() bool { return b.store.DB == nil }
+
+// Servers returns the addresses of servers of the store, host:port.
+func (b *Base[C]) Servers() []string { return b.store.Servers }
 
 // DB provides access to the entries; nil if the plugin is disabled.
 func (b *Base[C]) DB() kv.DB { return b.store.DB }

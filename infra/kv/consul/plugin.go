@@ -12,8 +12,10 @@
 package consul
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -103,7 +105,7 @@ func (p *Plugin) Init() error {
 	}
 	db := newDatabase(base, secure, cfg.Token, cfg.OperationTimeout)
 	p.Use(connector.Store{
-		DB: db, Session: db.session, Timeout: cfg.OperationTimeout, MaxPause: maxPause, Resync: cfg.ResyncAfterReconnect, Close: db.close,
+		DB: db, Servers: []string{net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), base.Scheme))}, Session: db.session, Timeout: cfg.OperationTimeout, MaxPause: maxPause, Resync: cfg.ResyncAfterReconnect, Close: db.close,
 	})
 	p.Log.Info("using Consul", "address", base.Host)
 	return nil

@@ -74,6 +74,18 @@ func (c Config) endpoints() []string {
 	return list
 }
 
+// servers returns the addresses of the servers, host:port.
+func (c Config) servers() []string {
+	var list []string
+	for _, e := range c.endpoints() {
+		if _, address, found := strings.Cut(e, "://"); found {
+			e = address
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
 // tls returns the TLS configuration; nil disables TLS.
 func (c Config) tls() (*tls.Config, error) {
 	secured := c.CertFile != "" || c.CAFile != "" || c.InsecureSkipTLSVerify

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -40,7 +41,10 @@ type database struct {
 	lifetime *lifetime
 }
 
-var _ kv.DB = (*database)(nil)
+var (
+	_ kv.DB        = (*database)(nil)
+	_ kv.Directory = (*database)(nil)
+)
 
 func newDatabase(client *clientv3.Client, timeout time.Duration) *database {
 	conn := client.ActiveConnection()
@@ -108,6 +112,30 @@ func (d *database) List(ctx context.Context, prefix string, opts ...kv.ListOptio
 			return l, nil
 		}
 		req.Key = append(resp.Kvs[len(resp.Kvs)-1].Key, 0)
+	}
+}
+
+// Children implements kv.Directory, with one request for each child.
+func (d *database) Children(ctx context.Context, prefix string) ([]string, error) {
+	from, end := keyRange(prefix)
+	var names []string
+	for {
+		pctx, cancel := d.bounded(ctx)
+		resp, err := d.kv.Range(pctx, &pb.RangeRequest{Key: from, RangeEnd: end, Limit: 1, KeysOnly: true})
+		cancel()
+		if err != nil {
+			return nil, wrap("list", prefix, err)
+		}
+		if len(resp.Kvs) == 0 {
+			return names, nil
+		}
+		name, _, isChild := strings.Cut(strings.TrimPrefix(string(resp.Kvs[0].Key), prefix), "/")
+		if !isChild {
+			from = append(resp.Kvs[0].Key, 0)
+			continue
+		}
+		names = append(names, name)
+		from = []byte(clientv3.GetPrefixRangeEnd(prefix + name + "/"))
 	}
 }
 

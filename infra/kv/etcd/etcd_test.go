@@ -1,6 +1,7 @@
 package etcd_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +31,25 @@ func connect(tb testing.TB, cfg etcd.Config) (p *etcd.Plugin, stop func()) {
 	return p, func() {
 		if err := a.Stop(); err != nil {
 			tb.Error(err)
+		}
+	}
+}
+
+// Children finds each part of a key once, and reads nothing below it.
+func TestChildren(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Etcd(t)
+	p, stop := connect(t, conf(server.Addr))
+	defer stop()
+	for _, key := range []string{"/a/x/1", "/a/x/2", "/a/x-1/k", "/a/x", "/a/y/very/deep", "/a/", "/ab/z/k", "/a/z"} {
+		if err := p.DB().Put(t.Context(), key, []byte("v")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for prefix, want := range map[string]string{"/a/": "x-1 x y", "/": "a ab", "/a/y/": "very", "/c/": ""} {
+		got, err := p.DB().(kv.Directory).Children(t.Context(), prefix)
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, %v, expected %q", prefix, got, err, want)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (p *Plugin) Init() error {
 	p.db.lifetime = newLifetime(p.db, int64(cfg.SessionTTL), p.Log)
 	store := connector.Store{
 		DB: p.db, Session: p.db.session, Timeout: cfg.OperationTimeout, MaxPause: cfg.ReconnectInterval, Resync: cfg.ResyncAfterReconnect,
-		Close: p.close,
+		Servers: cfg.servers(), Close: p.close,
 	}
 	if cfg.ExpandEnvVars {
 		store.Value = func(b []byte) kv.Value { return kv.Expanding{Encoded: b, Lookup: config.ProcessEnviron} }

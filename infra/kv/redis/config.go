@@ -91,6 +91,14 @@ func (c Config) where() string {
 
 func (c Config) endpoint() string { return cmp.Or(c.Endpoint, "127.0.0.1:6379") }
 
+// servers returns the addresses of the server, or of those of the cluster, or of the sentinels.
+func (c Config) servers() []string {
+	if len(c.Endpoints) > 0 {
+		return c.Endpoints
+	}
+	return []string{c.endpoint()}
+}
+
 // operationTimeout is the timeout of one operation of a Writer.
 func (c Config) operationTimeout() time.Duration { return c.DialTimeout + 2*c.ReadTimeout }
 
@@ -110,14 +118,11 @@ func (c Config) tls() (*tls.Config, error) {
 // succeeded.
 func (c Config) open(secure *tls.Config, replicas bool) goredis.UniversalClient {
 	o := &goredis.UniversalOptions{
-		Addrs: c.Endpoints, MasterName: c.MasterName, DB: c.DB, Password: c.Password, Protocol: 2, DisableIdentity: true,
+		Addrs: c.servers(), MasterName: c.MasterName, DB: c.DB, Password: c.Password, Protocol: 2, DisableIdentity: true,
 		IsClusterMode: c.cluster(), ReadOnly: replicas, RouteByLatency: replicas && c.RouteByLatency,
 		MaxRedirects: max(c.MaxRedirects, c.MaxRediects), MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1,
 		DialTimeout: c.DialTimeout, ReadTimeout: c.ReadTimeout, WriteTimeout: c.WriteTimeout, TLSConfig: secure,
 		PoolSize: c.Pool.MaxConnections, PoolTimeout: c.Pool.BusyTimeout, ConnMaxIdleTime: c.Pool.IdleTimeout,
-	}
-	if len(o.Addrs) == 0 {
-		o.Addrs = []string{c.endpoint()}
 	}
 	switch {
 	case c.MasterName != "":

@@ -52,7 +52,7 @@ func (p *Plugin) Init() error {
 		d.reads = cfg.open(secure, true)
 	}
 	p.Use(connector.Store{
-		DB: d, Session: d.session, Timeout: cfg.operationTimeout(), MaxPause: maxPause, Resync: cfg.ResyncAfterReconnect, Close: d.close,
+		DB: d, Servers: cfg.servers(), Session: d.session, Timeout: cfg.operationTimeout(), MaxPause: maxPause, Resync: cfg.ResyncAfterReconnect, Close: d.close,
 	})
 	p.Log.Info("using Redis", "server", cfg.where())
 	return nil

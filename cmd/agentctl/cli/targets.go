@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/infra/announce/announced"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/servicelabel"
+	"github.com/tenuto-dev/tenuto/infra/suggest"
+)
+
+// allTargets stands for all agents, as "*" does.
+const allTargets = "all"
+
+func (a *app) targetsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "targets [LABEL...]", Args: args(cobra.ArbitraryArgs),
+		Short: "List the agents that publish their addresses in the store, by label",
+		Long: "Lists the agents that publish their addresses in the store (etcd, --etcd-endpoints), by label.\n" +
+			"An agent publishes them as long as it runs, unless its announce.conf disables that. LABEL may be a\n" +
+			"pattern, such as 'edge-*'. --target runs a command on these agents.",
+		Example:           "  agentctl targets\n  agentctl --target '*' status\n  agentctl --target edge-1,edge-2 apply -y net.yaml",
+		ValidArgsFunction: a.completeTargets,
+		RunE: func(cmd *cobra.Command, labels []string) error {
+			if len(labels) == 0 {
+				labels = []string{allTargets}
+			}
+			found, err := a.findTargets(cmd.Context(), labels)
+			if err != nil {
+				return err
+			}
+			list := []json.RawMessage{}
+			t := newTable("LABEL", "HTTP", "GRPC", "HOST", "VERSION", "INSTANCE")
+			for _, f := range found {
+				if f.err != nil {
+					return f.err
+				}
+				text, err := protojson.Marshal(f.agent)
+				if err != nil {
+					return err
+				}
+				list = append(list, text)
+				t.row(f.label, serverText(f.agent.Http), serverText(f.agent.Grpc), f.agent.Host, f.agent.Version, f.agent.Instance)
+			}
+			return show(a, list, func([]json.RawMessage) error { return t.write(a) })
+		},
+	}
+	a.formatFlag(cmd)
+	return cmd
+}
+
+func serverText(s *announced.Server) string {
+	if s.GetTls() {
+		return s.GetAddress() + " (TLS)"
+	}
+	return s.GetAddress()
+}
+
+// errUnpublished marks the error for an agent that publishes nothing.
+var errUnpublished = errors.New("")
+
+// foundTarget is an agent in the store, or the reason why there is none.
+type foundTarget struct {
+	label string
+	agent *announced.Agent
+	err   error
+}
+
+// findTargets returns the agents with the labels, which may be patterns, in this order and
+// without duplicates.
+func (a *app) findTargets(ctx context.Context, wanted []string) (found []foundTarget, err error) {
+	err = a.withStore(ctx, func(ctx context.Context, db kv.DB) error {
+		for _, label := range wanted {
+			labels := []string{label}
+			if isPattern(label) {
+				known, err := labelsIn(ctx, db)
+				if err == nil {
+					labels, err = matching(known, label)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			for _, l := range labels {
+				if slices.ContainsFunc(found, func(f foundTarget) bool { return f.label == l }) {
+					continue
+				}
+				agent, err := a.announced(ctx, db, l)
+				if isPattern(label) && errors.Is(err, errUnpublished) {
+					continue // it has a configuration, but does not run
+				}
+				found = append(found, foundTarget{l, agent, err})
+			}
+		}
+		return nil
+	})
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("no agent with the label %s publishes its address in the store at %s; see 'agentctl targets'", strings.Join(wanted, ", "), a.global.etcdEndpoints)
+	}
+	return found, err
+}
+
+func isPattern(label string) bool { return label == allTargets || strings.ContainsAny(label, "*?[") }
+
+// matching returns the labels that match a pattern.
+func matching(labels []string, pattern string) (list []string, err error) {
+	for _, l := range labels {
+		ok, err := path.Match(pattern, l)
+		if err != nil {
+			return nil, usage("%q: malformed pattern of labels", pattern)
+		}
+		if ok || pattern == allTargets {
+			list = append(list, l)
+		}
+	}
+	return list, nil
+}
+
+// labelsIn returns the labels that have keys in the store.
+func labelsIn(ctx context.Context, db kv.DB) ([]string, error) {
+	dir, ok := db.(kv.Directory)
+	if !ok {
+		return nil, kv.ErrNotSupported
+	}
+	return dir.Children(ctx, servicelabel.NewPlugin().GetAllAgentsPrefix())
+}
+
+// announced returns what the agent with a label publishes about itself. The error wraps
+// errUnpublished if there is nothing.
+func (a *app) announced(ctx context.Context, db kv.DB, label string) (*announced.Agent, error) {
+	item, err := db.Get(ctx, servicelabel.NewPlugin().GetDifferentAgentPrefix(label)+announced.AgentKey)
+	if errors.Is(err, kv.ErrNotFound) {
+		hint := "does it run, and is the store configured (etcd.conf)?"
+		if labels, lerr := labelsIn(ctx, db); lerr == nil {
+			if near := suggest.Nearest(label, labels); near != "" {
+				hint = fmt.Sprintf("did you mean %q?", near)
+			}
+		}
+		return nil, fmt.Errorf("no agent with the label %q publishes its address in the store; %s%w", label, hint, errUnpublished)
+	}
+	if err != nil {
+		return nil, err
+	}
+	agent := &announced.Agent{}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(item.Value, agent); err != nil {
+		return nil, fmt.Errorf("%s: %w", item.Key, err)
+	}
+	for name, s := range map[string]*announced.Server{"http": agent.Http, "grpc": agent.Grpc} {
+		if _, _, err := net.SplitHostPort(s.GetAddress()); s != nil && err != nil {
+			return nil, fmt.Errorf("%s: %s.address: %q: expected host:port", item.Key, name, s.GetAddress())
+		}
+	}
+	if agent.Http == nil {
+		return nil, fmt.Errorf("agent %q serves no HTTP on TCP (endpoint in http.conf)", label)
+	}
+	return agent, nil
+}
+
+// verifyTarget returns an error if the agent at the published address is another one, as
+// is the case if the address is that of a loopback interface on another host.
+func (a *app) verifyTarget(ctx context.Context) error {
+	at := a.target.Http.Address
+	id, err := client.Identity(ctx, a.client)
+	switch {
+	case err != nil:
+		return err
+	case id.Label != a.target.Label:
+		return fmt.Errorf("the agent at %s has the label %q, not %q; set http-endpoint in the announce.conf of %s", at, id.Label, a.target.Label, a.target.Label)
+	case id.Instance != a.target.Instance:
+		return fmt.Errorf("the agent at %s is instance %s, not %s; it was restarted now, or another agent has its address", at, id.Instance, a.target.Instance)
+	}
+	return nil
+}
+
+func (a *app) completeTargets(cmd *cobra.Command, _ []string, prefix string) (labels []string, _ cobra.ShellCompDirective) {
+	if a.connect(cmd, nil) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	before, last := "", prefix
+	if i := strings.LastIndex(prefix, ","); i >= 0 {
+		before, last = prefix[:i+1], prefix[i+1:]
+	}
+	found, err := a.findTargets(cmd.Context(), []string{allTargets})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, f := range found {
+		if strings.HasPrefix(f.label, last) {
+			labels = append(labels, before+f.label)
+		}
+	}
+	return labels, cobra.ShellCompDirectiveNoFileComp
+}

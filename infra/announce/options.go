@@ -1,0 +1,25 @@
+package announce
+
+import "github.com/tenuto-dev/tenuto/infra"
+
+// DefaultName is the name of the plugin; its configuration file is announce.conf.
+const DefaultName = "announce"
+
+// Option is a setting of a Plugin.
+type Option func(*Plugin)
+
+// NewPlugin returns a plugin with the given settings.
+func NewPlugin(opts ...Option) *Plugin {
+	return infra.New(&Plugin{}, opts)
+}
+
+// UseDeps lets f change the dependencies of the plugin.
+func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
+
+// UseConf sets the defaults of the configuration file.
+func UseConf(cfg Config) Option { return func(p *Plugin) { p.base = &cfg } }
+
+// SetDefaults gives the plugin its name if it has none.
+func (p *Plugin) SetDefaults() {
+	p.SetDefaultName(DefaultName)
+}
