@@ -47,7 +47,7 @@ run: build ## start the agent with examples/quickstart; Ctrl-C ends it and clean
 
 .PHONY: deps
 deps: ## install the programs that the tests use (Debian and Ubuntu, as root); prints what it installs
-	@./.ci/need ip iptables nft ping ps setsid busybox etcd etcdctl redis-server consul systemd-analyze promtool chromium
+	@./.ci/need ip iptables nft ping ps setsid zsh fish busybox etcd etcdctl redis-server consul systemd-analyze promtool chromium
 
 .PHONY: test
 test: deps ## install what the tests use, vet and test all packages

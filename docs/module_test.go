@@ -72,9 +72,19 @@ func TestCustomAgentInItsOwnModule(t *testing.T) {
 		{"apply -y /tmp/more.yaml", "OK: 1 of 1 in effect"},
 		{"get tutorial.hosts/scanner", "address: 10.1.0.3"},
 		{"drift", "No drift"},
+		{"get tutorial.hosts/gateway -o proto", "# proto-message: tenuto.tutorial.Host # key: config/tutorial/v1/hosts/gateway name: \"gateway\" address: \"10.1.0.2\""},
+		{"dump tutorial.hosts -o proto", "address: \"10.1.0.3\""},
 	} {
 		if got := squeeze(run(t, global, dir, test.line)); !strings.Contains(got, test.want) {
 			t.Errorf("agentctl %s: got %s\nexpected %q", test.line, got, test.want)
+		}
+	}
+	for words, want := range map[string]string{
+		"dump tut": "tutorial.hosts", "get tutorial.hosts/g": "tutorial.hosts/gateway", "explain tutorial.hosts.a": "tutorial.hosts.address",
+	} {
+		line := "--http-port " + port + " __complete " + words
+		if got := squeeze(run(t, nil, dir, line)); !strings.Contains(got, want) {
+			t.Errorf("agentctl %s: got %s\nexpected %q", line, got, want)
 		}
 	}
 }

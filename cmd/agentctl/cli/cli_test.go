@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -22,7 +23,15 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// asProgram is the variable that makes the test a program: agentctl, for shells.
+const asProgram = "TEST_IS_AGENTCTL"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(Run(context.Background(), os.Args[1:], Streams{os.Stdout, os.Stderr}, config.ProcessEnviron))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var update = flag.Bool("update", false, "write the outputs that the commands have now into testdata")
 

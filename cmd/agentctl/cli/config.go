@@ -30,7 +30,7 @@ func (a *app) configGet() *cobra.Command {
 			return a.writeDocument(text)
 		},
 	}
-	a.formatFlag(cmd)
+	a.formatFlag(cmd, protoFormat)
 	cmd.Flags().StringVar(&labels, "labels", "", "only items with these `labels`, as in team=blue,owner,!old")
 	return cmd
 }
@@ -40,6 +40,13 @@ func (a *app) writeDocument(text []byte) error {
 	if a.format == "" || strings.EqualFold(a.format, "yaml") {
 		_, err := a.Out.Write(text)
 		return err
+	}
+	if a.asProto() {
+		list, err := a.protoDocument(text)
+		if err != nil {
+			return err
+		}
+		return a.writeProto(list)
 	}
 	var data any
 	if err := yaml.Unmarshal(text, &data); err != nil {

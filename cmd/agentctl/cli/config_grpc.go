@@ -119,7 +119,7 @@ func (a *app) configRetrieve() *cobra.Command {
 			})
 		},
 	}
-	a.formatFlag(cmd)
+	a.formatFlag(cmd, protoFormat)
 	return cmd
 }
 

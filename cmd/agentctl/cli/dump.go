@@ -41,10 +41,17 @@ func (a *app) dumpCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if a.asProto() {
+				list, err := a.protoDump(items)
+				if err != nil {
+					return err
+				}
+				return a.writeProto(list)
+			}
 			return show(a, items, noting(cmd.Context(), a, a.printDump))
 		},
 	}
-	a.formatFlag(cmd)
+	a.formatFlag(cmd, protoFormat)
 	cmd.Flags().StringVar(&o.view, "view", "cached", "`side` to look at: cached, NB or SB")
 	cmd.Flags().StringVar(&o.origin, "origin", "", "only values that come from `side`: NB, SB or unknown")
 	return cmd

@@ -25,7 +25,7 @@ func (a *app) explainCommand() *cobra.Command {
 			"has, with their types and limits. Without an agent it knows the models of vpp-agent.",
 		Example:           "  agentctl explain vpp.interfaces\n  agentctl explain vpp.interfaces.memif.secret",
 		Args:              args(cobra.ExactArgs(1)),
-		ValidArgsFunction: a.completeModels,
+		ValidArgsFunction: a.completeFields,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, err := a.newExplainer(cmd.Context())
 			if err != nil {
@@ -34,6 +34,31 @@ func (a *app) explainCommand() *cobra.Command {
 			return e.explain(a.Out, args[0])
 		},
 	}
+}
+
+// completeFields completes MODEL.FIELD.FIELD.
+func (a *app) completeFields(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	names, directive := a.completeModels(cmd, nil, prefix)
+	e := &explainer{set: a.set()}
+	path := prefix[:max(strings.LastIndexByte(prefix, '.'), 0)]
+	m, fields, err := e.find(path)
+	if err != nil {
+		return names, directive
+	}
+	message, at := m.NewInstance().ProtoReflect().Descriptor(), m.Spec().ModelName()
+	for _, name := range fields {
+		f, err := fieldOf(message, at, name)
+		if err != nil || f.Message() == nil {
+			return names, directive
+		}
+		message = f.Message()
+	}
+	for i := range message.Fields().Len() {
+		if name := path + "." + message.Fields().Get(i).TextName(); strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	return names, directive
 }
 
 // explainer describes models by the schema.

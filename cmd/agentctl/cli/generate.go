@@ -46,7 +46,7 @@ func (a *app) generateCommand() *cobra.Command {
 			return a.printText(text, nil)
 		},
 	}
-	a.formatFlag(cmd, "proto")
+	a.formatFlag(cmd, protoFormat)
 	cmd.Flags().BoolVar(&oneLine, "oneline", false, "everything in one line (json, proto)")
 	cmd.Flags().StringVar(&schema, "schema", "", "begin with a comment that makes editors check the file by the schema of this `file` or URL (agentctl model schema)")
 	return cmd
@@ -54,7 +54,7 @@ func (a *app) generateCommand() *cobra.Command {
 
 // writeItem writes a message with all its fields.
 func (a *app) writeItem(oneLine bool, m proto.Message) error {
-	if strings.EqualFold(a.format, "proto") {
+	if a.asProto() {
 		separator := "\n"
 		if oneLine {
 			separator = " "

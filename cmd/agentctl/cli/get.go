@@ -39,6 +39,13 @@ func (a *app) getCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if last := data.Timeline[len(data.Timeline)-1]; a.asProto() && last.Value != nil {
+				it, err := a.messageOf(key, last.Value.ProtoMsgName, last.Value.ProtoMsgData)
+				if err != nil {
+					return err
+				}
+				return a.writeProto([]protoItem{it})
+			}
 			return show(a, data, func(data itemData) error {
 				why, err := a.client.WhyText(cmd.Context(), key)
 				if err != nil {
@@ -48,7 +55,7 @@ func (a *app) getCommand() *cobra.Command {
 			})
 		},
 	}
-	a.formatFlag(cmd)
+	a.formatFlag(cmd, protoFormat)
 	return cmd
 }
 

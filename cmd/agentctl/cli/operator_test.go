@@ -129,9 +129,10 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// Models that agentctl was not built with are those of the agent, by its descriptors.
-func TestCustomModels(t *testing.T) {
-	t.Parallel()
+// newCustomAgent returns an agent that answers as others do, but has a single model, which
+// agentctl was not built with.
+func newCustomAgent(t *testing.T) *fakeAgent {
+	t.Helper()
 	file := protodesc.ToFileDescriptorProto((&durationpb.Duration{}).ProtoReflect().Descriptor().ParentFile())
 	file.Name, file.Package = proto.String("mine/host.proto"), proto.String("mine")
 	file.MessageType[0].Name = proto.String("Host")
@@ -151,7 +152,13 @@ func TestCustomModels(t *testing.T) {
 		fake.serve(w, r)
 	}))
 	t.Cleanup(server.Close)
-	f := &fakeAgent{Server: server}
+	return &fakeAgent{Server: server}
+}
+
+// Models that agentctl was not built with are those of the agent, by its descriptors.
+func TestCustomModels(t *testing.T) {
+	t.Parallel()
+	f := newCustomAgent(t)
 	for command, want := range map[string]string{
 		"model list":                    "mine.hosts   config   mine.Host       config/mine/v1/hosts/\n",
 		"explain mine.hosts":            "  seconds  <int64>",

@@ -48,10 +48,13 @@ func (a *app) valuesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if a.asProto() {
+				return a.writeProto(protoValues(list))
+			}
 			return show(a, list, noting(cmd.Context(), a, a.printValues))
 		},
 	}
-	a.formatFlag(cmd)
+	a.formatFlag(cmd, protoFormat)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "print the changes too, one line each, until interrupted")
 	cmd.Flags().StringSliceVar(&states, "state", nil, "only values in one of these `states`, with what is derived from them")
 	return cmd
