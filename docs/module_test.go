@@ -73,18 +73,50 @@ func TestCustomAgentInItsOwnModule(t *testing.T) {
 		{"get tutorial.hosts/scanner", "address: 10.1.0.3"},
 		{"drift", "No drift"},
 		{"get tutorial.hosts/gateway -o proto", "# proto-message: tenuto.tutorial.Host # key: config/tutorial/v1/hosts/gateway name: \"gateway\" address: \"10.1.0.2\""},
+		{"config get -o proto", "# key: config/tutorial/v1/hosts/scanner"},
+		{"model inspect tutorial.hosts", `"NameTemplate": "{{.Name}}"`},
 		{"dump tutorial.hosts -o proto", "address: \"10.1.0.3\""},
 	} {
 		if got := squeeze(run(t, global, dir, test.line)); !strings.Contains(got, test.want) {
 			t.Errorf("agentctl %s: got %s\nexpected %q", test.line, got, test.want)
 		}
 	}
+	checkOffline(t, global, dir)
 	for words, want := range map[string]string{
 		"dump tut": "tutorial.hosts", "get tutorial.hosts/g": "tutorial.hosts/gateway", "explain tutorial.hosts.a": "tutorial.hosts.address",
 	} {
 		line := "--http-port " + port + " __complete " + words
 		if got := squeeze(run(t, nil, dir, line)); !strings.Contains(got, want) {
 			t.Errorf("agentctl %s: got %s\nexpected %q", line, got, want)
+		}
+	}
+}
+
+// checkOffline checks files with the models of the agent, without asking it.
+func checkOffline(t *testing.T, global []string, dir string) {
+	t.Helper()
+	exported := filepath.Join(dir, "models.json")
+	if err := os.WriteFile(exported, []byte(run(t, global, dir, "model export")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for items, want := range map[string]struct {
+		text string
+		code int
+	}{
+		"  - {name: scanner, address: 10.1.0.3, interface: loop1}\n":      {"OK: 1 items", 0},
+		"  - {name: scanner, adress: 10.1.0.3}\n":                         {"3:21: tutorialConfig.HostList[0].adress: unknown field of Host; did you mean address?", 1},
+		"  - {name: a}\n  - {name: a}\n":                                  {"second value for key config/tutorial/v1/hosts/a, the first is in line 3", 1},
+		"  - {name: a}\nlinuxConfig:\n  interfaces: [{name: if1}]\n":      {"linuxConfig", 1},
+		"  - {name: a}\nvppConfig:\n  interfaces: [{name: if1, mtuu: 1}]": {"mtuu", 1},
+	} {
+		file := filepath.Join(dir, "check.yaml")
+		if err := os.WriteFile(file, []byte("tutorialConfig:\n  HostList:\n"+items), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		code := cli.Run(t.Context(), []string{"--http-port", "1", "check", "--models", exported, file}, cli.Streams{Out: &out, Err: &out}, config.NoEnviron)
+		if code != want.code || !strings.Contains(out.String(), want.text) {
+			t.Errorf("check of\n%sexit %d, expected %d and %q:\n%s", items, code, want.code, want.text, &out)
 		}
 	}
 }

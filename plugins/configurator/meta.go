@@ -73,7 +73,7 @@ func detail(m models.Known) *generic.ModelDetail {
 			{Key: "protoFile", Values: []string{m.NewInstance().ProtoReflect().Descriptor().ParentFile().Path()}},
 		},
 	}
-	if t := allmodels.NameTemplate(spec.ModelName()); t != "" {
+	if t := allmodels.TemplateOf(m); t != "" {
 		d.Options = append(d.Options, &generic.ModelDetail_Option{Key: "nameTemplate", Values: []string{t}})
 	}
 	return d

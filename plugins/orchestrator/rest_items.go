@@ -101,7 +101,7 @@ func DescribeModel(m models.Known) response.Model {
 	spec := m.Spec()
 	return response.Model{
 		Name: spec.ModelName(), Class: spec.Class, Module: spec.Module, Type: spec.Type, Version: spec.Version,
-		KeyPrefix: m.KeyPrefix(), NameTemplate: allmodels.NameTemplate(spec.ModelName()), Singleton: m.Singleton(),
+		KeyPrefix: m.KeyPrefix(), NameTemplate: allmodels.TemplateOf(m), Singleton: m.Singleton(),
 		ProtoName: string(m.ProtoName()), ProtoFile: m.NewInstance().ProtoReflect().Descriptor().ParentFile().Path(),
 	}
 }

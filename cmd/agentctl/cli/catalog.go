@@ -44,49 +44,54 @@ func (a *app) agentModels(ctx context.Context) (*models.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours, custom := allmodels.MustSet(), false
-	known := make([]models.Known, len(theirs.Models))
-	for i, t := range theirs.Models {
-		m, ok := ours.ForName(t.Name)
-		if !ok || m.KeyPrefix() != t.KeyPrefix || string(m.ProtoName()) != t.ProtoName {
-			m, custom = &customModel{Model: t}, true
+	known, custom := knownModels(theirs)
+	if len(custom) > 0 {
+		if theirs, err = a.client.Models(ctx, true); err != nil {
+			return nil, err
 		}
-		known[i] = m
-	}
-	if custom {
-		if err := a.describeModels(ctx, known); err != nil {
+		if err := describeModels(theirs.Descriptors, custom); err != nil {
 			return nil, err
 		}
 	}
 	return models.NewSet(known...)
 }
 
-// describeModels adds the messages of custom models.
-func (a *app) describeModels(ctx context.Context, known []models.Known) error {
-	theirs, err := a.client.Models(ctx, true)
-	if err != nil {
-		return err
+// knownModels returns the models of an agent. custom are those that agentctl was not built
+// with, without their messages.
+func knownModels(theirs response.Models) (known []models.Known, custom []*customModel) {
+	ours := allmodels.MustSet()
+	known = make([]models.Known, len(theirs.Models))
+	for i, t := range theirs.Models {
+		m, ok := ours.ForName(t.Name)
+		if !ok || m.KeyPrefix() != t.KeyPrefix || string(m.ProtoName()) != t.ProtoName {
+			c := &customModel{Model: t}
+			m, custom = c, append(custom, c)
+		}
+		known[i] = m
 	}
+	return known, custom
+}
+
+// describeModels adds the messages of custom models.
+func describeModels(descriptors []byte, custom []*customModel) error {
 	set := &descriptorpb.FileDescriptorSet{}
-	if err := proto.Unmarshal(theirs.Descriptors, set); err != nil {
+	if err := proto.Unmarshal(descriptors, set); err != nil {
 		return fmt.Errorf("descriptors of the agent's models: %w", err)
 	}
 	files, err := protodesc.NewFiles(set)
 	if err != nil {
 		return fmt.Errorf("descriptors of the agent's models: %w", err)
 	}
-	for _, m := range known {
-		if m, ok := m.(*customModel); ok {
-			d, err := files.FindDescriptorByName(m.ProtoName())
-			if err != nil {
-				return fmt.Errorf("model %s: %w", m.Name, err)
-			}
-			message, ok := d.(protoreflect.MessageDescriptor)
-			if !ok {
-				return fmt.Errorf("model %s: %s is no message", m.Name, d.FullName())
-			}
-			m.message = message
+	for _, m := range custom {
+		d, err := files.FindDescriptorByName(m.ProtoName())
+		if err != nil {
+			return fmt.Errorf("model %s: %w", m.Name, err)
 		}
+		message, ok := d.(protoreflect.MessageDescriptor)
+		if !ok {
+			return fmt.Errorf("model %s: %s is no message", m.Name, d.FullName())
+		}
+		m.message = message
 	}
 	return nil
 }
@@ -111,8 +116,15 @@ func (m *customModel) ProtoName() protoreflect.FullName {
 func (m *customModel) NewInstance() proto.Message { return dynamicpb.NewMessage(m.message) }
 func (m *customModel) Validate() error            { return m.Spec().Validate() }
 
-func (m *customModel) KeyOf(proto.Message) (string, error) {
-	return "", fmt.Errorf("model %s: only the agent knows the keys of its items", m.Name)
+func (m *customModel) KeyOf(item proto.Message) (string, error) {
+	if m.Singleton() {
+		return m.KeyPrefix(), nil
+	}
+	name, err := allmodels.NameFrom(m.NameTemplate, item.ProtoReflect())
+	if err != nil {
+		return "", fmt.Errorf("model %s: %w", m.Name, err)
+	}
+	return m.KeyPrefix() + name, nil
 }
 
 func (m *customModel) Matches(key string) bool {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,27 +11,34 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	vppagent "github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
+	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var file string
+	var file, modelsFile string
 	cmd := &cobra.Command{
 		Use:   "check [-f] FILE",
 		Short: "Say what is wrong with a file, without an agent",
 		Long: "Applies a file to an agent in this process that simulates VPP and Linux: everything is\n" +
 			"validated as an agent does, and references between items are followed. Nothing else is\n" +
-			"asked or changed; the models are those of vpp-agent.\n\n" +
+			"asked or changed. The models are those of vpp-agent, or with --models those of another agent,\n" +
+			"as \"model export\" prints them. Items of models that vpp-agent does not have are checked by their\n" +
+			"schema only: what else their plugins expect is not in the file of the models.\n\n" +
 			"The exit code is 1 if there are mistakes, and 2 if items only wait for something that is not\n" +
 			"in the file, such as an interface that the real VPP or Linux may have.",
-		Example: "  agentctl check net.yaml",
+		Example: "  agentctl check net.yaml\n  agentctl model export > models.json && agentctl check --models models.json net.yaml",
 		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := onlyFile(file, args)
@@ -41,7 +49,20 @@ func (a *app) checkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			outcome, err := simulate(cmd.Context(), text)
+			var custom []*customModel
+			a.models = allmodels.MustSet()
+			if modelsFile != "" {
+				if a.models, custom, err = readModels(modelsFile); err != nil {
+					return err
+				}
+				if doc := document.New(a.models).Decode(file, text, ""); len(doc.Errs) > 0 { // the simulated agent has more models
+					for _, e := range doc.Errs {
+						fmt.Fprintln(a.Err, e)
+					}
+					return refusal(file, len(doc.Errs))
+				}
+			}
+			outcome, err := simulate(cmd.Context(), text, custom)
 			if outcome == nil {
 				return a.tellProblems(file, err)
 			}
@@ -49,7 +70,55 @@ func (a *app) checkCommand() *cobra.Command {
 		},
 	}
 	fileFlag(cmd, &file)
+	cmd.Flags().StringVar(&modelsFile, "models", "", "`file` with the models of an agent, as \"model export\" prints them")
 	return cmd
+}
+
+// readModels reads the models of an agent. custom are those that vpp-agent does not have.
+func readModels(file string) (set *models.Set, custom []*customModel, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--models: %w", err)
+	}
+	var theirs response.Models
+	if err := json.Unmarshal(text, &theirs); err != nil {
+		return nil, nil, fmt.Errorf("--models: %s: expected the output of 'agentctl model export': %w", file, err)
+	}
+	if len(theirs.Models) == 0 {
+		return nil, nil, fmt.Errorf("--models: %s: expected the output of 'agentctl model export', which lists models", file)
+	}
+	known, custom := knownModels(theirs)
+	if err := describeModels(theirs.Descriptors, custom); err != nil {
+		return nil, nil, fmt.Errorf("--models: %s: %w", file, err)
+	}
+	if set, err = models.NewSet(known...); err != nil {
+		return nil, nil, fmt.Errorf("--models: %s: %w", file, err)
+	}
+	return set, custom, nil
+}
+
+// anything is a plugin with descriptors for custom models, which accept every value of the
+// schema and change nothing.
+type anything struct {
+	infra.PluginDeps
+	scheduler api.Registrar
+	models    []*customModel
+}
+
+// Init registers the descriptors.
+func (p *anything) Init() error {
+	for _, m := range p.models {
+		err := p.scheduler.RegisterKVDescriptor(&api.KVDescriptor{
+			Name: "check-" + m.Name, NBKeyPrefix: m.KeyPrefix(), ValueTypeName: string(m.ProtoName()), KeySelector: m.Matches, KeyLabel: m.Label,
+			Create: func(string, proto.Message) (api.Metadata, error) { return nil, nil },
+			Update: func(string, proto.Message, proto.Message, api.Metadata) (api.Metadata, error) { return nil, nil },
+			Delete: func(string, proto.Message, api.Metadata) error { return nil },
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const (
@@ -61,7 +130,7 @@ const (
 
 // simulate applies a text to an agent that simulates everything. The outcome is nil if the
 // text is refused as a whole.
-func simulate(ctx context.Context, text []byte) (outcome *response.Outcome, err error) {
+func simulate(ctx context.Context, text []byte, custom []*customModel) (outcome *response.Outcome, err error) {
 	dir, err := os.MkdirTemp("", "agentctl-check-")
 	if err != nil {
 		return nil, err
@@ -75,7 +144,15 @@ func simulate(ctx context.Context, text []byte) (outcome *response.Outcome, err 
 			return nil, err
 		}
 	}
-	plugins, err := vppagent.New()
+	known := make([]models.Known, len(custom))
+	for i, m := range custom {
+		known[i] = m
+	}
+	plugins, err := vppagent.New(vppagent.WithModels(known...), vppagent.WithPlugins(func(agent *vppagent.VPPAgent) infra.Plugin {
+		p := &anything{scheduler: agent.Scheduler, models: custom}
+		p.SetName("check")
+		return p
+	}))
 	if err != nil {
 		return nil, err
 	}

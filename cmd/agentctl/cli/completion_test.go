@@ -42,9 +42,15 @@ func TestShellCompletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	arguments := map[string]func(script string, words []string) []string{
-		"bash": func(script string, words []string) []string { return append([]string{"--norc", "-c", script, "bash"}, words...) },
-		"zsh":  func(script string, words []string) []string { return append([]string{"-f", "-c", script, "zsh"}, words...) },
-		"fish": func(script string, words []string) []string { return append([]string{"--no-config", "-c", script}, words...) },
+		"bash": func(script string, words []string) []string {
+			return append([]string{"--norc", "-c", script, "bash"}, words...)
+		},
+		"zsh": func(script string, words []string) []string {
+			return append([]string{"-f", "-c", script, "zsh"}, words...)
+		},
+		"fish": func(script string, words []string) []string {
+			return append([]string{"--no-config", "-c", script}, words...)
+		},
 	}
 	agents := map[string]*fakeAgent{"vpp-agent": newFakeAgent(t), "custom": newCustomAgent(t)}
 	for shell, script := range shells {

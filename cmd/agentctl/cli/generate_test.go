@@ -70,7 +70,7 @@ func TestGeneratedFilesCanBeApplied(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, whole)
 		}
 	}
-	outcome, err := simulate(t.Context(), []byte(all.String()))
+	outcome, err := simulate(t.Context(), []byte(all.String()), nil)
 	var refused *client.ProblemsError
 	if errors.As(err, &refused) {
 		for _, p := range refused.Problems {

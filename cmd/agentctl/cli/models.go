@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) modelCommand() *cobra.Command {
-	cmd := parent("model", "Show the models of configuration items", a.modelList(), a.modelInspect(), a.modelSchema())
+	cmd := parent("model", "Show the models of configuration items", a.modelList(), a.modelInspect(), a.modelSchema(), a.modelExport())
 	cmd.Aliases = []string{"models"}
 	return cmd
 }
@@ -73,6 +73,23 @@ func (a *app) modelInspect() *cobra.Command {
 	}
 	a.formatFlag(cmd)
 	return cmd
+}
+
+func (a *app) modelExport() *cobra.Command {
+	return &cobra.Command{
+		Use: "export", Args: args(cobra.NoArgs),
+		Short: "Print the models of the agent with the schema of their messages, for \"check --models\"",
+		Long: "Prints the models of the agent as JSON, with the descriptors of their messages. \"check --models\"\n" +
+			"reads the output, so that files can be checked without the agent, for example in a pipeline.",
+		Example: "  agentctl model export > models.json && agentctl check --models models.json net.yaml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all, err := a.client.Models(cmd.Context(), true)
+			if err != nil {
+				return err
+			}
+			return writeJSON(a.Out, all)
+		},
+	}
 }
 
 func (a *app) modelSchema() *cobra.Command {
