@@ -26,6 +26,7 @@ type Config struct {
 	ClientCertFiles    []string      `json:"client-cert-files" desc:"CA certificates in PEM that sign the certificates of clients; if set, clients must present a certificate"`
 	ClientBasicAuth    []string      `json:"client-basic-auth" secret:"true" desc:"users with all permissions, each as user:password, or better user:HASH with the bcrypt hash of the password, as printed by htpasswd -nB. Every client has access if client-basic-auth and users are empty"`
 	Users              []User        `json:"users" desc:"users and their permissions"`
+	AllowedHosts       []string      `json:"allowed-hosts" desc:"names by which the server may be addressed, besides IP addresses, localhost, the name of this host and names without dots, if clients need no credentials; an unknown name may be that of a web site which attacks through a browser. They are checked if endpoint is a loopback address, else in requests of pages; * allows all"`
 	Anonymous          []string      `json:"anonymous" desc:"permissions of clients without credentials, for example probe for Kubernetes, telemetry for Prometheus"`
 	PasswordHashCost   int           `json:"password-hash-cost" desc:"cost of the bcrypt hashes of passwords in clear text, 4 to 16"`
 	EnableTokenAuth    bool          `json:"enable-token-auth" desc:"users can log in at /auth/login, also in a browser, to get a token"`

@@ -171,6 +171,7 @@ func (p *Plugin) handler() http.Handler {
 	var h http.Handler = p.routes()
 	h = p.recovering(h)
 	h = sameOrigin(h)
+	h = p.checkHost(h)
 	if p.guard != nil {
 		h = p.guard.protect(h)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/config"
@@ -28,6 +29,9 @@ func (c Config) checkListen(check *config.Checks) {
 	check.Expect(c.Endpoint != "" || c.Socket != "", "endpoint: expected host:port, or a socket")
 	if c.Endpoint != "" {
 		check.Add(listen.CheckEndpoint(c.Endpoint))
+	}
+	for i, host := range c.AllowedHosts {
+		check.Expect(host != "" && !strings.ContainsAny(host, "/: "), "allowed-hosts[%d]: %q: expected the name of a host without a port", i, host)
 	}
 	check.Expect(c.Permission&^os.ModePerm == 0, "permission: %o: expected at most 0777", c.Permission)
 	check.Expect((c.ServerCertFile == "") == (c.ServerKeyFile == ""), "server-cert-file, server-key-file: expected both or none")
