@@ -40,7 +40,7 @@ func TestContract(t *testing.T) {
 		&interfaces.Interface{Name: "x", Type: interfaces.Interface_VETH, Enabled: true, Namespace: ns,
 			IpAddresses: []string{"10.0.0.1/24", "fd00::1/64"}, VrfMasterInterface: "red",
 			AddressLifetimes: []*interfaces.AddressLifetime{{Address: "fd00::1/64", Valid: 60}},
-			Link: &interfaces.Interface_Veth{Veth: &interfaces.VethLink{PeerIfName: "y/1"}}},
+			Link:             &interfaces.Interface_Veth{Veth: &interfaces.VethLink{PeerIfName: "y/1"}}},
 		&interfaces.Interface{Name: "y/1", Type: interfaces.Interface_VETH, HostIfName: "y", Namespace: web,
 			Link: &interfaces.Interface_Veth{Veth: &interfaces.VethLink{PeerIfName: "x"}}},
 		&interfaces.Interface{Name: "red", Type: interfaces.Interface_VRF_DEVICE,

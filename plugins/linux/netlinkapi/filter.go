@@ -15,6 +15,14 @@ type FilterTable struct {
 	Name string
 }
 
+// NFTable returns the table of nftables that iptables-nft keeps it in.
+func (t FilterTable) NFTable() NFTable {
+	if t.IPv6 {
+		return NFTable{"ip6", t.Name}
+	}
+	return NFTable{"ip", t.Name}
+}
+
 // PacketFilter reads and changes the chains of a namespace, in the language of
 // iptables-save(8) and iptables-restore(8). A missing program is ErrNoProgram.
 type PacketFilter interface {

@@ -229,6 +229,8 @@ type Event struct {
 	Priority uint32
 	// Nexthop is the id of NexthopRemoved.
 	Nexthop uint32
+	// NFTable is that of TableChanged.
+	NFTable NFTable
 	// Sysctl is the parameter of SysctlChanged; see Sysctls.
 	Sysctl string
 }
@@ -261,6 +263,10 @@ const (
 	// CarrierLost: the link changed and has no carrier, or is down. The kernel removes its
 	// nexthop objects and the routes through them then, and sends no events for them.
 	CarrierLost
+	// TableChanged: another program than this process and those that it runs changed a table of
+	// nftables, which may be one of iptables-nft: "ip filter", "ip6 nat" and so on. There are
+	// no events for iptables-legacy, nor without CAP_NET_ADMIN.
+	TableChanged
 	// SysctlChanged: a parameter of a link was set. The kernel sends events for
 	// forwarding, mc_forwarding, rp_filter, proxy_arp, proxy_ndp, bc_forwarding and
 	// ignore_routes_with_linkdown alone.

@@ -78,6 +78,7 @@ func (h *handle) RestoreTable(_ context.Context, t netlinkapi.FilterTable, lines
 			return err
 		}
 		h.ns.filters[t] = ft
+		h.changed(t.NFTable())
 		return nil
 	})
 }

@@ -91,8 +91,9 @@ func (ns *space) checkName(name string) error {
 type handle struct {
 	sockets
 	nexthops
-	k  *Kernel
-	ns *space
+	k       *Kernel
+	ns      *space
+	foreign bool // another program has it
 }
 
 func (h *handle) Close() error                      { return nil }

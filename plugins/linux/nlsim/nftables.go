@@ -44,6 +44,7 @@ func (h *handle) SetNFTable(_ context.Context, t netlinkapi.NFTable, content str
 			return err
 		}
 		h.ns.nftables[t] = text
+		h.changed(t)
 		return nil
 	})
 }
@@ -55,8 +56,16 @@ func (h *handle) DeleteNFTable(_ context.Context, t netlinkapi.NFTable) error {
 			return netlinkapi.ErrNotFound
 		}
 		delete(h.ns.nftables, t)
+		h.changed(t)
 		return nil
 	})
+}
+
+// changed notifies of a table that another program changed.
+func (h *handle) changed(t netlinkapi.NFTable) {
+	if h.foreign {
+		h.ns.notify(netlinkapi.Event{Kind: netlinkapi.TableChanged, NFTable: t})
+	}
 }
 
 // TryNFTable implements netlinkapi.Nftables.

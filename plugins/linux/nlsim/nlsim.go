@@ -295,6 +295,20 @@ func wrap(op string, err error) error {
 	return nil
 }
 
+// Others returns the kernel as other programs than the agent have it.
+func (k *Kernel) Others() netlinkapi.Namespaces { return others{k} }
+
+type others struct{ *Kernel }
+
+// Open is Kernel.Open for another program.
+func (o others) Open(path string) (netlinkapi.Handle, error) {
+	h, err := o.Kernel.Open(path)
+	if err == nil {
+		h.(*handle).foreign = true
+	}
+	return h, err
+}
+
 // Open returns a handle on the namespace at path.
 func (k *Kernel) Open(path string) (netlinkapi.Handle, error) {
 	var h *handle

@@ -30,7 +30,7 @@ func program(t netlinkapi.FilterTable, what string) string {
 // SaveTable returns a table; see netlinkapi.PacketFilter.
 func (h *handle) SaveTable(ctx context.Context, t netlinkapi.FilterTable) (text string, err error) {
 	err = h.ns.inside(func() error {
-		text, err = save(ctx, t)
+		text, err = h.k.programs.save(ctx, t)
 		return err
 	})
 	return text, err
@@ -38,7 +38,7 @@ func (h *handle) SaveTable(ctx context.Context, t netlinkapi.FilterTable) (text 
 
 // RestoreTable changes a table; see netlinkapi.PacketFilter.
 func (h *handle) RestoreTable(ctx context.Context, t netlinkapi.FilterTable, lines []string) error {
-	return h.ns.inside(func() error { return restore(ctx, t, lines) })
+	return h.ns.inside(func() error { return h.k.programs.restore(ctx, t, lines) })
 }
 
 // TryTable changes a table in a namespace that ends with its thread.
@@ -47,10 +47,10 @@ func (h *handle) TryTable(ctx context.Context, t netlinkapi.FilterTable, lines [
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return classify("make a network namespace", enterError(err))
 		}
-		if err := restore(ctx, t, lines); err != nil {
+		if err := h.k.programs.restore(ctx, t, lines); err != nil {
 			return err
 		}
-		text, err = save(ctx, t)
+		text, err = h.k.programs.save(ctx, t)
 		return err
 	})
 	return text, err
@@ -64,16 +64,16 @@ func (ns *namespace) inside(f func() error) error {
 	return inNamespace(ns.file, f)
 }
 
-func save(ctx context.Context, t netlinkapi.FilterTable) (string, error) {
-	text, err := run(ctx, "", program(t, "save"), "-t", t.Name)
+func (p *programs) save(ctx context.Context, t netlinkapi.FilterTable) (string, error) {
+	text, err := p.iptables(ctx, "", program(t, "save"), "-t", t.Name)
 	if err == nil && !strings.Contains(text, "\nCOMMIT\n") {
 		err = fmt.Errorf("%s -t %s: %w: %s", program(t, "save"), t.Name, netlinkapi.ErrIncomplete, oneLine(text))
 	}
 	return text, err
 }
 
-func restore(ctx context.Context, t netlinkapi.FilterTable, lines []string) error {
-	_, err := run(ctx, netlinkapi.RestoreInput(t, lines), program(t, "restore"), "--noflush", "--wait")
+func (p *programs) restore(ctx context.Context, t netlinkapi.FilterTable, lines []string) error {
+	_, err := p.iptables(ctx, netlinkapi.RestoreInput(t, lines), program(t, "restore"), "--noflush", "--wait")
 	if err == nil {
 		return nil
 	}
@@ -93,8 +93,8 @@ var (
 	hint = regexp.MustCompile(`(?m)^(Try .* for more information\.|# Warning: .*)$`)
 )
 
-// run runs a program of iptables on this thread, and returns its output.
-func run(ctx context.Context, input, name string, args ...string) (string, error) {
+// iptables runs a program of iptables on this thread, and returns its output.
+func (p *programs) iptables(ctx context.Context, input, name string, args ...string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return "", fmt.Errorf("%w: %s; install the package iptables", netlinkapi.ErrNoProgram, name)
@@ -102,7 +102,7 @@ func run(ctx context.Context, input, name string, args ...string) (string, error
 	cmd := exec.CommandContext(ctx, path, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &stdout, &stderr
-	err = cmd.Run()
+	err = p.run(cmd)
 	message := oneLine(hint.ReplaceAllString(stderr.String(), ""))
 	if errors.Is(err, unix.ECHILD) && message == "" {
 		err = nil // process 1 has reaped it; a program that fails prints why

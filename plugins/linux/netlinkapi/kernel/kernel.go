@@ -46,6 +46,8 @@ type Kernel struct {
 	open   map[netlinkapi.NamespaceID]*namespace
 	idle   chan struct{} // signalled when a namespace became unused
 	closed bool
+
+	programs *programs
 }
 
 var _ netlinkapi.Namespaces = (*Kernel)(nil)
@@ -69,6 +71,8 @@ func New(opts ...Option) *Kernel {
 		own:  ownNamespace,
 		open: map[netlinkapi.NamespaceID]*namespace{},
 		idle: make(chan struct{}, 1),
+
+		programs: newPrograms(),
 	}
 	for _, o := range opts {
 		o(k)

@@ -22,7 +22,7 @@ import (
 // NFTable returns the content of a table; see netlinkapi.Nftables.
 func (h *handle) NFTable(ctx context.Context, t netlinkapi.NFTable, state bool) (content string, err error) {
 	err = h.ns.inside(func() error {
-		content, err = listNFTable(ctx, t, state)
+		content, err = h.k.programs.listNFTable(ctx, t, state)
 		return err
 	})
 	return content, err
@@ -30,13 +30,13 @@ func (h *handle) NFTable(ctx context.Context, t netlinkapi.NFTable, state bool) 
 
 // SetNFTable replaces a table.
 func (h *handle) SetNFTable(ctx context.Context, t netlinkapi.NFTable, content string) error {
-	return h.ns.inside(func() error { return setNFTable(ctx, t, content) })
+	return h.ns.inside(func() error { return h.k.programs.setNFTable(ctx, t, content) })
 }
 
 // DeleteNFTable deletes a table.
 func (h *handle) DeleteNFTable(ctx context.Context, t netlinkapi.NFTable) error {
 	return h.ns.inside(func() error {
-		_, err := nft(ctx, "delete table "+t.String()+"\n", "-f", "-")
+		_, err := h.k.programs.nft(ctx, "delete table "+t.String()+"\n", "-f", "-")
 		return err
 	})
 }
@@ -47,21 +47,21 @@ func (h *handle) TryNFTable(ctx context.Context, t netlinkapi.NFTable, content s
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return classify("make a network namespace", enterError(err))
 		}
-		if err := setNFTable(ctx, t, content); err != nil {
+		if err := h.k.programs.setNFTable(ctx, t, content); err != nil {
 			return err
 		}
-		printed, err = listNFTable(ctx, t, state)
+		printed, err = h.k.programs.listNFTable(ctx, t, state)
 		return err
 	})
 	return printed, err
 }
 
-func listNFTable(ctx context.Context, t netlinkapi.NFTable, state bool) (string, error) {
+func (p *programs) listNFTable(ctx context.Context, t netlinkapi.NFTable, state bool) (string, error) {
 	args := []string{"list", "table", t.Family, t.Name}
 	if !state {
 		args = append([]string{"-s"}, args...)
 	}
-	text, err := nft(ctx, "", args...)
+	text, err := p.nft(ctx, "", args...)
 	if err != nil {
 		return "", err
 	}
@@ -77,9 +77,9 @@ func listNFTable(ctx context.Context, t netlinkapi.NFTable, state bool) (string,
 // linesBefore are the lines before the content in the input of nft.
 const linesBefore = 3
 
-func setNFTable(ctx context.Context, t netlinkapi.NFTable, content string) error {
+func (p *programs) setNFTable(ctx context.Context, t netlinkapi.NFTable, content string) error {
 	// A deletion needs a table that exists.
-	_, err := nft(ctx, fmt.Sprintf("table %[1]s\ndelete table %[1]s\ntable %[1]s {\n%[2]s\n}\n", t, content), "-f", "-")
+	_, err := p.nft(ctx, fmt.Sprintf("table %[1]s\ndelete table %[1]s\ntable %[1]s {\n%[2]s\n}\n", t, content), "-f", "-")
 	return err
 }
 
@@ -91,7 +91,7 @@ var (
 )
 
 // nft runs nft on this thread, and returns its output.
-func nft(ctx context.Context, input string, args ...string) (string, error) {
+func (p *programs) nft(ctx context.Context, input string, args ...string) (string, error) {
 	path, err := exec.LookPath("nft")
 	if err != nil {
 		return "", fmt.Errorf("%w: nft; install the package nftables", netlinkapi.ErrNoProgram)
@@ -99,7 +99,7 @@ func nft(ctx context.Context, input string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, path, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &stdout, &stderr
-	err = cmd.Run()
+	err = p.run(cmd)
 	if errors.Is(err, unix.ECHILD) && stderr.Len() == 0 {
 		err = nil // process 1 has reaped it; a program that fails prints why
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"syscall"
 
 	"github.com/vishvananda/netlink"
@@ -50,13 +51,30 @@ func (h *handle) WatchOthers(ctx context.Context, ready func(), event func(numbe
 	if err != nil {
 		return err
 	}
+	tables, err := h.listenToTables(true)
+	if err != nil {
+		socket.Close()
+		return err
+	}
+	ready()
+	var mu sync.Mutex // held during event
+	one := func(number int, e netlinkapi.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		event(number, e)
+	}
+	return together(ctx, func(ctx context.Context) error { return followOthers(ctx, socket, one) },
+		func(ctx context.Context) error { return tables.follow(ctx, one) })
+}
+
+// followOthers reads notifications until the context ends (nil) or some were lost.
+func followOthers(ctx context.Context, socket *os.File, event func(number int, e netlinkapi.Event)) error {
 	stop := context.AfterFunc(ctx, func() { socket.Close() })
 	defer func() {
 		if stop() {
 			socket.Close()
 		}
 	}()
-	ready()
 	data, control := make([]byte, outlookBuffer), make([]byte, unix.CmsgSpace(4))
 	for {
 		n, nControl, from, err := receive(socket, data, control)
@@ -137,15 +155,9 @@ func aboutNamespace(data, control []byte) (number int, events []netlinkapi.Event
 	if err != nil || len(messages) == 0 {
 		return 0, nil
 	}
-	number = netlinkapi.OwnNumber
-	parts, err := unix.ParseSocketControlMessage(control)
-	if err != nil {
+	number, known := namespaceNumber(control)
+	if !known {
 		return 0, nil
-	}
-	for _, part := range parts {
-		if part.Header.Level == unix.SOL_NETLINK && part.Header.Type == unix.NETLINK_LISTEN_ALL_NSID && len(part.Data) >= 4 {
-			number = int(int32(binary.NativeEndian.Uint32(part.Data)))
-		}
 	}
 	m := messages[0]
 	if m.Header.Type != unix.RTM_DELNSID {
@@ -158,6 +170,20 @@ func aboutNamespace(data, control []byte) (number int, events []netlinkapi.Event
 		return number, []netlinkapi.Event{{}}
 	}
 	return 0, nil
+}
+
+// namespaceNumber returns the number of the namespace that comes along with a message.
+func namespaceNumber(control []byte) (number int, known bool) {
+	parts, err := unix.ParseSocketControlMessage(control)
+	if err != nil {
+		return 0, false
+	}
+	for _, part := range parts {
+		if part.Header.Level == unix.SOL_NETLINK && part.Header.Type == unix.NETLINK_LISTEN_ALL_NSID && len(part.Data) >= 4 {
+			return int(int32(binary.NativeEndian.Uint32(part.Data))), true
+		}
+	}
+	return netlinkapi.OwnNumber, true
 }
 
 // numberIn reads the number of a namespace out of a message about one.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"sync"
 	"syscall"
 
 	"github.com/vishvananda/netlink/nl"
@@ -34,13 +35,32 @@ func (h *handle) Watch(ctx context.Context, ready func(), event func(netlinkapi.
 	if err != nil {
 		return err
 	}
+	tables, err := h.listenToTables(false)
+	if err != nil {
+		socket.Close()
+		return err
+	}
+	ready()
+	var mu sync.Mutex // held during event
+	one := func(e netlinkapi.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		event(e)
+	}
+	return together(ctx, func(ctx context.Context) error { return followSocket(ctx, socket, one) },
+		func(ctx context.Context) error {
+			return tables.follow(ctx, func(_ int, e netlinkapi.Event) { one(e) })
+		})
+}
+
+// followSocket reads notifications until the context ends (nil) or some were lost.
+func followSocket(ctx context.Context, socket *nl.NetlinkSocket, event func(netlinkapi.Event)) error {
 	stop := context.AfterFunc(ctx, socket.Close)
 	defer func() {
 		if stop() {
 			socket.Close()
 		}
 	}()
-	ready()
 	for {
 		messages, from, err := socket.Receive()
 		switch {
@@ -87,6 +107,10 @@ func prepareSocket(fd int) error {
 	if err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &program); err != nil {
 		return fmt.Errorf("filter changes: %w", err)
 	}
+	return setBuffer(fd)
+}
+
+func setBuffer(fd int) error {
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, watchBuffer) == nil {
 		return nil
 	}

@@ -46,6 +46,7 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"sysctls":        testSysctls,
 		"VLANs":          testVLANs,
 		"nftables":       testNFTables,
+		"watch nftables": testWatchTables,
 		"sockets":        testSockets,
 	} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, newWorld(t)) })

@@ -26,6 +26,7 @@ type World struct {
 	// Sim is the fake kernel, or nil if this is the real one.
 	Sim *nlsim.Kernel
 
+	others netlinkapi.Namespaces // see Foreign
 	count  atomic.Uint32
 	remove func(path string) error
 }
@@ -39,7 +40,7 @@ func Run(t *testing.T, f func(t *testing.T, w *World)) {
 // Sim returns a world with a fake kernel.
 func Sim() *World {
 	k := nlsim.New()
-	return &World{Namespaces: k, Dir: "/nonexistent/netns", Sim: k, remove: func(path string) error { k.RemoveNamespace(path); return nil }}
+	return &World{Namespaces: k, others: k.Others(), Dir: "/nonexistent/netns", Sim: k, remove: func(path string) error { k.RemoveNamespace(path); return nil }}
 }
 
 // Kernel returns a world in fresh namespaces of the running kernel, which are
@@ -57,6 +58,12 @@ func Kernel(t testing.TB) *World {
 	if err := kernel.New().Create(own); err != nil {
 		t.Skipf("SKIPPED: the kernel is not tested, because a network namespace cannot be made here: %v", err)
 	}
+	w.Namespaces, w.others = running(t, own), running(t, own)
+	return w
+}
+
+// running returns access to the kernel until the end of the test.
+func running(t testing.TB, own string) netlinkapi.Namespaces {
 	k := kernel.New(kernel.OwnNamespace(own))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -68,8 +75,7 @@ func Kernel(t testing.TB) *World {
 			t.Error(err)
 		}
 	})
-	w.Namespaces = k
-	return w
+	return k
 }
 
 func removeNamespace(path string) error {
@@ -115,11 +121,22 @@ func (w *World) NewName() string { return fmt.Sprintf("ns%d", w.count.Add(1)) }
 // name is empty; it is closed at the end of the test.
 func (w *World) Open(t testing.TB, name string) netlinkapi.Handle {
 	t.Helper()
+	return w.open(t, w.Namespaces, name)
+}
+
+// Foreign is Open for another program: what is done with the handle is no change of the agent's.
+func (w *World) Foreign(t testing.TB, name string) netlinkapi.Handle {
+	t.Helper()
+	return w.open(t, w.others, name)
+}
+
+func (w *World) open(t testing.TB, namespaces netlinkapi.Namespaces, name string) netlinkapi.Handle {
+	t.Helper()
 	path := ""
 	if name != "" {
 		path = w.Path(name)
 	}
-	h, err := w.Namespaces.Open(path)
+	h, err := namespaces.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
