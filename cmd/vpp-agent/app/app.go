@@ -233,10 +233,10 @@ func newLinux(a *VPPAgent) Linux {
 		d.Scheduler, d.Namespaces, d.Interfaces, d.NetAlloc = a.Scheduler, l.Namespaces, l.LinuxIfPlugin, a.NetAlloc
 	}))
 	l.IPTables = iptablesplugin.NewPlugin(iptablesplugin.UseDeps(func(d *iptablesplugin.Deps) {
-		d.Scheduler, d.Namespaces, d.ServiceLabel = a.Scheduler, l.Namespaces, a.Label
+		d.Scheduler, d.Namespaces, d.Interfaces, d.ServiceLabel = a.Scheduler, l.Namespaces, l.LinuxIfPlugin, a.Label
 	}))
 	l.NFTables = nftablesplugin.NewPlugin(nftablesplugin.UseDeps(func(d *nftablesplugin.Deps) {
-		d.Scheduler, d.Namespaces, d.ServiceLabel = a.Scheduler, l.Namespaces, a.Label
+		d.Scheduler, d.Namespaces, d.Interfaces, d.ServiceLabel = a.Scheduler, l.Namespaces, l.LinuxIfPlugin, a.Label
 	}))
 	l.LinuxPunt = linuxpunt.NewPlugin(linuxpunt.UseDeps(func(d *linuxpunt.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel, d.Metrics = a.Scheduler, l.Namespaces, a.Label, a.Metrics

@@ -55,7 +55,7 @@ func (r *removals) event(ns *namespace.NetNamespace, e netlinkapi.Event) (links 
 		r.anywhere(ns, e)
 		return false
 	}
-	if e.Kind == netlinkapi.RuleRemoved || e.Kind == netlinkapi.NexthopRemoved {
+	if e.Kind == netlinkapi.RuleRemoved || e.Kind == netlinkapi.NexthopRemoved || e.Kind == netlinkapi.TableChanged {
 		for _, f := range r.followers {
 			f.Event(ns, e)
 		}

@@ -71,7 +71,7 @@ func (p *Plugin) Init() (err error) {
 		p.Log.Info("routes and neighbours of Linux are left alone, as configured")
 		return nil
 	}
-	deps := descriptor.Deps{Namespaces: p.Namespaces, Index: p.Interfaces.Index(), Nexthops: p.nexthops().index, Log: p.Log}
+	deps := descriptor.Deps{Namespaces: p.Namespaces, Index: p.Interfaces.Index(), Nexthops: p.nexthops().Index, Log: p.Log}
 	if p.NetAlloc != nil {
 		deps.Allocated = p.NetAlloc.Addresses()
 	}
@@ -91,7 +91,7 @@ func (p *Plugin) AfterInit() error {
 	if !p.enabled {
 		return nil
 	}
-	if err := errors.Join(p.rules().follow(), p.nexthops().follow()); err != nil {
+	if err := errors.Join(follow(p, p.rules()), follow(p, p.nexthops())); err != nil {
 		return fmt.Errorf("follow namespaces: %w", err)
 	}
 	return nil
@@ -104,8 +104,8 @@ func (p *Plugin) removed(iface string, e netlinkapi.Event) {
 		p.report(descriptor.KeysOfRemoved(iface, e))
 		return
 	}
-	if all, err := p.nexthops().index(); err == nil {
-		p.nexthops().reportNames(descriptor.NexthopsByInterface.Lookup(all, iface))
+	if all, err := p.nexthops().Index(); err == nil {
+		p.nexthops().Report(descriptor.NexthopsByInterface.Lookup(all, iface)...)
 	}
 }
 

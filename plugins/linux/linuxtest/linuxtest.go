@@ -159,10 +159,10 @@ func startWith(t testing.TB, w *nltest.World, s settings) *Agent {
 		d.Scheduler, d.Namespaces, d.Interfaces, d.NetAlloc = sched, ns, ifs, alloc
 	}))
 	filters := iptablesplugin.NewPlugin(iptablesplugin.UseDeps(func(d *iptablesplugin.Deps) {
-		d.Scheduler, d.Namespaces, d.ServiceLabel = sched, ns, label
+		d.Scheduler, d.Namespaces, d.Interfaces, d.ServiceLabel = sched, ns, ifs, label
 	}))
 	tables := nftablesplugin.NewPlugin(nftablesplugin.UseDeps(func(d *nftablesplugin.Deps) {
-		d.Scheduler, d.Namespaces, d.ServiceLabel = sched, ns, label
+		d.Scheduler, d.Namespaces, d.Interfaces, d.ServiceLabel = sched, ns, ifs, label
 	}))
 	proxies := puntplugin.NewPlugin(puntplugin.UseDeps(func(d *puntplugin.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel, d.Metrics = sched, ns, label, registry

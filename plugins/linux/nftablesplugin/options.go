@@ -4,6 +4,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
 )
 
@@ -37,6 +38,9 @@ func (p *Plugin) SetDefaults() {
 	}
 	if p.Namespaces == nil {
 		p.Namespaces = &nsplugin.DefaultPlugin
+	}
+	if p.Interfaces == nil {
+		p.Interfaces = &ifplugin.DefaultPlugin
 	}
 	if p.ServiceLabel == nil {
 		p.ServiceLabel = &servicelabel.DefaultPlugin

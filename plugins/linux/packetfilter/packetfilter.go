@@ -41,6 +41,10 @@ type Metadata struct {
 	// Printed identifies the item as the program printed it when it was that of the value;
 	// empty: not known.
 	Printed string
+	// Namespace is that of the item; nil: the agent's own.
+	Namespace *namespace.NetNamespace
+	// Table is the table of nftables that the item is in, unless iptables-legacy keeps it.
+	Table netlinkapi.NFTable
 }
 
 // item is the value of an item.
@@ -60,6 +64,8 @@ type Calls[V item] struct {
 	// SamePlace reports whether the items of two values are at the same place. If not, an
 	// update deletes the item and creates it again.
 	SamePlace func(a, b V) bool
+	// Table returns the table of nftables that the item of a value is in.
+	Table func(v V) netlinkapi.NFTable
 	// Set creates items or replaces them. Like Delete it returns one result per value.
 	Set func(ctx context.Context, values []V) []Result
 	// Delete deletes items.
@@ -99,10 +105,24 @@ func Describe[V item](d api.Descriptor[V, Metadata], c Calls[V]) api.Descriptor[
 	d.Dependencies = func(_ string, v V) []api.Dependency { return dependencies(v) }
 	d.UpdateWithRecreate = func(_ string, a, b V, _ Metadata) bool { return !c.SamePlace(a, b) }
 	c.describeChanges(&d)
+	finder := func(all []api.KV[V, Metadata]) func(context.Context, api.KV[V, Metadata]) (V, Metadata, error) {
+		find := c.Finder(all)
+		return func(ctx context.Context, kv api.KV[V, Metadata]) (V, Metadata, error) {
+			v, meta, err := find(ctx, kv)
+			return v, c.placed(meta, kv.Value), err
+		}
+	}
 	d.RetrieveContext = func(ctx context.Context, correlate []api.KV[V, Metadata]) ([]api.KV[V, Metadata], error) {
 		ctx, done := continued(ctx)
 		defer done()
-		return retrieve(ctx, correlate, same, c.Finder(correlate))
+		return retrieve(ctx, correlate, same, finder(correlate))
+	}
+	d.RetrieveValueContext = func(ctx context.Context, key string, last V, meta Metadata) (V, Metadata, bool, error) {
+		ctx, done := continued(ctx)
+		defer done()
+		kv := api.KV[V, Metadata]{Key: key, Value: last, Metadata: meta}
+		v, meta, err := finder([]api.KV[V, Metadata]{kv})(ctx, kv)
+		return v, meta, err == nil && v.ProtoReflect().IsValid(), err
 	}
 	d.RetrieveDependencies = []string{nsmodel.MicroserviceDescriptor}
 	d.ConcurrentRetrieve = true
@@ -143,7 +163,7 @@ func acrossSessions[V item](f func(context.Context, []V) []Result) func(context.
 func (c Calls[V]) describeChanges(d *api.Descriptor[V, Metadata]) {
 	type value = api.BatchValue[V, Metadata]
 	set := func(ctx context.Context, values []value) []Result {
-		return c.Set(ctx, each(values, func(v value) V { return v.New }))
+		return c.set(ctx, each(values, func(v value) V { return v.New }))
 	}
 	remove := func(ctx context.Context, values []value) []Result {
 		return c.Delete(ctx, each(values, func(v value) V { return v.Old }))
@@ -153,14 +173,28 @@ func (c Calls[V]) describeChanges(d *api.Descriptor[V, Metadata]) {
 		return
 	}
 	d.CreateContext = func(ctx context.Context, _ string, v V) (Metadata, error) {
-		r := c.Set(ctx, []V{v})[0]
+		r := c.set(ctx, []V{v})[0]
 		return r.Metadata, r.Err
 	}
 	d.UpdateContext = func(ctx context.Context, _ string, _, v V, _ Metadata) (Metadata, error) {
-		r := c.Set(ctx, []V{v})[0]
+		r := c.set(ctx, []V{v})[0]
 		return r.Metadata, r.Err
 	}
 	d.DeleteContext = func(ctx context.Context, _ string, v V, _ Metadata) error { return c.Delete(ctx, []V{v})[0].Err }
+}
+
+// set is Set, with metadata that says where the items are.
+func (c Calls[V]) set(ctx context.Context, values []V) []Result {
+	results := c.Set(ctx, values)
+	for i := range results {
+		results[i].Metadata = c.placed(results[i].Metadata, values[i])
+	}
+	return results
+}
+
+func (c Calls[V]) placed(meta Metadata, v V) Metadata {
+	meta.Namespace, meta.Table = v.GetNamespace(), c.Table(v)
+	return meta
 }
 
 func each[A, B any](all []A, f func(A) B) []B {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/packetfilter"
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
@@ -41,7 +42,8 @@ func New(deps packetfilter.Deps) *api.KVDescriptor {
 		api.Descriptor[*ruleChain, packetfilter.Metadata]{Name: Name},
 		packetfilter.Calls[*ruleChain]{
 			Validate: validate, Same: sameRules, SamePlace: samePlace,
-			Set: d.set, Delete: d.delete, Batch: api.MaxBatch,
+			Table: func(v *ruleChain) netlinkapi.NFTable { return d.place(v).table.NFTable() },
+			Set:   d.set, Delete: d.delete, Batch: api.MaxBatch,
 			Finder: func(all []chainKV) func(context.Context, chainKV) (*ruleChain, packetfilter.Metadata, error) {
 				return (&retrieval{d, all, map[source]table{}, map[source]map[*ruleChain][]string{}}).find
 			},

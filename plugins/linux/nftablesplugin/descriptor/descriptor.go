@@ -36,7 +36,7 @@ func New(deps packetfilter.Deps) *api.KVDescriptor {
 	return api.Adapt(api.Describe(model.TableModel, packetfilter.Describe(
 		api.Descriptor[*table, packetfilter.Metadata]{Name: Name},
 		packetfilter.Calls[*table]{
-			Validate: validate, Same: sameContent, SamePlace: samePlace,
+			Validate: validate, Same: sameContent, SamePlace: samePlace, Table: place,
 			Set: packetfilter.Each(d.set), Delete: packetfilter.Each(d.delete),
 			Finder: func([]tableKV) func(context.Context, tableKV) (*table, packetfilter.Metadata, error) { return d.find },
 		})))

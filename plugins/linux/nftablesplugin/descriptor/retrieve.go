@@ -28,7 +28,7 @@ func (d tables) find(ctx context.Context, kv tableKV) (*table, packetfilter.Meta
 	}
 	v := proto.CloneOf(kv.Value)
 	now := packetfilter.Metadata{Printed: fingerprint(rest)}
-	if have.content == want.content && (kv.Metadata == now || kv.Metadata.Printed == "" && d.expected(ctx, h, v, now)) {
+	if have.content == want.content && (kv.Metadata.Printed == now.Printed || kv.Metadata.Printed == "" && d.expected(ctx, h, v, now)) {
 		return v, now, nil
 	}
 	v.Content = rest
