@@ -21,6 +21,13 @@ func (p *Plugin) rules() followers.Values[descriptor.RuleMetadata] {
 	}
 }
 
+// neighbours are reported with their interfaces.
+func (p *Plugin) neighbours() followers.Values[descriptor.ARPMetadata] {
+	return followers.Values[descriptor.ARPMetadata]{
+		Scheduler: p.Scheduler, Log: p.Log, Descriptor: descriptor.ARPName, Key: l3model.ARPModel.KeyFor,
+	}
+}
+
 func (p *Plugin) nexthops() followers.Values[descriptor.NexthopMetadata] {
 	return followers.Values[descriptor.NexthopMetadata]{
 		Scheduler: p.Scheduler, Log: p.Log, Descriptor: descriptor.NexthopName, Key: l3model.NexthopModel.KeyFor, Kind: netlinkapi.NexthopRemoved,

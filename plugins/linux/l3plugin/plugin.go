@@ -100,12 +100,17 @@ func (p *Plugin) AfterInit() error {
 // removed reports what the kernel may have lost. The scheduler reads it, so what
 // the agent itself removed, or another process added, is no loss.
 func (p *Plugin) removed(iface string, e netlinkapi.Event) {
-	if e.Kind != netlinkapi.CarrierLost {
+	switch e.Kind {
+	case netlinkapi.CarrierLost:
+		if all, err := p.nexthops().Index(); err == nil {
+			p.nexthops().Report(descriptor.NexthopsByInterface.Lookup(all, iface)...)
+		}
+	case netlinkapi.NeighbourRemoved:
+		if all, err := p.neighbours().Index(); err == nil {
+			p.neighbours().Report(descriptor.ARPsByAddress.Lookup(all, descriptor.ARPMetadata{Interface: iface, IP: e.IP.Unmap()})...)
+		}
+	default:
 		p.report(descriptor.KeysOfRemoved(iface, e))
-		return
-	}
-	if all, err := p.nexthops().Index(); err == nil {
-		p.nexthops().Report(descriptor.NexthopsByInterface.Lookup(all, iface)...)
 	}
 }
 

@@ -104,6 +104,9 @@ func (ns *space) checkHop(r netlinkapi.Route, hop netlinkapi.NextHop) error {
 
 // reachable reports whether the gateway is in a network attached to its link.
 func (ns *space) reachable(r netlinkapi.Route, hop netlinkapi.NextHop) bool {
+	if hop.Gateway.Is6() && hop.Gateway.IsLinkLocalUnicast() { // every link is in that network
+		return true
+	}
 	return slices.ContainsFunc(ns.routes, func(via netlinkapi.Route) bool {
 		return via.Link == hop.Link && !via.Gateway.IsValid() && via.Dst.Contains(hop.Gateway) &&
 			(via.Table == normal(r).Table || via.Table == ns.links[hop.Link].table())

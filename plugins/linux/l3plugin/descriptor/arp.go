@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strings"
+	"net/netip"
 
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
@@ -31,19 +32,34 @@ const (
 
 type arp struct{ Deps }
 
-type arpKV = api.KV[*l3.ARPEntry, any]
+type arpKV = api.KV[*l3.ARPEntry, ARPMetadata]
+
+// ARPMetadata says which entry of the kernel a neighbour is.
+type ARPMetadata struct {
+	Interface string // logical name
+	IP        netip.Addr
+}
+
+// ARPsByAddress finds neighbours by their metadata: the key of one has its spelling.
+var ARPsByAddress = idxmap.Index[ARPMetadata, ARPMetadata]{
+	Name: "address",
+	Keys: func(m ARPMetadata) []ARPMetadata { return []ARPMetadata{m} },
+}
 
 // NewARP returns the descriptor linux-arp.
 func NewARP(deps Deps) *api.KVDescriptor {
 	d := arp{deps}
-	return api.Adapt(api.Describe(l3model.ARPModel, api.Descriptor[*l3.ARPEntry, any]{
-		Name:                 ARPName,
-		Southbound:           nsmodel.Southbound,
-		ValueComparator:      sameARP,
-		Validate:             d.validate,
-		Dependencies:         arpDependencies,
-		CreateContext:        func(ctx context.Context, _ string, v *l3.ARPEntry) (any, error) { return nil, d.set(ctx, v) },
-		UpdateContext:        func(ctx context.Context, _ string, _, v *l3.ARPEntry, _ any) (any, error) { return nil, d.set(ctx, v) },
+	return api.Adapt(api.Describe(l3model.ARPModel, api.Descriptor[*l3.ARPEntry, ARPMetadata]{
+		WithMetadata:    true,
+		Name:            ARPName,
+		Southbound:      nsmodel.Southbound,
+		ValueComparator: sameARP,
+		Validate:        d.validate,
+		Dependencies:    arpDependencies,
+		CreateContext:   func(ctx context.Context, _ string, v *l3.ARPEntry) (ARPMetadata, error) { return d.set(ctx, v) },
+		UpdateContext: func(ctx context.Context, _ string, _, v *l3.ARPEntry, _ ARPMetadata) (ARPMetadata, error) {
+			return d.set(ctx, v)
+		},
 		DeleteContext:        d.delete,
 		RetrieveContext:      d.retrieve,
 		RetrieveValueContext: d.retrieveValue,
@@ -57,8 +73,15 @@ func sameARP(_ string, a, b *l3.ARPEntry) bool {
 	if !refers(a.GetIpAddress(), b.GetIpAddress()) {
 		same = address(a.GetIpAddress()) == address(b.GetIpAddress())
 	}
-	return same && a.GetInterface() == b.GetInterface() &&
-		strings.EqualFold(a.GetHwAddress(), b.GetHwAddress())
+	return same && a.GetInterface() == b.GetInterface() && usualMAC(a.GetHwAddress()) == usualMAC(b.GetHwAddress())
+}
+
+// usualMAC returns a MAC address in its usual form, whatever the spelling.
+func usualMAC(text string) string {
+	if mac, err := net.ParseMAC(text); err == nil {
+		return mac.String()
+	}
+	return text
 }
 
 func (d arp) validate(_ string, v *l3.ARPEntry) error {
@@ -95,20 +118,20 @@ func (d arp) neighbour(p *ifaceidx.Place, v *l3.ARPEntry) (netlinkapi.Neighbour,
 	return netlinkapi.Neighbour{Link: p.Link.Index, IP: address(v.GetIpAddress()), MAC: mac}, nil
 }
 
-func (d arp) set(ctx context.Context, v *l3.ARPEntry) error {
+func (d arp) set(ctx context.Context, v *l3.ARPEntry) (none ARPMetadata, err error) {
 	p, err := d.find(ctx, v.GetInterface())
 	if err != nil {
-		return err
+		return none, err
 	}
 	defer closeHandle(p)
 	n, err := d.neighbour(p, v)
 	if err != nil {
-		return err
+		return none, err
 	}
-	return p.SetNeighbour(n)
+	return ARPMetadata{v.GetInterface(), n.IP}, p.SetNeighbour(n)
 }
 
-func (d arp) delete(ctx context.Context, _ string, v *l3.ARPEntry, _ any) error {
+func (d arp) delete(ctx context.Context, _ string, v *l3.ARPEntry, _ ARPMetadata) error {
 	p, err := d.find(ctx, v.GetInterface())
 	if err != nil {
 		return ignoreGone(err)
@@ -122,14 +145,13 @@ func (d arp) delete(ctx context.Context, _ string, v *l3.ARPEntry, _ any) error 
 }
 
 func (d arp) retrieve(ctx context.Context, correlate []arpKV) ([]arpKV, error) {
-	type id struct{ iface, ip string }
-	wanted := map[id]arpKV{}
+	wanted := map[ARPMetadata]arpKV{}
 	for _, kv := range correlate {
 		v, err := d.literalARP(kv.Value)
 		if err != nil {
 			continue // what is not allocated is not there
 		}
-		of := id{v.GetInterface(), address(v.GetIpAddress()).String()}
+		of := ARPMetadata{v.GetInterface(), address(v.GetIpAddress())}
 		if _, again := wanted[of]; !again { // what is asked for comes first
 			wanted[of] = kv
 		}
@@ -147,36 +169,37 @@ func (d arp) retrieve(ctx context.Context, correlate []arpKV) ([]arpKV, error) {
 			}
 			v := &l3.ARPEntry{Interface: iface, IpAddress: n.IP.String(), HwAddress: n.MAC.String()}
 			origin := api.UnknownOrigin
-			if want, ok := wanted[id{iface, n.IP.String()}]; ok {
+			meta := ARPMetadata{iface, n.IP}
+			if want, ok := wanted[meta]; ok {
 				v.IpAddress, origin = want.Value.GetIpAddress(), api.FromNB
 			}
-			found = append(found, arpKV{Key: l3model.ARPModel.Key(v), Value: v, Origin: origin})
+			found = append(found, arpKV{Key: l3model.ARPModel.Key(v), Value: v, Metadata: meta, Origin: origin})
 		}
 		return nil
 	})
 	return found, err
 }
 
-func (d arp) retrieveValue(ctx context.Context, _ string, last *l3.ARPEntry, _ any) (*l3.ARPEntry, any, bool, error) {
+func (d arp) retrieveValue(ctx context.Context, _ string, last *l3.ARPEntry, none ARPMetadata) (*l3.ARPEntry, ARPMetadata, bool, error) {
 	p, err := d.find(ctx, last.GetInterface())
 	if err != nil {
-		return nil, nil, false, ignoreGone(err)
+		return nil, none, false, ignoreGone(err)
 	}
 	defer closeHandle(p)
 	all, err := p.Neighbours()
 	if err != nil {
-		return nil, nil, false, err
+		return nil, none, false, err
 	}
 	literal, err := d.literalARP(last)
 	if err != nil {
-		return nil, nil, false, err
+		return nil, none, false, err
 	}
 	ip := address(literal.GetIpAddress())
 	for _, n := range all {
 		if n.Link == p.Link.Index && n.IP == ip && n.Permanent {
 			v := &l3.ARPEntry{Interface: last.GetInterface(), IpAddress: last.GetIpAddress(), HwAddress: n.MAC.String()}
-			return v, nil, true, nil
+			return v, ARPMetadata{last.GetInterface(), ip}, true, nil
 		}
 	}
-	return nil, nil, false, nil
+	return nil, none, false, nil
 }

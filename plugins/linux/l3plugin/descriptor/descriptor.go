@@ -88,12 +88,9 @@ func (d Deps) visit(ctx context.Context, f func(h netlinkapi.Handle, names map[i
 	return nil
 }
 
-// KeysOfRemoved returns the keys that the route or neighbour may have that an event is about:
-// a route of the table of its interface does not name the table.
+// KeysOfRemoved returns the keys that the route may have that an event is about: a route of the
+// table of its interface does not name the table.
 func KeysOfRemoved(iface string, e netlinkapi.Event) []string {
-	if e.Kind == netlinkapi.NeighbourRemoved {
-		return []string{l3model.ARPModel.Key(&l3.ARPEntry{Interface: iface, IpAddress: e.IP.String()})}
-	}
 	r := &l3.Route{OutgoingInterface: iface, DstNetwork: e.Prefix.String()}
 	keys := []string{l3model.RouteModel.Key(r)}
 	if e.Table != netlinkapi.MainTable {
@@ -152,8 +149,11 @@ func enumField(field string, n protoreflect.Enum) error {
 // checkAddress reports what is wrong with an IP address.
 func checkAddress(text string) error {
 	ip, err := netip.ParseAddr(text)
-	if err != nil || ip.Zone() != "" {
+	switch {
+	case err != nil:
 		return fmt.Errorf("%q; expected an IP address without prefix length", text)
+	case ip.Zone() != "":
+		return fmt.Errorf("%q; expected an IP address without zone, because the interface is known", text)
 	}
 	return nil
 }

@@ -71,6 +71,9 @@ func NewRoute(deps Deps) *api.KVDescriptor {
 func destination(v *l3.Route) (netip.Prefix, error) {
 	text := v.GetDstNetwork()
 	p, err := netip.ParsePrefix(text)
+	if text == "default" {
+		return p, fmt.Errorf("%q; expected 0.0.0.0/0 or ::/0, which tell the IP version", text)
+	}
 	if err != nil {
 		return p, fmt.Errorf("%q; expected a network with prefix length, such as 10.0.0.0/24", text)
 	}

@@ -131,6 +131,8 @@ func ruleNetwork(field, text string) (netip.Prefix, error) {
 		return p, invalid(field, "%q; expected a network with prefix length, such as 10.0.0.0/24", text)
 	case p != p.Masked():
 		return p, invalid(field, "%q has host bits; expected %s", text, p.Masked())
+	case p.Addr().Is4In6():
+		return p, invalid(field, "%q is an IPv4-mapped network; expected the one of IPv4, such as 10.0.0.0/24", text)
 	case p.Bits() == 0:
 		return p, invalid(field, "%q; expected nothing for any address", text)
 	}
