@@ -97,11 +97,20 @@ func (a Addresses) Literals(texts []string, iface string) []string {
 
 // References returns the texts by which an interface may refer to an address that it has.
 func (a Addresses) References(p netip.Prefix, iface string) (texts []string) {
+	return a.references(iface, func(address netip.Prefix) bool { return address == p })
+}
+
+// NetworkReferences returns the texts by which an interface may refer to an address of a network.
+func (a Addresses) NetworkReferences(network netip.Prefix, iface string) (texts []string) {
+	return a.references(iface, func(address netip.Prefix) bool { return address.Masked() == network })
+}
+
+func (a Addresses) references(iface string, is func(address netip.Prefix) bool) (texts []string) {
 	if !a.known {
 		return nil
 	}
 	for name, found := range a.m.All() {
-		if found == nil || found.Address != p {
+		if found == nil || !is(found.Address) {
 			continue
 		}
 		network, of, _ := strings.Cut(strings.TrimPrefix(name, "network/"), "/interface/")

@@ -1,11 +1,13 @@
 package l3plugin_test
 
 import (
+	"net/netip"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/linux/linuxtest"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
@@ -52,6 +54,11 @@ func TestAllocatedAddresses(t *testing.T) {
 		if !hasNeighbour(t, own, "10.1.0.2", "02:00:00:00:00:aa") {
 			t.Error("the neighbour is gone")
 		}
+		remove(t, own, "10.2.0.0/16") // as another process does
+		must(t, own.DeleteNeighbour(netlinkapi.Neighbour{Link: link(t, own, "x"), IP: netip.MustParseAddr("10.1.0.2")}))
+		a.Quiet("the route and the neighbour are there again", func() bool {
+			return hasRoute(t, own, "10.2.0.0/16", "10.1.0.3") && hasNeighbour(t, own, "10.1.0.2", "02:00:00:00:00:aa")
+		})
 		a.Stop()
 
 		a = linuxtest.Start(t, w)

@@ -25,6 +25,8 @@ type Plugin struct {
 	defaults *Config
 	cfg      Config
 	enabled  bool
+	// allocated are the addresses that values may refer to.
+	allocated netalloc.Addresses
 }
 
 // Deps is what the plugin needs.
@@ -73,7 +75,8 @@ func (p *Plugin) Init() (err error) {
 	}
 	deps := descriptor.Deps{Namespaces: p.Namespaces, Index: p.Interfaces.Index(), Nexthops: p.nexthops().Index, Log: p.Log}
 	if p.NetAlloc != nil {
-		deps.Allocated = p.NetAlloc.Addresses()
+		p.allocated = p.NetAlloc.Addresses()
+		deps.Allocated = p.allocated
 	}
 	if err := p.Scheduler.RegisterKVDescriptor(
 		descriptor.NewARP(deps), descriptor.NewRoute(deps), descriptor.NewRule(deps), descriptor.NewNexthop(deps)); err != nil {
@@ -110,7 +113,7 @@ func (p *Plugin) removed(iface string, e netlinkapi.Event) {
 			p.neighbours().Report(descriptor.ARPsByAddress.Lookup(all, descriptor.ARPMetadata{Interface: iface, IP: e.IP.Unmap()})...)
 		}
 	default:
-		p.report(descriptor.KeysOfRemoved(iface, e))
+		p.report(descriptor.KeysOfRemoved(iface, e, p.allocated))
 	}
 }
 

@@ -89,13 +89,15 @@ func (d Deps) visit(ctx context.Context, f func(h netlinkapi.Handle, names map[i
 }
 
 // KeysOfRemoved returns the keys that the route may have that an event is about: a route of the
-// table of its interface does not name the table.
-func KeysOfRemoved(iface string, e netlinkapi.Event) []string {
-	r := &l3.Route{OutgoingInterface: iface, DstNetwork: e.Prefix.String()}
-	keys := []string{l3model.RouteModel.Key(r)}
-	if e.Table != netlinkapi.MainTable {
-		r.Table = e.Table
+// table of its interface does not name the table, and the destination may be a reference.
+func KeysOfRemoved(iface string, e netlinkapi.Event, allocated netalloc.Addresses) (keys []string) {
+	for _, dst := range append(allocated.NetworkReferences(e.Prefix, iface), e.Prefix.String()) {
+		r := &l3.Route{OutgoingInterface: iface, DstNetwork: dst}
 		keys = append(keys, l3model.RouteModel.Key(r))
+		if e.Table != netlinkapi.MainTable {
+			r.Table = e.Table
+			keys = append(keys, l3model.RouteModel.Key(r))
+		}
 	}
 	return keys
 }
