@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -21,13 +22,17 @@ func TestOverrun(t *testing.T) {
 	for what, c := range map[string]struct {
 		in    netlinkapi.Handle
 		watch func(ready, event func()) error
+		flood func(t *testing.T, h netlinkapi.Handle)
 	}{
 		"own": {own, func(ready, event func()) error {
 			return own.Watch(t.Context(), ready, func(netlinkapi.Event) { event() })
-		}},
+		}, removeRoutes},
 		"other": {other, func(ready, event func()) error {
 			return own.WatchOthers(t.Context(), ready, func(int, netlinkapi.Event) { event() })
-		}},
+		}, removeRoutes},
+		"nftables": {w.Foreign(t, "other"), func(ready, event func()) error {
+			return own.WatchOthers(t.Context(), ready, func(int, netlinkapi.Event) { event() })
+		}, changeTables},
 	} {
 		t.Run(what, func(t *testing.T) {
 			if _, err := own.Number(c.in); err != nil {
@@ -39,7 +44,7 @@ func TestOverrun(t *testing.T) {
 				done <- c.watch(func() { close(ready) }, func() { <-proceed })
 			}()
 			<-ready
-			removeRoutes(t, c.in, 30000)
+			c.flood(t, c.in)
 			close(proceed)
 			if err := <-done; !errors.Is(err, unix.ENOBUFS) {
 				t.Errorf("error is %v, expected %v", err, unix.ENOBUFS)
@@ -48,8 +53,9 @@ func TestOverrun(t *testing.T) {
 	}
 }
 
-func removeRoutes(t *testing.T, h netlinkapi.Handle, n int) {
+func removeRoutes(t *testing.T, h netlinkapi.Handle) {
 	t.Helper()
+	const n = 30000
 	if err := h.AddVeth("va", "vb"); err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +69,21 @@ func removeRoutes(t *testing.T, h netlinkapi.Handle, n int) {
 			Dst: netip.MustParsePrefix(fmt.Sprintf("20.%d.%d.%d/32", i>>16, i>>8&255, i&255)),
 		}
 		if err := errors.Join(h.AddRoute(r), h.DeleteRoute(r)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// changeTables changes more rules than the kernel keeps notifications of.
+func changeTables(t *testing.T, h netlinkapi.Handle) {
+	t.Helper()
+	const rule = " ip saddr 10.1.2.3 ip daddr 10.3.2.1 tcp dport 80 counter log prefix \"many\" accept\n"
+	content := "chain c {\n" + strings.Repeat(rule, 10000) + "}"
+	for range 4 {
+		err := h.SetNFTable(t.Context(), netlinkapi.NFTable{Family: "ip", Name: "t"}, content)
+		if errors.Is(err, netlinkapi.ErrNoProgram) {
+			t.Skipf("SKIPPED: %v", err)
+		} else if err != nil {
 			t.Fatal(err)
 		}
 	}

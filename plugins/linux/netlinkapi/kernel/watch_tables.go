@@ -93,12 +93,6 @@ func (l *tableListener) follow(ctx context.Context, event func(number int, e net
 	}
 }
 
-func (l *tableListener) close() {
-	if l != nil {
-		l.socket.Close()
-	}
-}
-
 // From linux/netfilter.h and linux/netfilter/nf_tables.h.
 const (
 	sizeofNfgenmsg = 4
