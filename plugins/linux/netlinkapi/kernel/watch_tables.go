@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -96,6 +97,7 @@ func (l *tableListener) follow(ctx context.Context, event func(number int, e net
 // From linux/netfilter.h and linux/netfilter/nf_tables.h.
 const (
 	sizeofNfgenmsg = 4
+	portOffset     = 12 // of the port in the header of a message
 	// nftaTable is the name of the table, in messages about all kinds of objects.
 	nftaTable = 1
 )
@@ -105,8 +107,12 @@ var nftFamilies = map[uint8]string{
 	unix.NFPROTO_BRIDGE: "bridge", unix.NFPROTO_IPV6: "ip6",
 }
 
-// changed returns the tables that messages are about which other programs changed.
+// changed returns the tables that messages are about, unless an own program has changed them: all
+// messages that come at once are about one transaction.
 func (l *tableListener) changed(data []byte) map[netlinkapi.NFTable]bool {
+	if len(data) < unix.SizeofNlMsghdr || l.programs.own(binary.NativeEndian.Uint32(data[portOffset:])) {
+		return nil
+	}
 	messages, err := syscall.ParseNetlinkMessage(data)
 	if err != nil {
 		return nil
@@ -114,9 +120,6 @@ func (l *tableListener) changed(data []byte) map[netlinkapi.NFTable]bool {
 	tables := map[netlinkapi.NFTable]bool{}
 	for _, m := range messages {
 		if m.Header.Type>>8 != unix.NFNL_SUBSYS_NFTABLES || m.Header.Type&0xff == unix.NFT_MSG_NEWGEN || len(m.Data) < sizeofNfgenmsg {
-			continue
-		}
-		if l.programs.own(m.Header.Pid) {
 			continue
 		}
 		for kind, value := range attributes(m.Data[sizeofNfgenmsg:]) {
