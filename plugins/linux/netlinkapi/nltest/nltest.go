@@ -5,6 +5,7 @@ package nltest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -82,7 +83,10 @@ func removeNamespace(path string) error {
 	if err := unix.Unmount(path, unix.MNT_DETACH); err != nil && err != unix.EINVAL {
 		return fmt.Errorf("unmount %s: %w", path, err)
 	}
-	return os.Remove(path)
+	if err := os.Remove(path); err != nil && !errors.Is(err, unix.EBUSY) { // an agent has just made it again
+		return err
+	}
+	return nil
 }
 
 func (w *World) cleanup(t testing.TB) {
