@@ -47,10 +47,13 @@ func hostOf(hostport string) string {
 // trusts reports whether no web site can have this host. Names without dots belong to the
 // local network.
 func (c Config) trusts(host, self string) bool {
-	self = strings.ToLower(self)
-	return net.ParseIP(host) != nil || !strings.Contains(host, ".") || strings.HasSuffix(host, ".localhost") ||
-		self != "" && (host == self || strings.HasPrefix(host, self+".")) ||
-		slices.ContainsFunc(c.AllowedHosts, func(name string) bool { return strings.EqualFold(name, host) })
+	if net.ParseIP(host) != nil || !strings.Contains(host, ".") || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	if self = strings.ToLower(self); self != "" && strings.HasPrefix(host+".", self+".") {
+		return true
+	}
+	return slices.ContainsFunc(c.AllowedHosts, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
 // onLoopback reports whether a request came to a listener that only this machine can reach by
