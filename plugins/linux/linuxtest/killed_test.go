@@ -62,7 +62,7 @@ func (k *killer) Open(path string) (netlinkapi.Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	return netlinkapi.Checked(h, k.step), nil
+	return netlinkapi.Checked(h, k.step, nil), nil
 }
 
 // Forget closes handles that are not in use, which keep a namespace alive.

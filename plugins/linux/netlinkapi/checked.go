@@ -8,8 +8,14 @@ import (
 
 // Checked returns a handle for one operation, which calls check before each request to the
 // kernel. If check returns an error, the kernel is not asked and the call returns the
-// error. A request that has begun cannot be canceled.
-func Checked(h Handle, check func() error) Handle { return &checked{h, check} }
+// error. A request that has begun cannot be canceled. explain may replace the errors of the kernel,
+// but not those of sockets; nil: they are returned as they are.
+func Checked(h Handle, check func() error, explain func(error) error) Handle {
+	if explain == nil {
+		explain = func(err error) error { return err }
+	}
+	return &checked{h, check, explain}
+}
 
 // Unchecked returns the handle that was given to Checked, to undo the first steps of an
 // operation that is canceled.
@@ -22,17 +28,30 @@ func Unchecked(h Handle) Handle {
 
 type checked struct {
 	Handle
-	check func() error
+	check   func() error
+	explain func(error) error
 }
 
 func (c *checked) do(f func() error) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return f()
+	if err := f(); err != nil {
+		return c.explain(err)
+	}
+	return nil
 }
 
 func read[T any](c *checked, f func() (T, error)) (T, error) {
+	result, err := open(c, f)
+	if err != nil {
+		err = c.explain(err)
+	}
+	return result, err
+}
+
+// open is read for sockets, whose permissions may change: errors are not explained.
+func open[T any](c *checked, f func() (T, error)) (T, error) {
 	if err := c.check(); err != nil {
 		var none T
 		return none, err
@@ -183,7 +202,13 @@ func (c *checked) ChangeRoutes(op RouteOp, all []Route) []error {
 	if err := c.check(); err != nil {
 		return slices.Repeat([]error{err}, len(all))
 	}
-	return c.Handle.ChangeRoutes(op, all)
+	errs := c.Handle.ChangeRoutes(op, all)
+	for i, err := range errs {
+		if err != nil {
+			errs[i] = c.explain(err)
+		}
+	}
+	return errs
 }
 
 // Nexthops implements Nexthops.
@@ -262,17 +287,17 @@ func (c *checked) TryNFTable(ctx context.Context, t NFTable, content string, sta
 
 // Listen implements Sockets.
 func (c *checked) Listen(network, address string) (net.Listener, error) {
-	return read(c, func() (net.Listener, error) { return c.Handle.Listen(network, address) })
+	return open(c, func() (net.Listener, error) { return c.Handle.Listen(network, address) })
 }
 
 // ListenPacket implements Sockets.
 func (c *checked) ListenPacket(network, address string) (net.PacketConn, error) {
-	return read(c, func() (net.PacketConn, error) { return c.Handle.ListenPacket(network, address) })
+	return open(c, func() (net.PacketConn, error) { return c.Handle.ListenPacket(network, address) })
 }
 
 // Dial implements Sockets.
 func (c *checked) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	return read(c, func() (net.Conn, error) { return c.Handle.Dial(ctx, network, address) })
+	return open(c, func() (net.Conn, error) { return c.Handle.Dial(ctx, network, address) })
 }
 
 // PortVLANs implements BridgeVLANs.

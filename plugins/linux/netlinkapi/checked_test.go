@@ -16,7 +16,7 @@ type silent struct{ netlinkapi.Handle }
 func TestCheckedAsksNothing(t *testing.T) {
 	t.Parallel()
 	canceled := errors.New("canceled")
-	h := netlinkapi.Checked(silent{}, func() error { return canceled })
+	h := netlinkapi.Checked(silent{}, func() error { return canceled }, nil)
 	methods := reflect.TypeFor[netlinkapi.Handle]()
 	for i := range methods.NumMethod() {
 		m := methods.Method(i)

@@ -68,6 +68,8 @@ type Plugin struct {
 	onCreate    func(name string)     // nil disables it
 	simulated   bool
 
+	unprivileged sync.Once // logs that a capability is missing
+
 	mu    sync.Mutex
 	used  map[string]bool // named namespaces that were opened
 	watch *watch          // nil: deletions are not noticed
@@ -240,7 +242,19 @@ func (p *Plugin) openAt(ctx context.Context, path string) (netlinkapi.Handle, er
 	if err != nil {
 		return nil, err
 	}
-	return netlinkapi.Checked(h, func() error { return canceled(ctx) }), nil
+	return netlinkapi.Checked(h, func() error { return canceled(ctx) }, p.explain), nil
+}
+
+// explain marks errors of changes that this process may not make: a running process gets no more
+// capabilities, so a retry is useless. The first one is logged.
+func (p *Plugin) explain(err error) error {
+	if !errors.Is(err, netlinkapi.ErrPermission) {
+		return err
+	}
+	p.unprivileged.Do(func() {
+		p.Log.Error("the agent may not change the networking of Linux, so items of Linux fail; restart it with the capability that is missing", "error", err)
+	})
+	return kvs.Permanent(err)
 }
 
 // canceled returns why the kernel must not be asked any more; nil if it may.
@@ -266,7 +280,7 @@ func (p *Plugin) Ensure(ctx context.Context, ns *namespace.NetNamespace) (netlin
 		return nil, err
 	}
 	if err := p.kernel.Create(path); err != nil && !errors.Is(err, netlinkapi.ErrExists) {
-		return nil, err
+		return nil, p.explain(err)
 	}
 	p.Log.Info("network namespace created", "name", ns.GetReference())
 	if p.onCreate != nil {

@@ -23,7 +23,7 @@ func TestCanceledWhileDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	var canceled error
-	p := &place{netlinkapi.Checked(h, func() error { return canceled }), netlinkapi.Link{Index: index, Name: "eth0"}}
+	p := &place{netlinkapi.Checked(h, func() error { return canceled }, nil), netlinkapi.Link{Index: index, Name: "eth0"}}
 	err = p.whileDown(func() error {
 		if link, err := h.LinkByIndex(index); err != nil || link.Up {
 			return errors.Join(err, netlinkapi.ErrBusy)
