@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -119,7 +120,7 @@ func (h *handle) AddLink(name string, p netlinkapi.LinkParams, parent int) error
 	case errors.Is(err, unix.EOPNOTSUPP) && filters(p):
 		return fmt.Errorf("%s: %w", op, errNoVLANFiltering)
 	case errors.Is(err, unix.EOPNOTSUPP):
-		return fmt.Errorf("%s: %w; load its module", op, netlinkapi.ErrUnsupported)
+		return fmt.Errorf("%s: %w; load the module %s", op, netlinkapi.ErrUnsupported, module(p.Kind()))
 	case errors.Is(err, unix.EBUSY): // a MACVLAN on the parent of an IPVLAN, for example
 		return fmt.Errorf("%s: the parent is used by other links in a way that excludes it: %w", op, err)
 	case err != nil:
@@ -130,6 +131,12 @@ func (h *handle) AddLink(name string, p netlinkapi.LinkParams, parent int) error
 	}
 	return nil
 }
+
+// modules are the modules of kinds of links that have another name than the kind.
+var modules = map[string]string{netlinkapi.KindVLAN: "8021q", netlinkapi.KindBond: "bonding", netlinkapi.KindGRE: "ip_gre"}
+
+// module returns the name of the module for a kind of links.
+func module(kind string) string { return cmp.Or(modules[kind], kind) }
 
 func (h *handle) ChangeLink(index int, p netlinkapi.LinkParams) error {
 	if w, ok := p.(netlinkapi.WireGuard); ok {

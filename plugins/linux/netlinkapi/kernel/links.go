@@ -71,7 +71,11 @@ func byIndex(index int) netlink.Link {
 
 func (h *handle) AddVeth(name, peer string) error {
 	err := h.ns.route.LinkAdd(&netlink.Veth{LinkAttrs: named(name), PeerName: peer})
-	return classify(fmt.Sprintf("add veth pair %q, %q", name, peer), err)
+	op := fmt.Sprintf("add veth pair %q, %q", name, peer)
+	if errors.Is(err, unix.EOPNOTSUPP) {
+		return fmt.Errorf("%s: %w; load the module %s", op, netlinkapi.ErrUnsupported, module(netlinkapi.KindVeth))
+	}
+	return classify(op, err)
 }
 
 func (h *handle) DeleteLink(index int) error {
