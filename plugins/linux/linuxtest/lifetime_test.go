@@ -28,12 +28,17 @@ func must(t testing.TB, err error) {
 }
 
 // catalogue returns the items of a file in testdata.
-func catalogue(t *testing.T, file string) (items []proto.Message) {
+func catalogue(t *testing.T, file string) []proto.Message {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + file)
 	must(t, err)
 	c := &linux.ConfigData{}
 	must(t, protojson.Unmarshal(text, c))
+	return allOf(c)
+}
+
+// allOf returns the items of a configuration.
+func allOf(c *linux.ConfigData) []proto.Message {
 	return slices.Concat(messages(c.GetInterfaces()), messages(c.GetRoutes()), messages(c.GetRules()), messages(c.GetArpEntries()),
 		messages(c.GetIptablesRulechains()), messages(c.GetNftablesTables()), messages(c.GetPuntProxies()))
 }

@@ -82,6 +82,15 @@ func StartReporting(t testing.TB, w *nltest.World, descriptors ...string) *Agent
 	return start(t, w, nil, conf)
 }
 
+// StartAdopting is Start with an agent that adopts values of descriptors.
+func StartAdopting(t testing.TB, w *nltest.World, descriptors ...string) *Agent {
+	conf := kvscheduler.DefaultConfig()
+	for _, d := range descriptors {
+		conf.Ownership = append(conf.Ownership, kvscheduler.OwnershipRule{Descriptor: d, Policy: kvscheduler.OwnershipAdopt})
+	}
+	return start(t, w, nil, conf)
+}
+
 // StartQuiet is Start without the logs of tests, which take time.
 func StartQuiet(t testing.TB, w *nltest.World) *Agent { return startWith(t, w, settings{quiet: true}) }
 
