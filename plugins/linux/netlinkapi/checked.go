@@ -42,6 +42,20 @@ func (c *checked) do(f func() error) error {
 	return nil
 }
 
+// doAll is do for n changes.
+func (c *checked) doAll(n int, f func() []error) []error {
+	if err := c.check(); err != nil {
+		return slices.Repeat([]error{err}, n)
+	}
+	errs := f()
+	for i, err := range errs {
+		if err != nil {
+			errs[i] = c.explain(err)
+		}
+	}
+	return errs
+}
+
 func read[T any](c *checked, f func() (T, error)) (T, error) {
 	result, err := open(c, f)
 	if err != nil {
@@ -199,16 +213,7 @@ func (c *checked) DeleteRoute(r Route) error {
 
 // ChangeRoutes implements Routes.
 func (c *checked) ChangeRoutes(op RouteOp, all []Route) []error {
-	if err := c.check(); err != nil {
-		return slices.Repeat([]error{err}, len(all))
-	}
-	errs := c.Handle.ChangeRoutes(op, all)
-	for i, err := range errs {
-		if err != nil {
-			errs[i] = c.explain(err)
-		}
-	}
-	return errs
+	return c.doAll(len(all), func() []error { return c.Handle.ChangeRoutes(op, all) })
 }
 
 // Nexthops implements Nexthops.
@@ -234,6 +239,11 @@ func (c *checked) Rules() ([]Rule, error) { return read(c, c.Handle.Rules) }
 
 // AddRule implements Rules.
 func (c *checked) AddRule(r Rule) error { return c.do(func() error { return c.Handle.AddRule(r) }) }
+
+// ChangeRules implements Rules.
+func (c *checked) ChangeRules(op RouteOp, all []Rule) []error {
+	return c.doAll(len(all), func() []error { return c.Handle.ChangeRules(op, all) })
+}
 
 // DeleteRule implements Rules.
 func (c *checked) DeleteRule(r Rule) error {

@@ -25,4 +25,7 @@ type Rules interface {
 	AddRule(r Rule) error
 	// DeleteRule returns ErrNotFound if there is no such rule of the protocol.
 	DeleteRule(r Rule) error
+	// ChangeRules is AddRule or DeleteRule for several rules in their order, with few
+	// requests. It returns one error per rule. OpReplace is invalid.
+	ChangeRules(op RouteOp, all []Rule) []error
 }

@@ -37,3 +37,16 @@ func (h *handle) DeleteRule(r netlinkapi.Rule) error {
 		return nil
 	})
 }
+
+// ChangeRules implements netlinkapi.Rules.
+func (h *handle) ChangeRules(op netlinkapi.RouteOp, all []netlinkapi.Rule) []error {
+	change := h.AddRule
+	if op == netlinkapi.OpDelete {
+		change = h.DeleteRule
+	}
+	errs := make([]error, len(all))
+	for i, r := range all {
+		errs[i] = change(r)
+	}
+	return errs
+}

@@ -76,9 +76,10 @@ func NewRule(deps Deps) *api.KVDescriptor {
 		UpdateWithRecreate: func(_ string, a, b *l3.Rule, _ RuleMetadata) bool {
 			return !nsmodel.Equal(a.GetNamespace(), b.GetNamespace())
 		},
-		CreateContext:        d.create,
+		CreateBatch:          d.create,
 		UpdateContext:        d.update,
-		DeleteContext:        d.delete,
+		DeleteBatch:          d.delete,
+		Concurrency:          api.MaxBatch,
 		RetrieveContext:      d.retrieve,
 		RetrieveValueContext: d.retrieveValue,
 		RetrieveDependencies: []string{nsmodel.MicroserviceDescriptor},
@@ -171,23 +172,6 @@ func ruleValue(r netlinkapi.Rule, ns *namespace.NetNamespace) *l3.Rule {
 	return v
 }
 
-func (d rule) create(ctx context.Context, _ string, v *l3.Rule) (RuleMetadata, error) {
-	h, err := d.Namespaces.Ensure(ctx, v.GetNamespace())
-	if err != nil {
-		return RuleMetadata{}, err
-	}
-	defer closeHandle(h)
-	return ruleMetadata(v), addRule(h, v)
-}
-
-func addRule(h netlinkapi.Handle, v *l3.Rule) error {
-	err := h.AddRule(kernelRule(v))
-	if errors.Is(err, netlinkapi.ErrExists) {
-		return fmt.Errorf("another item has the same rule in the namespace: %w", err)
-	}
-	return err
-}
-
 func (d rule) update(ctx context.Context, _ string, before, v *l3.Rule, meta RuleMetadata) (RuleMetadata, error) {
 	h, err := d.Namespaces.Open(ctx, v.GetNamespace())
 	if err != nil {
@@ -201,15 +185,6 @@ func (d rule) update(ctx context.Context, _ string, before, v *l3.Rule, meta Rul
 		return meta, errors.Join(err, netlinkapi.Unchecked(h).DeleteRule(kernelRule(v)))
 	}
 	return ruleMetadata(v), nil
-}
-
-func (d rule) delete(ctx context.Context, _ string, v *l3.Rule, _ RuleMetadata) error {
-	h, err := d.Namespaces.Open(ctx, v.GetNamespace())
-	if err != nil {
-		return ignoreGone(err)
-	}
-	defer closeHandle(h)
-	return ignoreGone(h.DeleteRule(kernelRule(v)))
 }
 
 // retrieve reads the namespace of the agent, those of values, and the named ones, where

@@ -1,9 +1,11 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 )
@@ -45,29 +47,61 @@ func convertRule(r netlink.Rule, family int) (netlinkapi.Rule, bool) {
 }
 
 func (h *handle) AddRule(r netlinkapi.Rule) error {
-	return classify(fmt.Sprintf("add policy rule %d", r.Priority), h.ns.route.RuleAdd(rule(r)))
+	return h.ChangeRules(netlinkapi.OpAdd, []netlinkapi.Rule{r})[0]
 }
 
 func (h *handle) DeleteRule(r netlinkapi.Rule) error {
-	return classify(fmt.Sprintf("delete policy rule %d", r.Priority), h.ns.route.RuleDel(rule(r)))
+	return h.ChangeRules(netlinkapi.OpDelete, []netlinkapi.Rule{r})[0]
 }
 
-func rule(r netlinkapi.Rule) *netlink.Rule {
-	kr := netlink.NewRule()
-	kr.Family = netlink.FAMILY_V4
-	if r.IPv6 {
-		kr.Family = netlink.FAMILY_V6
+// ChangeRules changes several rules; see netlinkapi.Rules.
+func (h *handle) ChangeRules(op netlinkapi.RouteOp, all []netlinkapi.Rule) []error {
+	requests := make([]request, len(all))
+	for i, r := range all {
+		requests[i] = ruleRequest(op, r)
 	}
-	kr.Priority, kr.Mark, kr.Invert, kr.Protocol = int(r.Priority), r.Mark, r.Invert, uint8(r.Protocol)
-	kr.Table = int(r.Table)
-	if r.Src.IsValid() {
-		kr.Src = ipNet(r.Src)
+	errs := h.ns.exchange(requests)
+	for i, err := range errs {
+		errs[i] = classify(fmt.Sprintf("%s policy rule %d", op, all[i].Priority), err)
+	}
+	return errs
+}
+
+// ruleRequest encodes a change of a rule.
+func ruleRequest(op netlinkapi.RouteOp, r netlinkapi.Rule) request {
+	header := []byte{0: unix.AF_INET, 4: uint8(r.Table), 7: unix.FR_ACT_TO_TBL, 11: 0}
+	if r.IPv6 {
+		header[0] = unix.AF_INET6
+	}
+	if r.Table > 255 {
+		header[4] = unix.RT_TABLE_UNSPEC
+	}
+	if r.Invert {
+		binary.NativeEndian.PutUint32(header[8:], unix.FIB_RULE_INVERT)
 	}
 	if r.Dst.IsValid() {
-		kr.Dst = ipNet(r.Dst)
+		header[1] = uint8(r.Dst.Bits())
 	}
+	if r.Src.IsValid() {
+		header[2] = uint8(r.Src.Bits())
+	}
+	kind, flags := unix.RTM_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_EXCL
+	if op == netlinkapi.OpDelete {
+		kind, flags = unix.RTM_DELRULE, 0
+	}
+	m := newRequest(kind, flags, header)
+	if r.Dst.IsValid() {
+		m.add(unix.FRA_DST, r.Dst.Addr().AsSlice())
+	}
+	if r.Src.IsValid() {
+		m.add(unix.FRA_SRC, r.Src.Addr().AsSlice())
+	}
+	m.add(unix.FRA_PRIORITY, u32(r.Priority))
+	m.add(unix.FRA_TABLE, u32(r.Table))
 	if r.Mark != 0 || r.Mask != 0 {
-		kr.Mask = &r.Mask
+		m.add(unix.FRA_FWMARK, u32(r.Mark))
+		m.add(unix.FRA_FWMASK, u32(r.Mask))
 	}
-	return kr
+	m.add(unix.FRA_PROTOCOL, []byte{uint8(r.Protocol)})
+	return m
 }
