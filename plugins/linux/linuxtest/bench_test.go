@@ -50,6 +50,7 @@ func BenchmarkCalls(b *testing.B) {
 		load   load
 	}{
 		{"linux-routes-10k", 9, budgettest.Worked, manyRoutes(10000)},
+		{"linux-rules-5k", 5, budgettest.Worked, manyRules(5000)},
 		{"linux-veths-1k", 1, budgettest.Took, manyPairs(1000, 100)},
 		{"linux-iptables-5k", 5, budgettest.Took, manyChains(1, 5000)},
 		{"linux-iptables-50x100", 5, budgettest.Took, manyChains(50, 100)},
@@ -213,17 +214,22 @@ func manyRoutes(n int) load {
 	return l
 }
 
-// rawRoutes adds routes with the library, on a thread that may change its namespace.
-func rawRoutes(space string, link int, gateway netip.Addr, n int) error {
+// handleIn enters a namespace and returns a handle of the library there.
+func handleIn(space string) (*netlink.Handle, error) {
 	file, err := os.Open(space)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer file.Close()
 	if err := unix.Setns(int(file.Fd()), unix.CLONE_NEWNET); err != nil {
-		return err
+		return nil, err
 	}
-	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	return netlink.NewHandle(unix.NETLINK_ROUTE)
+}
+
+// rawRoutes adds routes with the library, on a thread that may change its namespace.
+func rawRoutes(space string, link int, gateway netip.Addr, n int) error {
+	h, err := handleIn(space)
 	if err != nil {
 		return err
 	}
@@ -234,6 +240,38 @@ func rawRoutes(space string, link int, gateway netip.Addr, n int) error {
 			LinkIndex: link, Gw: gateway.AsSlice(), Protocol: netlink.RouteProtocol(netlinkapi.ProtocolAgent),
 			Dst: &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())},
 		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func manyRules(n int) load {
+	l := load{raw: func(tb testing.TB, w *nltest.World) {
+		err := kernel.OnOwnThread(func() error { return rawRules(w.Path("own"), n) })
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}}
+	for i := range n {
+		l.values = append(l.values, &l3.Rule{Name: fmt.Sprintf("rule%d", i), Priority: uint32(1 + i), SrcNetwork: network(i).String(), Table: 77})
+	}
+	return l
+}
+
+// rawRules adds policy rules with the library, see rawRoutes.
+func rawRules(space string, n int) error {
+	h, err := handleIn(space)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	for i := range n {
+		p := network(i)
+		r := netlink.NewRule()
+		r.Priority, r.Table, r.Protocol = 1+i, 77, uint8(netlinkapi.ProtocolAgent)
+		r.Src = &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+		if err := h.RuleAdd(r); err != nil {
 			return err
 		}
 	}
