@@ -48,6 +48,7 @@ type Kernel struct {
 	closed bool
 
 	programs *programs
+	creating sync.Mutex // see Create
 }
 
 var _ netlinkapi.Namespaces = (*Kernel)(nil)

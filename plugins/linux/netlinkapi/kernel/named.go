@@ -16,6 +16,8 @@ import (
 // ip-netns(8). A plain file at path, left over by an interrupted creation, is
 // used.
 func (k *Kernel) Create(path string) error {
+	k.creating.Lock() // two mounts at one path would hide the first namespace
+	defer k.creating.Unlock()
 	if err := create(path); err != nil {
 		return fmt.Errorf("create network namespace %s: %w", path, err)
 	}

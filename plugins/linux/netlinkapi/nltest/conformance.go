@@ -16,6 +16,7 @@ import (
 func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 	for name, test := range map[string]func(*testing.T, *World){
 		"namespaces":     testNamespaces,
+		"create at once": testCreateAtOnce,
 		"veth":           testVeth,
 		"move":           testMove,
 		"settings":       testSettings,
@@ -82,6 +83,27 @@ func testNamespaces(t *testing.T, w *World) {
 	must(t, err)
 	if len(links) != 1 || links[0].Name != "lo" || !links[0].Loopback || links[0].Up || links[0].MTU != 65536 {
 		t.Errorf("a new namespace has the links %+v, expected lo, down", links)
+	}
+}
+
+// testCreateAtOnce: of several callers that create a namespace at once, one creates it, and all
+// others find it.
+func testCreateAtOnce(t *testing.T, w *World) {
+	const callers = 8
+	errs := make(chan error, callers)
+	for range callers {
+		go func() { errs <- w.Create(w.Path("a")) }()
+	}
+	created := 0
+	for range callers {
+		if err := <-errs; err == nil {
+			created++
+		} else {
+			expect(t, "create at once", err, netlinkapi.ErrExists)
+		}
+	}
+	if created != 1 {
+		t.Errorf("%d callers created the namespace, expected one", created)
 	}
 }
 
