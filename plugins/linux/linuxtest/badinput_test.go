@@ -187,7 +187,9 @@ func TestAlreadyThere(t *testing.T) {
 		eth := items(t, `{"interfaces": [{"name": "e", "type": "EXISTING", "hostIfName": "eth", "enabled": true, "ipAddresses": ["10.1.0.1/24"]}]}`)
 		l3 := items(t, `{"routes": [{"dstNetwork": "10.9.0.0/16", "outgoingInterface": "e", "gwAddr": "10.1.0.2", "scope": "GLOBAL"}],
 			"arpEntries": [{"interface": "e", "ipAddress": "10.1.0.7", "hwAddress": "02:00:00:00:00:07"}]}`)
-		must(t, a.Resync(slices.Concat(eth, l3)...))
+		must(t, a.Resync(eth...))
+		awaitConfigured(t, a, eth)
+		must(t, a.Resync(slices.Concat(eth, l3)...)) // which reads what the interface has
 		awaitConfigured(t, a, slices.Concat(eth, l3))
 		must(t, a.Delete(l3...))
 		a.Expect(pb.ValueState_OBTAINED, l3...)
