@@ -26,6 +26,7 @@ type configuratorService struct {
 
 // Get returns the configuration in effect, regardless of its source.
 func (s *configuratorService) Get(ctx context.Context, _ *pb.GetRequest) (*pb.GetResponse, error) {
+	defer s.p.stats.timed("Get")()
 	var items []proto.Message
 	for _, kv := range s.p.Orchestrator.ListData("") {
 		items = append(items, shown(ctx, kv.Val))
@@ -55,6 +56,7 @@ func (p *Plugin) config(ctx context.Context, items []proto.Message) (*pb.Config,
 
 // Update adds or changes items.
 func (s *configuratorService) Update(ctx context.Context, req *pb.UpdateRequest) (*pb.UpdateResponse, error) {
+	defer s.p.stats.timed("Update")()
 	items, err := s.p.itemsOf(req.GetUpdate(), "update", false)
 	if err == nil {
 		err = s.p.change(ctx, "Update", items, req.GetFullResync(), req.GetWaitDone())
@@ -64,6 +66,7 @@ func (s *configuratorService) Update(ctx context.Context, req *pb.UpdateRequest)
 
 // Delete removes items.
 func (s *configuratorService) Delete(ctx context.Context, req *pb.DeleteRequest) (*pb.DeleteResponse, error) {
+	defer s.p.stats.timed("Delete")()
 	items, err := s.p.itemsOf(req.GetDelete(), "delete", true)
 	if err == nil {
 		err = s.p.change(ctx, "Delete", items, false, req.GetWaitDone())
@@ -116,6 +119,7 @@ func (p *Plugin) change(ctx context.Context, method string, items []item, resync
 // Dump reads the southbound. What cannot be read is left out and named in the
 // trailer ("unread"), unless nothing can.
 func (s *configuratorService) Dump(ctx context.Context, _ *pb.DumpRequest) (*pb.DumpResponse, error) {
+	defer s.p.stats.timed("Dump")()
 	found, unread := southbound.Read(s.p.Orchestrator.Models(), s.p.Scheduler, nil)
 	if err := tellUnread(ctx, len(found), unread); err != nil {
 		return nil, err

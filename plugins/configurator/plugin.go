@@ -26,6 +26,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
@@ -42,6 +43,7 @@ type Plugin struct {
 	byMessage map[string]models.Known // by the full name of the message
 	events    *events
 	cancel    []func() // of the watches of interfaces
+	stats     statistics
 }
 
 // Deps is what the plugin needs.
@@ -59,6 +61,8 @@ type Deps struct {
 	LinuxInterfaces LinuxInterfaceStates `optional:"true"`
 	// Stats provides the counters of VPP; nil disables them.
 	Stats InterfaceStats `optional:"true"`
+	// HTTP serves the statistics of calls; nil disables that.
+	HTTP rest.HTTPHandlers `optional:"true"`
 }
 
 // Orchestrator is the part of the orchestrator that the plugin uses.
@@ -111,6 +115,11 @@ func (p *Plugin) Init() error {
 		p.byMessage[string(m.ProtoName())] = m
 	}
 	p.events = newEvents(keptEvents)
+	if p.HTTP != nil {
+		if err := p.HTTP.Register(p.String(), p.endpoint()); err != nil {
+			return err
+		}
+	}
 	return errors.Join(
 		p.GRPC.Register(&pb.ConfiguratorService_ServiceDesc, &configuratorService{p: p}, grpc.ReadOnly("Get", "Dump", "Notify")),
 		p.GRPC.Register(&pb.StatsPollerService_ServiceDesc, &statsPollerService{p: p}, grpc.ReadOnly("PollStats")),

@@ -1,10 +1,12 @@
 package govppmux
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +20,10 @@ const maxCommand = 64 << 10
 func (p *Plugin) endpoints() []rest.Endpoint {
 	return []rest.Endpoint{
 		{Path: "/govppmux/stats", Groups: []string{rest.GroupStats}, Handler: p.ServeStats, Response: statsResponse{}, Doc: "the session with VPP and counters of requests"},
+		{
+			Path: "/vpp/telemetry", Groups: []string{rest.GroupTelemetry}, Handler: p.ServeTelemetry, Response: []commandOutput{},
+			Doc: "the output of commands of VPP that show its counters, memory and routes",
+		},
 		{
 			Path: "/vpp/capabilities", Groups: []string{rest.GroupStats}, Handler: p.ServeCapabilities, Response: capabilitiesResponse{},
 			Doc: "what the connected VPP can do, and what it lacks for items that are UNIMPLEMENTED",
@@ -67,7 +73,7 @@ type statsResponse struct {
 }
 
 // formerStats are counters under the names of the predecessor. A connection is one
-// channel. Single messages are not counted, so that the lists are empty.
+// channel. The time of single requests is not measured: thousands are under way at once.
 type formerStats struct {
 	ChannelsCreated uint64 `json:"channels_created"`
 	ChannelsOpen    uint64 `json:"channels_open"`
@@ -79,15 +85,34 @@ type formerStats struct {
 	AllMessages     struct {
 		Count uint64 `json:"count"`
 	}
-	Messages []struct{}
-	Replies  []struct{}
+	Messages []messageCount // by count
+	Replies  []messageCount
+}
+
+// messageCount is the number of messages of a kind.
+type messageCount struct {
+	Name  string `json:"name"`
+	Count uint64 `json:"count"`
+}
+
+// byCount returns counts, the largest first.
+func byCount(counts map[string]uint64) []messageCount {
+	list := []messageCount{}
+	for name, n := range counts {
+		list = append(list, messageCount{name, n})
+	}
+	slices.SortFunc(list, func(a, b messageCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
+	})
+	return list
 }
 
 func (p *Plugin) formerStats() formerStats {
 	session, s := p.Session(), p.Stats()
+	sent, received := p.totals.messages()
 	f := formerStats{
 		ChannelsCreated: session.Epoch, RequestsSent: s.Requests, RequestsDone: s.Done(), RequestsFail: s.Failed(), RequestReplies: s.Replies,
-		Errors: []struct{}{}, Messages: []struct{}{}, Replies: []struct{}{},
+		Errors: []struct{}{}, Messages: byCount(sent), Replies: byCount(received),
 	}
 	if session.Up {
 		f.ChannelsOpen = 1

@@ -55,6 +55,9 @@ type totals struct {
 	mu      sync.Mutex
 	past    binapi.Stats
 	current *binapi.Conn
+
+	// Messages of past connections by name.
+	sent, received map[string]uint64
 }
 
 func (t *totals) begin(conn *binapi.Conn) {
@@ -68,7 +71,31 @@ func (t *totals) end(conn *binapi.Conn) {
 	defer t.mu.Unlock()
 	if t.current == conn {
 		t.past, t.current = plus(t.past, conn.Stats()), nil
+		sent, received := conn.Messages()
+		t.sent, t.received = added(t.sent, sent), added(t.received, received)
 	}
+}
+
+// messages returns how many messages of each kind were sent and received.
+func (t *totals) messages() (sent, received map[string]uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.current == nil {
+		return added(t.sent, nil), added(t.received, nil)
+	}
+	sent, received = t.current.Messages()
+	return added(t.sent, sent), added(t.received, received)
+}
+
+// added returns the sums of counts.
+func added(a, b map[string]uint64) map[string]uint64 {
+	sum := make(map[string]uint64, len(a)+len(b))
+	for _, counts := range []map[string]uint64{a, b} {
+		for name, n := range counts {
+			sum[name] += n
+		}
+	}
+	return sum
 }
 
 func (t *totals) sum() binapi.Stats {

@@ -166,7 +166,7 @@ func New(opts ...Option) (*VPPAgent, error) {
 	a.VPPIfPlugin.Stores, a.VPPIfPlugin.Label, a.VPPIfPlugin.Counters = stores, a.Label, vppCounters{a}
 	a.Configurator = configurator.NewPlugin(configurator.UseDeps(func(d *configurator.Deps) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = a.GRPC, a.Orchestrator, a.Scheduler, vppStates{a}, a.Telemetry
-		d.LinuxInterfaces = linuxStates{a}
+		d.LinuxInterfaces, d.HTTP = linuxStates{a}, a.HTTP
 	}))
 	a.AgentAPI = agentapi.NewPlugin(agentapi.UseDeps(func(d *agentapi.Deps) {
 		d.GRPC, d.HTTP, d.Orchestrator, d.Scheduler = a.GRPC, a.HTTP, a.Orchestrator, a.Scheduler

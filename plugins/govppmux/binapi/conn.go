@@ -64,6 +64,8 @@ type Conn struct {
 	answered  atomic.Uint64 // highest seq that got a message
 	sweepWake chan struct{}
 
+	messages *messageCounts
+
 	dumps   dumpConn
 	watches watchSet
 	calls   sync.Pool
@@ -110,6 +112,7 @@ func open(ctx context.Context, nc net.Conn, opts Options, main *Conn) (*Conn, er
 	c := newConn(nc, opts)
 	c.dumps.main = main
 	c.table, c.clientIndex = newTable(ids), index
+	c.countMessages(main)
 	if err := c.findPing(); err != nil {
 		return nil, err
 	}

@@ -74,6 +74,7 @@ func (c *Conn) deliver(id uint16, reqContext uint32, payload []byte) {
 		return
 	}
 	c.reader.replies++
+	count(c.messages.received, id)
 	c.reader.seq = max(c.reader.seq, s.seq)
 	if s.to.receive(id, payload) {
 		s.context, s.to = 0, nil

@@ -77,6 +77,7 @@ func (c *Conn) submit(ctx context.Context, r request, to receiver) (reqContext u
 		return fail(err)
 	}
 	c.seq++
+	count(c.messages.sent, r.info.id)
 	s := &c.slots[index]
 	s.mu.Lock()
 	s.context, s.size, s.seq, s.info, s.to = reqContext, size, c.seq, r.info, to
