@@ -51,7 +51,13 @@ func large() string {
 // more files NAME.conf by name.
 func start(t *testing.T, network string, conf map[string]string, args ...string) *app.VPPAgent {
 	t.Helper()
-	plugins, err := app.New()
+	return startCustom(t, nil, network, conf, args...)
+}
+
+// startCustom starts an agent with models and plugins of its own.
+func startCustom(t *testing.T, custom []app.Option, network string, conf map[string]string, args ...string) *app.VPPAgent {
+	t.Helper()
+	plugins, err := app.New(custom...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ class Drift {
   }
 
   async load() {
-    [this.mayRepair, this.mayRemove] = await Promise.all([this.app.may('POST', '/scheduler/drift'), this.app.may('POST', '/scheduler/orphans')]);
+    [this.mayRepair, this.mayRemove, this.mayRelease] = await Promise.all(['drift', 'orphans', 'quarantine'].map((name) => this.app.may('POST', `/scheduler/${name}`)));
     await Promise.all([this.last().then((r) => this.showDrift(r)), this.refresh()]);
   }
 
@@ -122,10 +122,23 @@ class Drift {
     }
   }
 
+  async askRelease(key) {
+    if (!await ask('Try the value again?', `${key}: the southbound went down whenever the agent worked on this value. It may go down again.`, 'Release')) return;
+    try {
+      const rest = await post('/scheduler/quarantine', { release: 1, key: [key] });
+      this.showQuarantine(rest.Suspects ?? []);
+    } catch (err) {
+      this.app.report(err);
+    }
+  }
+
   showQuarantine(list) {
-    const columns = [['Value', 'key'], ['Southbound'], ['Operation'], ['Disconnects', 'num'], ['']];
-    this.quarantine.replaceChildren(h('h2', {}, 'Quarantine'), list.length
-      ? table('Quarantine', columns, list.map((s) => row(columns, [keyLink(this.app, s.Key), s.Southbound, s.Operation, String(s.Crashes?.length ?? 0), s.Quarantined ? 'in quarantine' : 'under suspicion'])))
-      : h('p', { class: 'legend' }, 'No value is in quarantine.'));
+    const columns = [['Value', 'key'], ['Southbound'], ['Operation'], ['Disconnects', 'num'], ['State'], ['']];
+    const release = (s) => h('button', { type: 'button', 'aria-label': `Release ${s.Key}`, onclick: () => this.askRelease(s.Key) }, 'Release');
+    const line = (s) => row(columns, [keyLink(this.app, s.Key), s.Southbound, s.Operation, String(s.Crashes?.length ?? 0),
+      s.Quarantined ? 'in quarantine' : 'under suspicion', s.Quarantined && this.mayRelease ? release(s) : '']);
+    this.quarantine.replaceChildren(h('h2', {}, 'Quarantine'), list.length ? table('Quarantine', columns, list.map(line))
+      : h('p', { class: 'legend' }, 'No value is in quarantine.'),
+    list.some((s) => s.Quarantined) && !this.mayRelease ? h('p', { class: 'legend faint' }, 'You may not release values: that needs the permission POST /scheduler/quarantine.') : '');
   }
 }
