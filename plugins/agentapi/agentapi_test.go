@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -420,6 +421,20 @@ func TestQueries(t *testing.T) {
 	}
 	if later, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{Since: txns.Transactions[0].Stop}); err != nil || len(later.Transactions) != 0 {
 		t.Errorf("history since then %v, %v", later, err)
+	}
+	var numbers []uint64
+	for token, more := "", true; more; more = token != "" {
+		list, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{PageSize: 1, PageToken: token})
+		if err != nil || len(list.Transactions) != 1 {
+			t.Fatalf("a page of the history: %v, %v", list, err)
+		}
+		numbers, token = append(numbers, list.Transactions[0].SequenceNumber), list.NextPageToken
+	}
+	if last := len(numbers) - 1; last < 1 || numbers[0] != 0 || numbers[last] != *resp.Transaction || !slices.IsSorted(numbers) {
+		t.Errorf("pages of the history have the transactions %v, the last one is %d", numbers, *resp.Transaction)
+	}
+	if _, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{PageToken: "x"}); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("a malformed token: %v", err)
 	}
 	none := uint64(99)
 	if _, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{SequenceNumber: &none}); status.Code(err) != codes.NotFound {

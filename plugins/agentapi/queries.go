@@ -3,7 +3,9 @@ package agentapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -163,7 +165,16 @@ func (s *service) ListTransactions(ctx context.Context, req *pb.ListTransactions
 	} else {
 		list = s.Scheduler.GetTransactionHistory(timeOf(req.GetSince()), timeOf(req.GetUntil()))
 	}
-	resp := &pb.ListTransactionsResponse{}
+	token := ""
+	if given := req.GetPageToken(); given != "" {
+		number, err := strconv.ParseUint(given, 10, 64)
+		if err != nil {
+			return nil, apierr.Invalid("page_token", "expected the next_page_token of the previous page")
+		}
+		token = pageToken(number)
+	}
+	list, next := page(list, func(txn *api.RecordedTxn) string { return pageToken(txn.SeqNum) }, req.GetPageSize(), token)
+	resp := &pb.ListTransactionsResponse{NextPageToken: next}
 	for _, txn := range list {
 		out, err := transaction(ctx, txn, req)
 		if err != nil {
@@ -173,6 +184,10 @@ func (s *service) ListTransactions(ctx context.Context, req *pb.ListTransactions
 	}
 	return resp, nil
 }
+
+// pageToken is the token of a page that ends with a transaction. Tokens are in the order of the
+// transactions.
+func pageToken(number uint64) string { return fmt.Sprintf("%020d", number) }
 
 // timeOf is the zero time if t is unset.
 func timeOf(t *timestamppb.Timestamp) time.Time {

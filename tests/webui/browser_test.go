@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -179,6 +181,33 @@ func (b *browser) await(expression string) {
 func find(selector, name string) string {
 	quoted, _ := json.Marshal(name)
 	return fmt.Sprintf(`[...document.querySelectorAll(%q)].find((e) => e.checkVisibility() && ((e.getAttribute('aria-label') ?? '') + '\n' + e.textContent).includes(%s))`, selector, quoted)
+}
+
+// pictures is where to write what the views look like.
+var pictures = flag.String("pictures", "", "directory for pictures of the views")
+
+// picture checks that the view fits the window in its width, that all of its text differs from
+// its background, and writes a picture if that is asked for.
+func (b *browser) picture(name string) {
+	b.t.Helper()
+	if wide := eval[int](b, "document.documentElement.scrollWidth - window.innerWidth"); wide > 0 {
+		b.t.Errorf("%s: %d pixels wider than the window", name, wide)
+	}
+	const unreadable = `[...document.querySelectorAll('main *')].filter((e) => {
+		const text = [...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.data.trim()), style = getComputedStyle(e);
+		return text && e.checkVisibility() && (style.color === style.backgroundColor || e.getBoundingClientRect().width === 0);
+	}).map((e) => e.textContent).join('; ')`
+	if text := eval[string](b, unreadable); text != "" {
+		b.t.Errorf("%s: unreadable: %s", name, text)
+	}
+	if *pictures == "" {
+		return
+	}
+	image, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	b.check(err)
+	if err := os.WriteFile(filepath.Join(*pictures, name+".png"), image, 0o600); err != nil {
+		b.t.Error(err)
+	}
 }
 
 // sees waits until the page shows an element with a text or a name.

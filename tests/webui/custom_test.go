@@ -79,6 +79,7 @@ func TestOrphans(t *testing.T) {
 	b.await("!" + find("button", "Remove the selected") + " || " + find("button", "Remove the selected") + ".disabled")
 	b.do(find("input", "Select "+left) + ".click()")
 	b.named("orphans")
+	b.picture("orphans")
 	b.click("button", "Remove the selected")
 	b.sees("dialog", left)
 	b.click("dialog button", "Remove")

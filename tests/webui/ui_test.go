@@ -256,6 +256,7 @@ func TestCounters(t *testing.T) {
 	b.sees("tr", "bad checksum")
 	b.sees(".tile", "workers")
 	b.named("counters")
+	b.picture("counters")
 	b.slash()
 	b.keys("loop")
 	b.await("document.querySelectorAll('tbody tr').length === 1")

@@ -1506,7 +1506,12 @@ type ListTransactionsRequest struct {
 	// Return the operations too.
 	Operations bool `protobuf:"varint,4,opt,name=operations,proto3" json:"operations,omitempty"`
 	// Maximum number of operations of each transaction in the response; 0 is all of them.
-	Limit         uint32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit uint32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Maximum number of transactions in the response; 0 is all of them. gRPC clients accept 4 MiB
+	// by default.
+	PageSize uint32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// ListTransactionsResponse.next_page_token of the previous page; empty is the first page.
+	PageToken     string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1576,11 +1581,27 @@ func (x *ListTransactionsRequest) GetLimit() uint32 {
 	return 0
 }
 
+func (x *ListTransactionsRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListTransactionsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
 // ListTransactionsResponse are the transactions.
 type ListTransactionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The oldest first.
-	Transactions  []*Transaction `protobuf:"bytes,1,rep,name=transactions,proto3" json:"transactions,omitempty"`
+	Transactions []*Transaction `protobuf:"bytes,1,rep,name=transactions,proto3" json:"transactions,omitempty"`
+	// Token of the next page; empty: there is none.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1620,6 +1641,13 @@ func (x *ListTransactionsResponse) GetTransactions() []*Transaction {
 		return x.Transactions
 	}
 	return nil
+}
+
+func (x *ListTransactionsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // Transaction is a transaction in the history.
@@ -2583,7 +2611,7 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x05value\x18\x04 \x01(\v2\x14.google.protobuf.AnyR\x05value\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf5\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb1\x02\n" +
 	"\x17ListTransactionsRequest\x120\n" +
 	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12,\n" +
@@ -2591,10 +2619,14 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\n" +
 	"operations\x18\x04 \x01(\bR\n" +
 	"operations\x12\x14\n" +
-	"\x05limit\x18\x05 \x01(\rR\x05limitB\x12\n" +
-	"\x10_sequence_number\"V\n" +
+	"\x05limit\x18\x05 \x01(\rR\x05limit\x12\x1b\n" +
+	"\tpage_size\x18\x06 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\a \x01(\tR\tpageTokenB\x12\n" +
+	"\x10_sequence_number\"~\n" +
 	"\x18ListTransactionsResponse\x12:\n" +
-	"\ftransactions\x18\x01 \x03(\v2\x16.tenuto.v1.TransactionR\ftransactions\"\xe1\x02\n" +
+	"\ftransactions\x18\x01 \x03(\v2\x16.tenuto.v1.TransactionR\ftransactions\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe1\x02\n" +
 	"\vTransaction\x12'\n" +
 	"\x0fsequence_number\x18\x01 \x01(\x04R\x0esequenceNumber\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12 \n" +
