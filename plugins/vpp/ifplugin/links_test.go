@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	interfaces "go.fd.io/govpp/binapi/interface"
+
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
@@ -35,15 +37,21 @@ func (n *notified) ReportLost(keys ...string) error {
 	return nil
 }
 
+// simulator is one with a connection to it.
+type simulator struct {
+	*vppsim.VPP
+	conn *binapi.Conn
+}
+
 // newWatcher returns a watcher of a new simulator, and a function that makes the interfaces
 // known that are given with their indexes.
-func newWatcher(t *testing.T, scheduler kvs.Notifier) (w *linkWatcher, sim *vppsim.VPP, know func(name string, swIfIndex uint32)) {
+func newWatcher(t *testing.T, scheduler kvs.Notifier) (w *linkWatcher, sim simulator, know func(name string, swIfIndex uint32)) {
 	t.Helper()
-	sim, socket := vppsim.New(vppsim.Options{}), filepath.Join(t.TempDir(), "api.sock")
-	if err := sim.ListenUnix(socket); err != nil {
+	vpp, socket := vppsim.New(vppsim.Options{}), filepath.Join(t.TempDir(), "api.sock")
+	if err := vpp.ListenUnix(socket); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { sim.Close() })
+	t.Cleanup(func() { vpp.Close() })
 	conn, err := binapi.Dial(t.Context(), binapi.Options{Socket: socket})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +68,7 @@ func newWatcher(t *testing.T, scheduler kvs.Notifier) (w *linkWatcher, sim *vpps
 		calls: vppcalls.New(session.New(&holder)), scheduler: scheduler, index: index, log: logging.Nop(), states: newStates(time.Now),
 		told: map[uint32]link{}, devices: map[uint32]string{}, changes: newChangedSet(), after: time.After,
 	}
-	return w, sim, func(name string, swIfIndex uint32) {
+	return w, simulator{vpp, conn}, func(name string, swIfIndex uint32) {
 		if err := store.Put(name, &ifaceidx.IfMeta{SwIfIndex: swIfIndex}); err != nil {
 			t.Fatal(err)
 		}
@@ -72,8 +80,10 @@ func newWatcher(t *testing.T, scheduler kvs.Notifier) (w *linkWatcher, sim *vpps
 func TestLostBeforeEvents(t *testing.T) {
 	t.Parallel()
 	scheduler := &notified{}
-	w, _, know := newWatcher(t, scheduler)
-	there, err := w.calls.CreateLoopback(t.Context(), vppcalls.MAC{2, 0, 0, 0, 0, 1})
+	w, sim, know := newWatcher(t, scheduler)
+	loop := &interfaces.CreateLoopbackReply{}
+	err := sim.conn.Call(t.Context(), &interfaces.CreateLoopback{MacAddress: vppcalls.MAC{2, 0, 0, 0, 0, 1}}, loop)
+	there := uint32(loop.SwIfIndex)
 	if err == nil {
 		err = w.calls.SetTag(t.Context(), there, "there")
 	}

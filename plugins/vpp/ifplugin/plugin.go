@@ -175,7 +175,7 @@ func (p *Plugin) register() error {
 		descriptor.NewUnnumbered(p.calls, p.index),
 		descriptor.NewDHCPClient(p.calls, p.index, p.leases.look),
 		descriptor.NewDHCPLease(p.calls, p.index),
-		descriptor.NewSpan(p.calls, p.index),
+		descriptor.NewSpan(p.vpp, p.index),
 		descriptor.NewIP6ND(p.calls, p.index),
 		descriptor.NewBondMember(p.calls, p.index),
 		descriptor.NewLinkState(p.calls, p.index),

@@ -40,23 +40,44 @@ type States[K comparable] struct {
 
 type stateKV = kvs.KV[*emptypb.Empty, kvs.Metadata]
 
-// Descriptor returns the descriptor of the keys.
-func (s *States[K]) Descriptor() *kvs.KVDescriptor {
+// NewKeys returns the descriptor of keys without values that VPP has or has not. read returns
+// those that it has. after names the descriptors whose metadata read needs.
+func NewKeys(name string, selects func(key string) bool, read func(ctx context.Context) ([]string, error), after ...string) *kvs.KVDescriptor {
 	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
-		Name:        s.Name,
+		Name:        name,
 		Southbound:  Southbound,
-		KeySelector: s.Template.Matches,
+		KeySelector: selects,
 		RetrieveContext: func(ctx context.Context, _ []stateKV) (out []stateKV, err error) {
-			s.noteRetrieval(nil)
-			states, err := s.Read(ctx)
-			s.noteRetrieval(states)
-			for k, state := range states {
-				out = append(out, stateKV{Key: s.Key(k, state), Value: &emptypb.Empty{}, Origin: kvs.FromSB})
+			keys, err := read(ctx)
+			for _, key := range keys {
+				out = append(out, stateKV{Key: key, Value: &emptypb.Empty{}, Origin: kvs.FromSB})
 			}
 			return out, err
 		},
-		RetrieveDependencies: s.After,
+		RetrieveDependencies: after,
 	})
+}
+
+// KeyChange returns the notification that VPP has a key without a value, or not any more.
+func KeyChange(key string, exists bool) kvs.KVWithMetadata {
+	kv := kvs.KVWithMetadata{Key: key, Origin: kvs.FromSB}
+	if exists {
+		kv.Value = &emptypb.Empty{}
+	}
+	return kv
+}
+
+// Descriptor returns the descriptor of the keys.
+func (s *States[K]) Descriptor() *kvs.KVDescriptor {
+	return NewKeys(s.Name, s.Template.Matches, func(ctx context.Context) (keys []string, err error) {
+		s.noteRetrieval(nil)
+		states, err := s.Read(ctx)
+		s.noteRetrieval(states)
+		for k, state := range states {
+			keys = append(keys, s.Key(k, state))
+		}
+		return keys, err
+	}, s.After...)
 }
 
 // noteRetrieval notes that the scheduler reads states, and what has one.
@@ -106,11 +127,11 @@ func (s *States[K]) Report(ctx context.Context, to kvs.Notifier, all bool) error
 func (s *States[K]) change(k K, state string) (changes []kvs.KVWithMetadata) {
 	for _, name := range s.All {
 		if name != state {
-			changes = append(changes, kvs.KVWithMetadata{Key: s.Key(k, name), Origin: kvs.FromSB})
+			changes = append(changes, KeyChange(s.Key(k, name), false))
 		}
 	}
 	if state != "" {
-		changes = append(changes, kvs.KVWithMetadata{Key: s.Key(k, state), Value: &emptypb.Empty{}, Origin: kvs.FromSB})
+		changes = append(changes, KeyChange(s.Key(k, state), true))
 	}
 	return changes
 }

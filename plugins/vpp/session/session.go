@@ -226,13 +226,3 @@ func Cursor[D api.Message](ctx context.Context, v *VPP, req, reply api.Message) 
 	found, err := binapi.Cursor[D](ctx, s.Client, req, reply)
 	return found, classifyError(err)
 }
-
-// Flags returns the flags of a message that are set.
-func Flags[F ~uint8 | ~uint32](set map[F]bool) (flags F) {
-	for flag, on := range set {
-		if on {
-			flags |= flag
-		}
-	}
-	return flags
-}

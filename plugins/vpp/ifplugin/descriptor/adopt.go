@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -57,6 +58,19 @@ func adoptAmong[T any](ctx context.Context, vpp *vppcalls.Calls, dump func(conte
 		if taken(found) {
 			return adoptUntagged(ctx, vpp, idx, same(found), cause)
 		}
+	}
+	return vppcalls.NoInterface, cause
+}
+
+// adoptWhere is adoptUntagged for the first interface that match finds, which is then the desired
+// state.
+func adoptWhere(ctx context.Context, vpp *vppcalls.Calls, match func(vppcalls.Details) bool, cause error) (uint32, error) {
+	all, err := vpp.DumpInterfaces(ctx)
+	if err != nil {
+		return vppcalls.NoInterface, errors.Join(cause, err)
+	}
+	if n := slices.IndexFunc(all, match); n >= 0 {
+		return adoptUntagged(ctx, vpp, all[n].SwIfIndex, true, cause)
 	}
 	return vppcalls.NoInterface, cause
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"go.fd.io/govpp/api"
+	bondapi "go.fd.io/govpp/binapi/bond"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -57,25 +58,30 @@ func (d *bondMemberDescriptor) create(ctx context.Context, key string, m *interf
 	if err != nil {
 		return nil, err
 	}
-	wanted := vppcalls.BondMember{SwIfIndex: member, Passive: m.GetIsPassive(), LongTimeout: m.GetIsLongTimeout()}
-	err = d.vpp.AddBondMember(ctx, bond, wanted)
+	wanted := &bondapi.BondAddMember{
+		SwIfIndex: ifIndex(member), BondSwIfIndex: ifIndex(bond), IsPassive: m.GetIsPassive(), IsLongTimeout: m.GetIsLongTimeout(),
+	}
+	err = d.vpp.AddBondMember(ctx, wanted)
 	if errors.Is(err, api.VALUE_EXIST) {
-		err = conflict(d.inBond(ctx, bond, wanted, err), field{"bond.bonded_interfaces.name", m.GetName()})
+		err = conflict(d.inBond(ctx, wanted, err), field{"bond.bonded_interfaces.name", m.GetName()})
 	}
 	return nil, err
 }
 
 // inBond looks which bond the interface is in; it is no error if that is the
 // wanted one.
-func (d *bondMemberDescriptor) inBond(ctx context.Context, bond uint32, wanted vppcalls.BondMember, cause error) error {
+func (d *bondMemberDescriptor) inBond(ctx context.Context, wanted *bondapi.BondAddMember, cause error) error {
 	all, err := d.vpp.DumpBonds(ctx)
 	if err != nil {
 		return errors.Join(cause, err)
 	}
 	for idx, b := range all {
 		for _, m := range b.Members {
+			found := bondapi.BondAddMember{
+				SwIfIndex: m.SwIfIndex, BondSwIfIndex: b.SwIfIndex, IsPassive: m.IsPassive, IsLongTimeout: m.IsLongTimeout,
+			}
 			switch {
-			case idx == bond && m == wanted:
+			case found == *wanted:
 				return nil
 			case m.SwIfIndex == wanted.SwIfIndex:
 				name, _, _ := d.ifs.LookupBySwIfIndex(idx)

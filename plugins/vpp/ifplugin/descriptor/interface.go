@@ -61,18 +61,19 @@ func NewInterface(vpp *session.VPP, opts Options) *kvs.KVDescriptor {
 	calls := vppcalls.New(vpp)
 	on := southbound{VPP: vpp, calls: calls, ifs: opts.Interfaces, seed: opts.Seed}
 	d := &interfaceDescriptor{vpp: calls, mtu: opts.MTU, alloc: opts.Allocated, subs: enabledSubs{of: map[string]map[string]bool{}}, kinds: map[interfaces.Interface_Type]linkKind{
-		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{vpp: calls, seed: opts.Seed},
-		interfaces.Interface_TAP:               tap{vpp: calls},
+		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{loopbacks.with(on)},
+		interfaces.Interface_TAP:               taps.with(on),
 		interfaces.Interface_AF_PACKET:         afPacket{vpp: calls, host: opts.Host},
 		interfaces.Interface_DPDK:              physical{vpp: calls},
 		interfaces.Interface_MEMIF:             memif{vpp: calls},
 		interfaces.Interface_BOND_INTERFACE:    bond{vpp: calls},
-		interfaces.Interface_VXLAN_TUNNEL:      vxlanKinds{vxlanTunnels.with(on), gpeTunnels.with(on)},
+		interfaces.Interface_VXLAN_TUNNEL:      vxlanTunnels.with(on),
+		vxlanGPE:                               gpeTunnels.with(on),
 		interfaces.Interface_GRE_TUNNEL:        greTunnels.with(on),
 		interfaces.Interface_IPIP_TUNNEL:       ipipTunnels.with(on),
 		interfaces.Interface_GTPU_TUNNEL:       gtpuTunnels.with(on),
 		//lint:ignore SA1019 deprecated, but part of the wire schema
-		interfaces.Interface_IPSEC_TUNNEL:      ipsecInterfaces{ipsecTable.with(on)},
+		interfaces.Interface_IPSEC_TUNNEL:      ipsecInterfaces.with(on),
 		interfaces.Interface_WIREGUARD_TUNNEL:  wireguards.with(on),
 		interfaces.Interface_VMXNET3_INTERFACE: vmxnet3Cards.with(on),
 		interfaces.Interface_RDMA:              rdmaCards.with(on),
@@ -101,16 +102,28 @@ func NewInterface(vpp *session.VPP, opts Options) *kvs.KVDescriptor {
 	}))
 }
 
+// vxlanGPE stands for VXLAN tunnels with gpe, which have the type of the others in the
+// configuration, and are of another plugin of VPP.
+const vxlanGPE = interfaces.Interface_Type(-1)
+
+// kindOf returns the kind of an interface; nil if there is none.
+func (d *interfaceDescriptor) kindOf(i *interfaces.Interface) linkKind {
+	if i.GetType() == interfaces.Interface_VXLAN_TUNNEL && isGpe(i) {
+		return d.kinds[vxlanGPE]
+	}
+	return d.kinds[i.GetType()]
+}
+
 // dependencies are those of the type alone.
 func (d *interfaceDescriptor) dependencies(_ string, i *interfaces.Interface) []kvs.Dependency {
-	if kind := d.kinds[i.GetType()]; kind != nil {
+	if kind := d.kindOf(i); kind != nil {
 		return kind.dependencies(i)
 	}
 	return nil
 }
 
 func (d *interfaceDescriptor) create(ctx context.Context, _ string, i *interfaces.Interface) (*ifaceidx.IfMeta, error) {
-	kind := d.kinds[i.GetType()]
+	kind := d.kindOf(i)
 	mac, err := wantedMAC(i)
 	if err != nil {
 		return nil, err
@@ -176,7 +189,7 @@ func (d *interfaceDescriptor) finish(ctx context.Context, i *interfaces.Interfac
 
 func (d *interfaceDescriptor) setMTU(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta, mtu uint32) error {
 	set := d.vpp.SetMTU
-	if d.kinds[i.GetType()].traits().packetMTU {
+	if d.kindOf(i).traits().packetMTU {
 		set = d.vpp.SetPacketMTU
 	}
 	if err := set(ctx, m.SwIfIndex, mtu); err != nil {
@@ -208,7 +221,7 @@ func (d *interfaceDescriptor) update(ctx context.Context, _ string, old, i *inte
 			return m, err
 		}
 	}
-	if k, ok := d.kinds[i.GetType()].(linkUpdater); ok && !d.sameLink(old, i) {
+	if k, ok := d.kindOf(i).(linkUpdater); ok && !d.sameLink(old, i) {
 		if err := k.updateLink(ctx, old, i, m); err != nil {
 			return m, err
 		}
@@ -223,11 +236,11 @@ func (d *interfaceDescriptor) changeAdminState(ctx context.Context, i *interface
 	if err := d.setAdminState(ctx, i, m); err != nil || i.GetEnabled() {
 		return err
 	}
-	return d.kinds[i.GetType()].afterAdminDown(ctx, i)
+	return d.kindOf(i).afterAdminDown(ctx, i)
 }
 
 func (d *interfaceDescriptor) remove(ctx context.Context, _ string, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	kind := d.kinds[i.GetType()]
+	kind := d.kindOf(i)
 	if kind == nil {
 		return kvs.Permanent(unsupportedType(i.GetType()))
 	}
@@ -270,7 +283,7 @@ func (d *interfaceDescriptor) mustRecreate(_ string, old, i *interfaces.Interfac
 	if old.GetType() != i.GetType() {
 		return true
 	}
-	kind := d.kinds[i.GetType()]
+	kind := d.kindOf(i)
 	if !d.sameLink(old, i) {
 		if k, ok := kind.(linkUpdater); !ok || d.unknownLink(old) || !k.inPlace(old, i) {
 			return true
@@ -283,13 +296,13 @@ func (d *interfaceDescriptor) mustRecreate(_ string, old, i *interfaces.Interfac
 // sameLink is that of the kind. A link that is missing although it is not optional is
 // unknown (see doubtLink): it differs from all others.
 func (d *interfaceDescriptor) sameLink(a, b *interfaces.Interface) bool {
-	kind := d.kinds[a.GetType()]
-	return kind != nil && d.unknownLink(a) == d.unknownLink(b) && kind.sameLink(a, b)
+	kind := d.kindOf(a)
+	return kind != nil && isGpe(a) == isGpe(b) && d.unknownLink(a) == d.unknownLink(b) && kind.sameLink(a, b)
 }
 
 // wantedMTU is the MTU to set; 0: none.
 func (d *interfaceDescriptor) wantedMTU(i *interfaces.Interface) uint32 {
-	if kind := d.kinds[i.GetType()]; i.GetMtu() != 0 || kind == nil || kind.traits().packetMTU {
+	if kind := d.kindOf(i); i.GetMtu() != 0 || kind == nil || kind.traits().packetMTU {
 		return i.GetMtu()
 	}
 	return d.mtu

@@ -169,7 +169,7 @@ func (d *interfaceDescriptor) bondMembers(ctx context.Context, all []vppcalls.De
 	members := map[uint32]bool{}
 	for _, b := range bonds {
 		for _, m := range b.Members {
-			members[m.SwIfIndex] = true
+			members[uint32(m.SwIfIndex)] = true
 		}
 	}
 	return members, err

@@ -41,7 +41,7 @@ func validateName(name string) error {
 }
 
 func (d *interfaceDescriptor) validateType(i *interfaces.Interface) error {
-	kind := d.kinds[i.GetType()]
+	kind := d.kindOf(i)
 	if kind == nil {
 		return invalid("type", "%w", unsupportedType(i.GetType()))
 	}

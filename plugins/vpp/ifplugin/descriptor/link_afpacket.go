@@ -86,9 +86,9 @@ func (k afPacket) create(ctx context.Context, i *interfaces.Interface, mac *vppc
 	if err != nil {
 		return &ifaceidx.IfMeta{}, err
 	}
-	idx, err := k.vpp.CreateAfPacket(ctx, vppcalls.AfPacketParams{HostIfName: host, MAC: mac})
+	idx, err := k.vpp.CreateAfPacket(ctx, host, mac)
 	if errors.Is(err, api.IF_ALREADY_EXISTS) {
-		idx, err = k.adopt(ctx, host, err)
+		idx, err = adoptWhere(ctx, k.vpp, func(d vppcalls.Details) bool { return d.Name == vppcalls.AfPacketName(host) }, err)
 		err = conflict(err, hostField(i))
 	}
 	return &ifaceidx.IfMeta{SwIfIndex: idx, InternalName: vppcalls.AfPacketName(host)}, err
@@ -100,20 +100,6 @@ func hostField(i *interfaces.Interface) field {
 		return field{"afpacket.linux_interface", name}
 	}
 	return field{"afpacket.host_if_name", i.GetAfpacket().GetHostIfName()}
-}
-
-// adopt takes over an interface without tag on the very host interface.
-func (k afPacket) adopt(ctx context.Context, host string, cause error) (uint32, error) {
-	all, err := k.vpp.DumpInterfaces(ctx)
-	if err != nil {
-		return vppcalls.NoInterface, errors.Join(cause, err)
-	}
-	for _, d := range all {
-		if d.Name == vppcalls.AfPacketName(host) {
-			return adoptUntagged(ctx, k.vpp, d.SwIfIndex, true, cause)
-		}
-	}
-	return vppcalls.NoInterface, cause
 }
 
 func (k afPacket) remove(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"go.fd.io/govpp/api"
+	bondapi "go.fd.io/govpp/binapi/bond"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
@@ -84,11 +85,14 @@ func (bond) sameLink(a, b *interfaces.Interface) bool {
 
 func (k bond) create(ctx context.Context, i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	l := i.GetBond()
-	p := vppcalls.BondParams{ID: l.GetId(), Mode: uint32(l.GetMode()), MAC: mac}
+	req := &bondapi.BondCreate2{ID: l.GetId(), Mode: bondapi.BondMode(l.GetMode())} // of the same numbers
 	if choosesBalance(l) {
-		p.LoadBalance = uint32(l.GetLb())
+		req.Lb = bondapi.BondLbAlgo(l.GetLb())
 	}
-	idx, err := k.vpp.CreateBond(ctx, p)
+	if mac != nil {
+		req.UseCustomMac, req.MacAddress = true, *mac
+	}
+	idx, err := k.vpp.CreateBond(ctx, req)
 	if errors.Is(err, api.INSTANCE_IN_USE) {
 		idx, err = adoptAmong(ctx, k.vpp, k.vpp.DumpBonds, func(b vppcalls.Bond) bool { return b.ID == l.GetId() }, func(b vppcalls.Bond) bool {
 			return k.sameLink(i, &interfaces.Interface{Link: &interfaces.Interface_Bond{Bond: bondLink(b)}})
@@ -118,9 +122,9 @@ func (k bond) read(ctx context.Context, names func(uint32) string) (recogniser, 
 		}
 		l := bondLink(found)
 		for _, m := range found.Members {
-			if name := names(m.SwIfIndex); name != "" { // else it is another process's
+			if name := names(uint32(m.SwIfIndex)); name != "" { // else it is another process's
 				l.BondedInterfaces = append(l.BondedInterfaces, &interfaces.BondLink_BondedInterface{
-					Name: name, IsPassive: m.Passive, IsLongTimeout: m.LongTimeout,
+					Name: name, IsPassive: m.IsPassive, IsLongTimeout: m.IsLongTimeout,
 				})
 			}
 		}
@@ -135,6 +139,6 @@ func (k bond) read(ctx context.Context, names func(uint32) string) (recogniser, 
 // bondLink describes a bond without its members.
 func bondLink(b vppcalls.Bond) *interfaces.BondLink {
 	return &interfaces.BondLink{
-		Id: b.ID, Mode: interfaces.BondLink_Mode(b.Mode), Lb: interfaces.BondLink_LoadBalance(b.LoadBalance),
+		Id: b.ID, Mode: interfaces.BondLink_Mode(b.Mode), Lb: interfaces.BondLink_LoadBalance(b.Lb),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -61,5 +62,5 @@ var dumpGtpuV2 = dumpOf[*gtpu.GtpuTunnelV2Dump](func(d *gtpu.GtpuTunnelV2Details
 	if d.IsForwarding {
 		return noInterface, gtpuTunnel{}
 	}
-	return d.SwIfIndex, sameFields[gtpuTunnel](d)
+	return d.SwIfIndex, session.SameFields[gtpuTunnel](d)
 })

@@ -3,8 +3,11 @@ package descriptor
 import (
 	"context"
 
+	interfacesapi "go.fd.io/govpp/binapi/interface"
+
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -13,43 +16,38 @@ import (
 // bridge domain. Without a MAC address in the configuration it gets one that is
 // derived from its name and the agent's identity: VPP would give the same to the first
 // loopback of every machine, and a loopback that has no tag yet is recognised by it.
-
 type loopback struct {
-	kindDefaults
-	vpp  *vppcalls.Calls
-	seed string // of MAC addresses
+	linkTable[interfacesapi.CreateLoopback]
 }
 
-func (loopback) traits() traits { return traits{macInPlace: true} }
-
-func (k loopback) create(ctx context.Context, i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
-	idx, err := k.vpp.CreateLoopback(ctx, k.mac(i, mac))
-	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
+var loopbacks = linkSpec[interfacesapi.CreateLoopback]{
+	op: declareLinks("interface SOFTWARE_LOOPBACK", "", linkCalls[interfacesapi.CreateLoopback]{
+		set: asRequest[*interfacesapi.CreateLoopbackReply, interfacesapi.CreateLoopback],
+	}),
+	prefixes: []string{"loop"},
+	facts:    traits{macInPlace: true},
+	resolve:  func(*item.Resolver, *interfaces.Interface) (p interfacesapi.CreateLoopback) { return p },
+	mac:      func(p *interfacesapi.CreateLoopback, mac vppcalls.MAC) { p.MacAddress = mac },
+	describe: func(i *interfaces.Interface, _ interfacesapi.CreateLoopback, _ about) {
+		i.Type = interfaces.Interface_SOFTWARE_LOOPBACK
+	},
+	delete: deletion[*interfacesapi.DeleteLoopback, *interfacesapi.DeleteLoopbackReply],
 }
 
-func (k loopback) mac(i *interfaces.Interface, want *vppcalls.MAC) vppcalls.MAC {
+func (k loopback) create(ctx context.Context, i *interfaces.Interface, want *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+	mac := k.address(i, want)
+	return k.linkTable.create(ctx, i, &mac)
+}
+
+// created implements creationMark.
+func (k loopback) created(found vppcalls.Details, _, want *interfaces.Interface) bool {
+	mac, err := wantedMAC(want)
+	return err == nil && found.MAC == k.address(want, mac)
+}
+
+func (k loopback) address(i *interfaces.Interface, want *vppcalls.MAC) vppcalls.MAC {
 	if want != nil {
 		return *want
 	}
-	return madeUpMAC(k.seed, i.GetName())
-}
-
-func (k loopback) created(found vppcalls.Details, _, want *interfaces.Interface) bool {
-	mac, err := wantedMAC(want)
-	return err == nil && found.MAC == k.mac(want, mac)
-}
-
-func (k loopback) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteLoopback(ctx, m.SwIfIndex)
-}
-
-func (loopback) claims(d vppcalls.Details) bool {
-	return !d.SubInterface && vppcalls.IsLoopbackName(d.Name)
-}
-
-func (loopback) read(context.Context, func(uint32) string) (recogniser, error) {
-	return func(_ vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
-		i.Type = interfaces.Interface_SOFTWARE_LOOPBACK
-		return true
-	}, nil
+	return madeUpMAC(k.on.seed, i.GetName())
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"go.fd.io/govpp/api"
+	memifapi "go.fd.io/govpp/binapi/memif"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
@@ -89,14 +90,26 @@ func fullMemif(i *interfaces.Interface) *interfaces.MemifLink {
 
 func (k memif) create(ctx context.Context, i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	l := fullMemif(i)
-	idx, err := k.vpp.CreateMemif(ctx, vppcalls.MemifParams{
-		Socket: l.SocketFilename, ID: l.Id, Master: l.Master, IP: l.Mode == interfaces.MemifLink_IP, MAC: mac, Secret: l.Secret,
+	req := memifapi.MemifCreateV2{
+		ID: l.Id, Role: roleOf(l), Mode: memifapi.MemifMode(l.Mode), Secret: l.Secret, // the modes have the same numbers
 		RingSize: l.RingSize, BufferSize: uint16(l.BufferSize), RxQueues: uint8(l.RxQueues), TxQueues: uint8(l.TxQueues),
-	})
+	}
+	if mac != nil {
+		req.HwAddr = *mac
+	}
+	idx, err := k.vpp.CreateMemif(ctx, l.SocketFilename, req)
 	if errors.Is(err, api.SUBIF_ALREADY_EXISTS) {
 		idx, err = k.adopt(ctx, l, err)
 	}
 	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
+}
+
+// roleOf is the side of the connection: the master listens on the socket, the other one connects.
+func roleOf(l *interfaces.MemifLink) memifapi.MemifRole {
+	if l.Master {
+		return memifapi.MEMIF_ROLE_API_MASTER
+	}
+	return memifapi.MEMIF_ROLE_API_SLAVE
 }
 
 // adopt takes over a memif without tag. VPP refuses a memif whose ID its socket has,
@@ -110,12 +123,12 @@ func (k memif) adopt(ctx context.Context, l *interfaces.MemifLink, cause error) 
 		m := all[idx]
 		switch onSocket := vppcalls.SameSocket(m.Socket, l.SocketFilename) || m.SocketID == 0 && l.SocketFilename == ""; {
 		case !onSocket:
-		case m.Master != l.Master:
+		case m.Role != roleOf(l):
 			owner, _, err := ownerOf(ctx, k.vpp, idx)
 			cause = fmt.Errorf("the socket %q has memifs of the other role, such as %s: %w", l.SocketFilename, owner, errors.Join(cause, err))
 			return vppcalls.NoInterface, conflict(cause, field{"memif.master", l.Master})
 		case m.ID == l.Id:
-			idx, err := adoptUntagged(ctx, k.vpp, idx, m.IP == (l.Mode == interfaces.MemifLink_IP), cause)
+			idx, err := adoptUntagged(ctx, k.vpp, idx, m.Mode == memifapi.MemifMode(l.Mode), cause)
 			return idx, conflict(err, field{"memif.socket_filename", l.SocketFilename}, field{"memif.id", l.Id})
 		}
 	}
@@ -150,11 +163,8 @@ func (k memif) read(ctx context.Context, _ func(uint32) string) (recogniser, err
 		}
 		w := fullMemif(wanted)
 		l := &interfaces.MemifLink{
-			Master: found.Master, Id: found.ID, Secret: w.Secret,
+			Master: found.Role == memifapi.MEMIF_ROLE_API_MASTER, Id: found.ID, Secret: w.Secret, Mode: interfaces.MemifLink_MemifMode(found.Mode),
 			RingSize: w.RingSize, BufferSize: w.BufferSize, RxQueues: w.RxQueues, TxQueues: w.TxQueues,
-		}
-		if found.IP {
-			l.Mode = interfaces.MemifLink_IP
 		}
 		switch {
 		case vppcalls.SameSocket(found.Socket, w.SocketFilename):
@@ -162,7 +172,7 @@ func (k memif) read(ctx context.Context, _ func(uint32) string) (recogniser, err
 		case found.SocketID != 0:
 			l.SocketFilename = found.Socket
 		}
-		if connected := found.BufferSize != 0; connected && !found.Master {
+		if connected := found.BufferSize != 0; connected && !l.Master {
 			l.RingSize, l.BufferSize = found.RingSize, uint32(found.BufferSize)
 		}
 		i.Type, i.Link = interfaces.Interface_MEMIF, &interfaces.Interface_Memif{Memif: l}

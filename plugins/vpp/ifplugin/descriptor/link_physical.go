@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/types/known/emptypb"
-
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -89,34 +88,19 @@ func isVirtual(name string) bool {
 
 // NewPhysical describes the keys that tell which devices there are.
 func NewPhysical(vpp *vppcalls.Calls) *kvs.KVDescriptor {
-	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
-		Name:        PhysicalName,
-		Southbound:  Southbound,
-		KeySelector: model.PhysicalKey.Matches,
-		RetrieveContext: func(ctx context.Context, _ []kvs.KV[*emptypb.Empty, kvs.Metadata]) ([]kvs.KV[*emptypb.Empty, kvs.Metadata], error) {
-			all, err := vpp.DumpInterfaces(ctx)
-			if err != nil {
-				return nil, err
+	return item.NewKeys(PhysicalName, model.PhysicalKey.Matches, func(ctx context.Context) (keys []string, err error) {
+		all, err := vpp.DumpInterfaces(ctx)
+		for _, d := range all {
+			if IsPhysical(d) {
+				keys = append(keys, model.PhysicalKey.Key(d.Name))
 			}
-			var out []kvs.KV[*emptypb.Empty, kvs.Metadata]
-			for _, d := range all {
-				if IsPhysical(d) {
-					out = append(out, kvs.KV[*emptypb.Empty, kvs.Metadata]{
-						Key: model.PhysicalKey.Key(d.Name), Value: &emptypb.Empty{}, Origin: kvs.FromSB,
-					})
-				}
-			}
-			return out, nil
-		},
+		}
+		return keys, err
 	})
 }
 
 // PhysicalChange returns the notification that VPP has a device, or not any
 // more.
 func PhysicalChange(device string, exists bool) kvs.KVWithMetadata {
-	kv := kvs.KVWithMetadata{Key: model.PhysicalKey.Key(device), Origin: kvs.FromSB}
-	if exists {
-		kv.Value = &emptypb.Empty{}
-	}
-	return kv
+	return item.KeyChange(model.PhysicalKey.Key(device), exists)
 }

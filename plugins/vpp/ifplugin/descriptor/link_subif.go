@@ -48,45 +48,30 @@ func (subif) check(i *interfaces.Interface) error {
 	if id := l.GetSubId(); id == 0 || id > maxVLAN {
 		errs = append(errs, invalid("sub.sub_id", "%d, expected a VLAN from 1 to %d", id, maxVLAN))
 	}
-	pops, pushes, known := tagsOf(l.GetTagRwOption())
+	op, known := tagsOf[l.GetTagRwOption()]
 	switch {
 	case !known:
 		errs = append(errs, invalid("sub.tag_rw_option", "%s is unknown", l.GetTagRwOption()))
-	case pops > 1:
+	case op.pops > 1:
 		errs = append(errs, invalid("sub.tag_rw_option", "%s takes off %d tags, but frames of a sub-interface have one",
-			l.GetTagRwOption(), pops))
+			l.GetTagRwOption(), op.pops))
 	}
 	for n, tag := range []uint32{l.GetTag1(), l.GetTag2()} {
-		if field := fmt.Sprintf("sub.tag%d", n+1); n < pushes {
+		if field := fmt.Sprintf("sub.tag%d", n+1); n < op.pushes {
 			errs = append(errs, atMost(field, tag, maxVLAN))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// tagsOf is how many tags an operation takes off and puts on.
-func tagsOf(op interfaces.SubInterface_TagRewriteOptions) (pops, pushes int, known bool) {
-	switch op {
-	case interfaces.SubInterface_DISABLED:
-		return 0, 0, true
-	case interfaces.SubInterface_PUSH1:
-		return 0, 1, true
-	case interfaces.SubInterface_PUSH2:
-		return 0, 2, true
-	case interfaces.SubInterface_POP1:
-		return 1, 0, true
-	case interfaces.SubInterface_POP2:
-		return 2, 0, true
-	case interfaces.SubInterface_TRANSLATE11:
-		return 1, 1, true
-	case interfaces.SubInterface_TRANSLATE12:
-		return 1, 2, true
-	case interfaces.SubInterface_TRANSLATE21:
-		return 2, 1, true
-	case interfaces.SubInterface_TRANSLATE22:
-		return 2, 2, true
-	}
-	return 0, 0, false
+// tags are how many tags an operation takes off and puts on.
+type tags struct{ pops, pushes int }
+
+var tagsOf = map[interfaces.SubInterface_TagRewriteOptions]tags{
+	interfaces.SubInterface_DISABLED: {0, 0}, interfaces.SubInterface_PUSH1: {0, 1}, interfaces.SubInterface_PUSH2: {0, 2},
+	interfaces.SubInterface_POP1: {1, 0}, interfaces.SubInterface_POP2: {2, 0},
+	interfaces.SubInterface_TRANSLATE11: {1, 1}, interfaces.SubInterface_TRANSLATE12: {1, 2},
+	interfaces.SubInterface_TRANSLATE21: {2, 1}, interfaces.SubInterface_TRANSLATE22: {2, 2},
 }
 
 func (subif) dependencies(i *interfaces.Interface) []kvs.Dependency {
@@ -109,7 +94,7 @@ func (subif) inPlace(a, b *interfaces.Interface) bool {
 func rewriteOf(i *interfaces.Interface) vppcalls.TagRewrite {
 	l := i.GetSub()
 	r := vppcalls.TagRewrite{Op: uint32(l.GetTagRwOption())}
-	_, pushes, _ := tagsOf(l.GetTagRwOption())
+	pushes := tagsOf[l.GetTagRwOption()].pushes
 	if pushes > 0 {
 		r.Dot1q, r.Tag1 = l.GetPushDot1Q(), l.GetTag1()
 	}
@@ -120,15 +105,16 @@ func rewriteOf(i *interfaces.Interface) vppcalls.TagRewrite {
 }
 
 func (k subif) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
-	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
-	parent, err := swIfIndex(k.ifs, i.GetSub().GetParentName())
+	m, l := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}, i.GetSub()
+	parent, err := swIfIndex(k.ifs, l.GetParentName())
 	if err != nil {
 		return m, err
 	}
-	m.SwIfIndex, err = k.vpp.CreateSubif(ctx, parent, i.GetSub().GetSubId())
+	m.SwIfIndex, err = k.vpp.CreateSubif(ctx, parent, l.GetSubId())
 	if errors.Is(err, api.VLAN_ALREADY_EXISTS) {
-		m.SwIfIndex, err = k.adopt(ctx, parent, i.GetSub().GetSubId(), err)
-		err = conflict(err, field{"sub.parent_name", i.GetSub().GetParentName()}, field{"sub.sub_id", i.GetSub().GetSubId()})
+		same := func(d vppcalls.Details) bool { return d.SubInterface && d.Parent == parent && d.VLAN == l.GetSubId() }
+		m.SwIfIndex, err = adoptWhere(ctx, k.vpp, same, err)
+		err = conflict(err, field{"sub.parent_name", l.GetParentName()}, field{"sub.sub_id", l.GetSubId()})
 	}
 	if err != nil {
 		return m, err
@@ -139,20 +125,6 @@ func (k subif) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.
 		}
 	}
 	return m, nil
-}
-
-// adopt takes over a sub-interface without tag.
-func (k subif) adopt(ctx context.Context, parent, vlan uint32, cause error) (uint32, error) {
-	all, err := k.vpp.DumpInterfaces(ctx)
-	if err != nil {
-		return vppcalls.NoInterface, errors.Join(cause, err)
-	}
-	for _, d := range all {
-		if d.SubInterface && d.Parent == parent && d.VLAN == vlan {
-			return adoptUntagged(ctx, k.vpp, d.SwIfIndex, true, cause)
-		}
-	}
-	return vppcalls.NoInterface, cause
 }
 
 func (k subif) updateLink(ctx context.Context, _, i *interfaces.Interface, m *ifaceidx.IfMeta) error {

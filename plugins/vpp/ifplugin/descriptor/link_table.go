@@ -2,10 +2,13 @@ package descriptor
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/interface_types"
@@ -43,11 +46,18 @@ type linkSpec[P comparable] struct {
 	op     *session.Operation[linkCalls[P]]
 	facts  traits
 	device string // the device class
+	// prefixes begin the names that VPP gives to interfaces of a device class that other kinds
+	// have as well; nil: the device class tells.
+	prefixes []string
 	// resolve translates a configuration into parameters; the validation, the dependencies
 	// and the comparison follow from it.
 	resolve func(r *item.Resolver, i *interfaces.Interface) P
 	// describe fills in the type and the link of i, and what else p determines.
 	describe func(i *interfaces.Interface, p P, known about)
+	// mac puts the MAC address of the configuration into the request that creates an interface;
+	// nil: it is set after that. meta fills in what p says of the metadata. Both are optional.
+	mac  func(p *P, mac vppcalls.MAC)
+	meta func(m *ifaceidx.IfMeta, p P)
 	// delete makes the request that deletes an interface; nil: it is deleted by its
 	// parameters. gone are return values for an interface that does not exist.
 	delete func(ifIndex) (req, reply api.Message)
@@ -58,10 +68,28 @@ type linkSpec[P comparable] struct {
 	key    []string
 	taken  func(found, wanted P) bool
 	// names are those that VPP may give to the interface of a value, if they tell it from all
-	// others; nil: its parameters do.
-	names func(seed string, want *interfaces.Interface) []string
+	// others; nil: its instances or parameters do.
+	names     func(seed string, want *interfaces.Interface) []string
+	instances instances[P]
 	// explain says what VPP means by its answer to the creation of i; nil: what the error says.
 	explain func(i *interfaces.Interface, created ifIndex, err error) error
+}
+
+// instances are the numbers in the names of interfaces, where the agent chooses them.
+type instances[P any] struct {
+	prefix       string // of the names; "": VPP chooses the numbers
+	first, count uint32
+	set          func(p *P, instance uint32)
+	inUse        api.VPPApiError // VPP's answer if it has an interface with the number
+}
+
+// of returns what the interface of a name may be, the preferred number first.
+func (n instances[P]) of(seed, name string) (all [8]uint32) {
+	sum := sha256.Sum256([]byte(seed + "\x00" + n.prefix + "\x00" + name))
+	for i := range all {
+		all[i] = n.first + binary.BigEndian.Uint32(sum[4*i:])%n.count
+	}
+	return all
 }
 
 // about is what is known of an interface besides its parameters.
@@ -115,7 +143,7 @@ func dumpOf[R, D api.Message, P any](of func(D) (ifIndex, P)) linkDump[P] {
 
 // dumpSame is dumpOf for records that have the fields of the parameters.
 func dumpSame[R, D api.Message, P any]() linkDump[P] {
-	return dumpOf[R](func(d D) (ifIndex, P) { return indexIn(d), sameFields[P](d) })
+	return dumpOf[R](func(d D) (ifIndex, P) { return session.InterfaceIndex(d), session.SameFields[P](d) })
 }
 
 // dumpWith is dumpOf for requests with other fields.
@@ -161,23 +189,6 @@ func aboutInterface[M api.Message](which ifIndex) api.Message {
 	return m
 }
 
-// indexIn returns the index of an interface in a message.
-func indexIn(message api.Message) ifIndex {
-	return reflect.ValueOf(message).Elem().FieldByName("SwIfIndex").Interface().(ifIndex)
-}
-
-// sameFields makes a T of a message that is a record of it or another version of it: fields
-// of the same name have the same meaning.
-func sameFields[T any](message api.Message) (t T) {
-	from, to := reflect.ValueOf(message).Elem(), reflect.ValueOf(&t).Elem()
-	for n := range to.NumField() {
-		if f := from.FieldByName(to.Type().Field(n).Name); f.IsValid() {
-			to.Field(n).Set(f.Convert(to.Field(n).Type()))
-		}
-	}
-	return t
-}
-
 // with returns the kind of links.
 func (s linkSpec[P]) with(on southbound) linkTable[P] {
 	return linkTable[P]{
@@ -203,22 +214,49 @@ func (k linkTable[P]) sameLink(a, b *interfaces.Interface) bool {
 
 // created implements creationMark.
 func (k linkTable[P]) created(found vppcalls.Details, i, want *interfaces.Interface) bool {
-	return (k.names == nil || slices.Contains(k.names(k.on.seed, want), found.Name)) && k.sameLink(i, want)
+	named := k.names == nil || slices.Contains(k.names(k.on.seed, want), found.Name)
+	if n := k.instances; n.prefix != "" {
+		all := n.of(k.on.seed, want.GetName())
+		named = slices.ContainsFunc(all[:], func(number uint32) bool { return found.Name == fmt.Sprint(n.prefix, number) })
+	}
+	return named && k.sameLink(i, want)
 }
 
-func (k linkTable[P]) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+func (k linkTable[P]) create(ctx context.Context, i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	wanted, err := k.resolution.Live(i)
 	if err != nil {
 		return nil, err
 	}
-	idx, err := k.set(ctx, true, wanted)
+	with := wanted
+	if mac != nil && k.mac != nil {
+		k.mac(&with, *mac)
+	}
+	idx, err := k.add(ctx, i.GetName(), with)
 	if len(k.key) > 0 && errors.Is(err, k.exists) {
 		idx, err = k.adopt(ctx, i, wanted, err)
 	}
 	if k.explain != nil {
 		err = k.explain(i, idx, err)
 	}
-	return &ifaceidx.IfMeta{SwIfIndex: uint32(idx)}, err
+	m := &ifaceidx.IfMeta{SwIfIndex: uint32(idx)}
+	if k.meta != nil {
+		k.meta(m, wanted)
+	}
+	return m, err
+}
+
+// add creates the interface of a name, with the first of its instances that is free.
+func (k linkTable[P]) add(ctx context.Context, name string, p P) (idx ifIndex, err error) {
+	if k.instances.prefix == "" {
+		return k.set(ctx, true, p)
+	}
+	for _, instance := range k.instances.of(k.on.seed, name) {
+		k.instances.set(&p, instance)
+		if idx, err = k.set(ctx, true, p); !errors.Is(err, k.instances.inUse) {
+			return idx, err
+		}
+	}
+	return idx, fmt.Errorf("all instances that the name may have are in use: %w", err)
 }
 
 // set creates an interface, or deletes it.
@@ -229,7 +267,7 @@ func (k linkTable[P]) set(ctx context.Context, add bool, p P) (ifIndex, error) {
 	}
 	req, reply := calls.set(add, p)
 	err = k.on.Call(ctx, req, reply)
-	return indexIn(reply), err
+	return session.InterfaceIndex(reply), err
 }
 
 func (k linkTable[P]) dump(ctx context.Context, which ifIndex) (map[uint32]P, error) {
@@ -281,7 +319,13 @@ func (k linkTable[P]) remove(ctx context.Context, _ *interfaces.Interface, m *if
 }
 
 func (k linkTable[P]) claims(d vppcalls.Details) bool {
-	return !d.SubInterface && d.DevType == k.device
+	if d.SubInterface {
+		return false
+	}
+	if k.prefixes == nil {
+		return d.DevType == k.device
+	}
+	return slices.ContainsFunc(k.prefixes, func(prefix string) bool { return strings.HasPrefix(d.Name, prefix) })
 }
 
 func (k linkTable[P]) read(ctx context.Context, names func(uint32) string) (recogniser, error) {
@@ -290,7 +334,7 @@ func (k linkTable[P]) read(ctx context.Context, names func(uint32) string) (reco
 		return nil, err
 	}
 	all, err := k.dump(ctx, noInterface)
-	return func(d vppcalls.Details, wanted, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
+	return func(d vppcalls.Details, wanted, i *interfaces.Interface, m *ifaceidx.IfMeta) bool {
 		p, ok := all[d.SwIfIndex]
 		if ok = ok || calls.dump.read == nil; ok {
 			k.describe(i, p, about{d.Name, wanted, func(idx ifIndex) string {
@@ -299,6 +343,9 @@ func (k linkTable[P]) read(ctx context.Context, names func(uint32) string) (reco
 				}
 				return names(uint32(idx))
 			}})
+			if k.meta != nil {
+				k.meta(m, p)
+			}
 		}
 		return ok
 	}, err

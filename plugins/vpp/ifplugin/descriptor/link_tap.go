@@ -1,22 +1,20 @@
 package descriptor
 
 import (
-	"context"
-	"errors"
+	"cmp"
 	"fmt"
 	"hash/fnv"
 
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/tapv2"
 	"google.golang.org/protobuf/proto"
 
-	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
-
-// A TAP is a pair of a VPP interface and a Linux interface. VPP makes both; the
-// Linux side appears in the namespace of VPP, under a name of up to 15 bytes.
-// The tag is set by the same message, so a TAP without tag is never ours.
 
 const (
 	// defaultRingSize is the number of descriptors of a ring.
@@ -31,112 +29,75 @@ const (
 // come from the watcher of containers.
 const microserviceKeyPrefix = "linux/microservice/"
 
-type tap struct {
-	kindDefaults
-	vpp *vppcalls.Calls
+type tapParams struct {
+	tapv2.TapCreateV3
+	// microservice that the Linux side is moved to. VPP does not know about containers.
+	microservice string
 }
 
-func (tap) traits() traits {
-	return traits{
-		tagged: true, macInPlace: true, linkOptional: true,
-		link: func() proto.Message { return &interfaces.TapLink{} },
-	}
-}
+var dumpTaps = dumpOf[*tapv2.SwInterfaceTapV2Dump](func(d *tapv2.SwInterfaceTapV2Details) (ifIndex, tapParams) {
+	return ifIndex(d.SwIfIndex), tapParams{TapCreateV3: session.SameFields[tapv2.TapCreateV3](d)}
+})
 
-func (tap) check(i *interfaces.Interface) error {
-	l := i.GetTap()
-	var errs []error
-	if v := l.GetVersion(); v != 0 && v != 2 {
-		errs = append(errs, invalid("tap.version", "%d, expected 2, or 0 for the default", v))
-	}
-	if n := l.GetHostIfName(); len(n) > maxHostName {
-		errs = append(errs, invalid("tap.host_if_name", "%q has %d bytes, expected at most %d", n, len(n), maxHostName))
-	}
-	for _, ring := range []struct {
-		field string
-		size  uint32
-	}{{"tap.rx_ring_size", l.GetRxRingSize()}, {"tap.tx_ring_size", l.GetTxRingSize()}} {
-		if ring.size > maxRingSize || ring.size&(ring.size-1) != 0 {
-			errs = append(errs, invalid(ring.field, "%d, expected a power of 2 up to %d, or 0 for %d",
-				ring.size, maxRingSize, defaultRingSize))
+// A TAP is a pair of a VPP interface and a Linux interface. VPP makes both; the
+// Linux side appears in the namespace of VPP, under a name of up to 15 bytes.
+// The tag is set by the same message, so a TAP without tag is never ours.
+var taps = linkSpec[tapParams]{
+	op: declareLinks("interface TAP", "tap", linkCalls[tapParams]{
+		set:  func(_ bool, p tapParams) (req, reply api.Message) { return &p.TapCreateV3, &tapv2.TapCreateV3Reply{} },
+		dump: dumpTaps,
+	}, linkCalls[tapParams]{
+		set: func(_ bool, p tapParams) (req, reply api.Message) {
+			v2 := session.SameFields[tapv2.TapCreateV2](&p.TapCreateV3)
+			return &v2, &tapv2.TapCreateV2Reply{}
+		},
+		dump: dumpTaps,
+	}),
+	prefixes: []string{"tap", "tun"},
+	facts:    traits{tagged: true, macInPlace: true, linkOptional: true, link: func() proto.Message { return &interfaces.TapLink{} }},
+	resolve: func(r *item.Resolver, i *interfaces.Interface) tapParams {
+		l := i.GetTap()
+		if v := l.GetVersion(); v != 0 && v != 2 {
+			r.Fail("tap.version", "%d, expected 2, or 0 for the default", v)
 		}
-	}
-	return errors.Join(errs...)
+		if n := l.GetHostIfName(); len(n) > maxHostName {
+			r.Fail("tap.host_if_name", "%q has %d bytes, expected at most %d", n, len(n), maxHostName)
+		}
+		if label := l.GetToMicroservice(); label != "" {
+			r.DependsOn("microservice-available", microserviceKeyPrefix+label)
+		}
+		return tapParams{microservice: l.GetToMicroservice(), TapCreateV3: tapv2.TapCreateV3{
+			ID: anyInstance, UseRandomMac: true, NumRxQueues: 1, NumTxQueues: 1, Tag: i.GetName(),
+			RxRingSz: tapRing(r, "tap.rx_ring_size", l.GetRxRingSize()), TxRingSz: tapRing(r, "tap.tx_ring_size", l.GetTxRingSize()),
+			HostIfNameSet: true, HostIfName: cmp.Or(l.GetHostIfName(), madeUpHostName(i.GetName())),
+			TapFlags: session.Flags(map[tapv2.TapFlags]bool{
+				tapv2.TAP_API_FLAG_GSO: l.GetEnableGso(), tapv2.TAP_API_FLAG_TUN: l.GetEnableTunnel(),
+			}),
+		}}
+	},
+	mac:  func(p *tapParams, mac vppcalls.MAC) { p.MacAddress, p.UseRandomMac = mac, false },
+	meta: func(m *ifaceidx.IfMeta, p tapParams) { m.TAPHostIfName = p.HostIfName },
+	describe: func(i *interfaces.Interface, p tapParams, known about) {
+		i.Type, i.Link = interfaces.Interface_TAP, &interfaces.Interface_Tap{Tap: &interfaces.TapLink{
+			Version: 2, HostIfName: p.HostIfName, RxRingSize: uint32(p.RxRingSz), TxRingSize: uint32(p.TxRingSz),
+			EnableGso: p.TapFlags&tapv2.TAP_API_FLAG_GSO != 0, EnableTunnel: p.TapFlags&tapv2.TAP_API_FLAG_TUN != 0,
+			ToMicroservice: known.wanted.GetTap().GetToMicroservice(),
+		}}
+	},
+	delete: deletion[*tapv2.TapDeleteV2, *tapv2.TapDeleteV2Reply],
 }
 
-func (tap) dependencies(i *interfaces.Interface) []kvs.Dependency {
-	label := i.GetTap().GetToMicroservice()
-	if label == "" {
-		return nil
+// tapRing returns the size of a ring, the default for 0.
+func tapRing(r *item.Resolver, field string, n uint32) uint16 {
+	if n > maxRingSize || n&(n-1) != 0 {
+		r.Fail(field, "%d, expected a power of 2 up to %d, or 0 for %d", n, maxRingSize, defaultRingSize)
 	}
-	return []kvs.Dependency{{Label: "microservice-available", Key: microserviceKeyPrefix + label}}
+	return uint16(orDefault(n, defaultRingSize))
 }
 
-func (tap) sameLink(a, b *interfaces.Interface) bool {
-	return proto.Equal(fullTap(a), fullTap(b))
-}
-
-// fullTap returns the link with the defaults filled in.
-func fullTap(i *interfaces.Interface) *interfaces.TapLink {
-	l := &interfaces.TapLink{}
-	if have := i.GetTap(); have != nil {
-		l = proto.CloneOf(have)
-	}
-	l.Version = 2
-	l.HostIfName = TapHostIfName(i)
-	if l.RxRingSize == 0 {
-		l.RxRingSize = defaultRingSize
-	}
-	if l.TxRingSize == 0 {
-		l.TxRingSize = defaultRingSize
-	}
-	return l
-}
-
-// TapHostIfName returns the name of the Linux side: the wanted one, or one made
-// from the name of the interface.
-func TapHostIfName(i *interfaces.Interface) string {
-	if n := i.GetTap().GetHostIfName(); n != "" {
-		return n
-	}
+// madeUpHostName is the name of the Linux side of an interface whose configuration has none.
+func madeUpHostName(name string) string {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(i.GetName())) // never fails
+	_, _ = h.Write([]byte(name)) // never fails
 	return fmt.Sprintf("tap-%d", h.Sum32())
-}
-
-func (k tap) create(ctx context.Context, i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
-	l := fullTap(i)
-	idx, err := k.vpp.CreateTap(ctx, vppcalls.TapParams{
-		HostIfName: l.HostIfName, Tag: i.GetName(), MAC: mac,
-		RxRingSize: uint16(l.RxRingSize), TxRingSize: uint16(l.TxRingSize),
-		GSO: l.EnableGso, Tunnel: l.EnableTunnel,
-	})
-	return &ifaceidx.IfMeta{SwIfIndex: idx, TAPHostIfName: l.HostIfName}, err
-}
-
-func (k tap) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteTap(ctx, m.SwIfIndex)
-}
-
-func (tap) claims(d vppcalls.Details) bool { return !d.SubInterface && vppcalls.IsTapName(d.Name) }
-
-func (k tap) read(ctx context.Context, _ func(uint32) string) (recogniser, error) {
-	taps, err := k.vpp.DumpTaps(ctx)
-	return func(d vppcalls.Details, wanted, i *interfaces.Interface, m *ifaceidx.IfMeta) bool {
-		found, ok := taps[d.SwIfIndex]
-		if !ok {
-			return false
-		}
-		i.Type = interfaces.Interface_TAP
-		m.TAPHostIfName = found.HostIfName
-		l := &interfaces.TapLink{
-			Version: 2, HostIfName: found.HostIfName,
-			RxRingSize: found.RxRingSize, TxRingSize: found.TxRingSize,
-			EnableGso: found.GSO, EnableTunnel: found.Tunnel,
-		}
-		// VPP does not know about containers; the Linux side is moved by others.
-		l.ToMicroservice = wanted.GetTap().GetToMicroservice()
-		i.Link = &interfaces.Interface_Tap{Tap: l}
-		return true
-	}, err
 }

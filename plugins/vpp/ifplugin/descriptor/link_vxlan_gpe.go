@@ -9,6 +9,8 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
+func isGpe(i *interfaces.Interface) bool { return i.GetVxlan().GetGpe() != nil }
+
 type gpeTunnel = vxlan_gpe.VxlanGpeAddDelTunnelV2
 
 // A VXLAN-GPE tunnel is a VXLAN tunnel that tells in every packet what it carries. It has no

@@ -36,7 +36,7 @@ type restRemover interface {
 // removeRests removes what operations of unknown outcome left besides interfaces.
 func (d *interfaceDescriptor) removeRests(ctx context.Context, correlate []interfaceKV) error {
 	for _, kv := range correlate {
-		if k, ok := d.kinds[kv.Value.GetType()].(restRemover); ok && kv.Unconfirmed {
+		if k, ok := d.kindOf(kv.Value).(restRemover); ok && kv.Unconfirmed {
 			if err := k.removeRest(ctx, kv.Value); err != nil {
 				return fmt.Errorf("interface %q: %w", kv.Value.GetName(), err)
 			}
@@ -85,7 +85,7 @@ func (r *reading) claimUntagged(ctx context.Context, correlate []interfaceKV) er
 func (r *reading) creationOf(ctx context.Context, found vppcalls.Details, wanted []*interfaces.Interface) (int, error) {
 	for at, want := range wanted {
 		found.Tag = want.GetName()
-		kind := r.d.kinds[want.GetType()]
+		kind := r.d.kindOf(want)
 		if kind == nil || !kind.claims(found) {
 			continue
 		}
@@ -143,7 +143,7 @@ func (r *reading) doubtLink(ctx context.Context, found vppcalls.Details, i *inte
 
 // needsLink reports that a link is mandatory for the type of an interface.
 func (d *interfaceDescriptor) needsLink(i *interfaces.Interface) bool {
-	kind := d.kinds[i.GetType()]
+	kind := d.kindOf(i)
 	return kind != nil && kind.traits().link != nil && !kind.traits().linkOptional
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 
 	"go.fd.io/govpp/api"
 	interfaces "go.fd.io/govpp/binapi/interface"
@@ -34,10 +35,8 @@ func (c *Calls) AddAddress(ctx context.Context, swIfIndex uint32, addr netip.Pre
 		if dumpErr != nil {
 			return errors.Join(err, dumpErr)
 		}
-		for _, h := range have {
-			if h == addr {
-				return nil
-			}
+		if slices.Contains(have, addr) {
+			return nil
 		}
 	}
 	return err
@@ -136,11 +135,10 @@ func (c *Calls) SetUnnumbered(ctx context.Context, swIfIndex, lender uint32) err
 
 // UnsetUnnumbered ends the borrowing.
 func (c *Calls) UnsetUnnumbered(ctx context.Context, swIfIndex uint32) error {
-	err := c.unnumbered(ctx, false, swIfIndex, NoInterface)
-	if session.Gone(err) {
-		return nil
+	if err := c.unnumbered(ctx, false, swIfIndex, NoInterface); !session.Gone(err) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // unnumbered sends the message, whose fields are named the wrong way round:

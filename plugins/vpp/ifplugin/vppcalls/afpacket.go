@@ -13,58 +13,39 @@ import (
 // afPacketPrefix is how VPP names an interface on a host interface.
 const afPacketPrefix = "host-"
 
-// AfPacketParams describe an AF_PACKET interface to create.
-type AfPacketParams struct {
-	// HostIfName is the host interface in the namespace of VPP.
-	HostIfName string
-	// MAC of the VPP side; nil for one that VPP makes up.
-	MAC *MAC
-}
-
 var createAfPacket = session.Declare(&Operations, "interface AF_PACKET", "af_packet",
-	session.Variant((*Calls).createAfPacketV3, (*af_packet.AfPacketCreateV3)(nil), (*af_packet.AfPacketCreateV3Reply)(nil),
-		(*af_packet.AfPacketDump)(nil), (*af_packet.AfPacketDetails)(nil)),
-	session.Variant((*Calls).createAfPacketV2, (*af_packet.AfPacketCreateV2)(nil), (*af_packet.AfPacketCreateV2Reply)(nil),
-		(*af_packet.AfPacketDump)(nil), (*af_packet.AfPacketDetails)(nil)))
+	session.Variant(func(p af_packet.AfPacketCreateV3) (request, reply api.Message) {
+		return &p, &af_packet.AfPacketCreateV3Reply{}
+	}, (*af_packet.AfPacketCreateV3)(nil), (*af_packet.AfPacketCreateV3Reply)(nil), (*af_packet.AfPacketDump)(nil), (*af_packet.AfPacketDetails)(nil)),
+	session.Variant(func(p af_packet.AfPacketCreateV3) (request, reply api.Message) {
+		v2 := session.SameFields[af_packet.AfPacketCreateV2](&p)
+		return &v2, &af_packet.AfPacketCreateV2Reply{}
+	}, (*af_packet.AfPacketCreateV2)(nil), (*af_packet.AfPacketCreateV2Reply)(nil), (*af_packet.AfPacketDump)(nil), (*af_packet.AfPacketDetails)(nil)))
 
-// CreateAfPacket attaches VPP to a host interface. The error is
-// api.IF_ALREADY_EXISTS if VPP is attached to it already.
-func (c *Calls) CreateAfPacket(ctx context.Context, p AfPacketParams) (swIfIndex uint32, err error) {
+// CreateAfPacket attaches VPP to a host interface, in the namespace of VPP, which makes up the
+// MAC address of its side if mac is nil. The error is api.IF_ALREADY_EXISTS if VPP is attached to
+// it already.
+func (c *Calls) CreateAfPacket(ctx context.Context, host string, mac *MAC) (swIfIndex uint32, err error) {
 	create, err := createAfPacket.On(c.vpp)
 	if err != nil {
 		return NoInterface, err
 	}
-	return create(c, ctx, p)
-}
-
-func (c *Calls) createAfPacketV3(ctx context.Context, p AfPacketParams) (uint32, error) {
-	mac, random := optionalMAC(p.MAC)
-	reply := &af_packet.AfPacketCreateV3Reply{}
-	err := c.vpp.Call(ctx, &af_packet.AfPacketCreateV3{
-		Mode: af_packet.AF_PACKET_API_MODE_ETHERNET, HwAddr: mac, UseRandomHwAddr: random,
-		HostIfName: p.HostIfName, NumRxQueues: 1, NumTxQueues: 1,
-	}, reply)
-	return uint32(reply.SwIfIndex), err
-}
-
-func (c *Calls) createAfPacketV2(ctx context.Context, p AfPacketParams) (uint32, error) {
-	mac, random := optionalMAC(p.MAC)
-	reply := &af_packet.AfPacketCreateV2Reply{}
-	err := c.vpp.Call(ctx, &af_packet.AfPacketCreateV2{
-		HwAddr: mac, UseRandomHwAddr: random, HostIfName: p.HostIfName, NumRxQueues: 1,
-	}, reply)
-	return uint32(reply.SwIfIndex), err
+	p := af_packet.AfPacketCreateV3{
+		Mode: af_packet.AF_PACKET_API_MODE_ETHERNET, UseRandomHwAddr: mac == nil, HostIfName: host, NumRxQueues: 1, NumTxQueues: 1,
+	}
+	if mac != nil {
+		p.HwAddr = *mac
+	}
+	req, reply := create(p)
+	err = c.vpp.Call(ctx, req, reply)
+	return uint32(session.InterfaceIndex(reply)), err
 }
 
 // DeleteAfPacket detaches VPP from a host interface. If it is not attached,
 // that is a success: VPP tells it by SYSCALL_ERROR_1. VPP leaves the host
 // interface down.
 func (c *Calls) DeleteAfPacket(ctx context.Context, hostIfName string) error {
-	err := c.vpp.Call(ctx, &af_packet.AfPacketDelete{HostIfName: hostIfName}, &af_packet.AfPacketDeleteReply{})
-	if session.Gone(err, api.SYSCALL_ERROR_1) {
-		return nil
-	}
-	return err
+	return c.remove(ctx, &af_packet.AfPacketDelete{HostIfName: hostIfName}, &af_packet.AfPacketDeleteReply{}, api.SYSCALL_ERROR_1)
 }
 
 // DumpAfPackets returns the host interfaces that VPP is attached to, by the

@@ -3,7 +3,6 @@ package vppcalls
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"os"
 
@@ -99,23 +98,5 @@ func (c *Calls) WatchLeases(ctx context.Context, changed func()) error {
 		<-ctx.Done()
 		return nil
 	}
-	watch, err := s.Client.WatchEvent(ctx, (*dhcp.DHCPComplEvent)(nil))
-	if err != nil {
-		return fmt.Errorf("watch DHCP events: %w", err)
-	}
-	defer watch.Close()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case _, ok := <-watch.Events():
-			if !ok && ctx.Err() != nil {
-				return nil
-			}
-			if !ok {
-				return fmt.Errorf("DHCP events: %w", binapi.ErrDisconnected)
-			}
-			changed()
-		}
-	}
+	return watch(ctx, c, "DHCP", func(binapi.Client) error { return nil }, func(*dhcp.DHCPComplEvent) { changed() })
 }

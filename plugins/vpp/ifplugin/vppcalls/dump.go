@@ -2,7 +2,6 @@ package vppcalls
 
 import (
 	"context"
-	"fmt"
 	"os"
 
 	interfaces "go.fd.io/govpp/binapi/interface"
@@ -104,35 +103,11 @@ func mtuOf(d *interfaces.SwInterfaceDetails) uint32 {
 // up since the last one, so that going administratively up looks as if the link
 // went down.
 func (c *Calls) WatchEvents(ctx context.Context, ready func(context.Context), changed func(swIfIndex uint32)) error {
-	s, err := c.vpp.Session()
-	if err != nil {
-		return err
-	}
-	watch, err := s.Client.WatchEvent(ctx, (*interfaces.SwInterfaceEvent)(nil))
-	if err != nil {
-		return fmt.Errorf("watch interface events: %w", err)
-	}
-	defer watch.Close()
-	err = s.Client.Call(ctx, &interfaces.WantInterfaceEvents{EnableDisable: 1, PID: uint32(os.Getpid())},
-		&interfaces.WantInterfaceEventsReply{})
-	if err != nil {
-		return err
-	}
-	ready(ctx)
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case m, ok := <-watch.Events():
-			if !ok && ctx.Err() != nil {
-				return nil
-			}
-			if !ok {
-				return fmt.Errorf("interface events: %w", binapi.ErrDisconnected)
-			}
-			if e, ok := m.(*interfaces.SwInterfaceEvent); ok {
-				changed(uint32(e.SwIfIndex))
-			}
+	return watch(ctx, c, "interface", func(client binapi.Client) error {
+		err := client.Call(ctx, &interfaces.WantInterfaceEvents{EnableDisable: 1, PID: uint32(os.Getpid())}, &interfaces.WantInterfaceEventsReply{})
+		if err == nil {
+			ready(ctx)
 		}
-	}
+		return err
+	}, func(e *interfaces.SwInterfaceEvent) { changed(uint32(e.SwIfIndex)) })
 }

@@ -20,39 +20,12 @@ import (
 // MemifDevice is the device class of memifs.
 const MemifDevice = "memif"
 
-// MemifParams describe a memif to create.
-type MemifParams struct {
-	// Socket is the path of the socket; empty for the one that every VPP has.
-	Socket string
-	// ID is the number of the memif on its socket.
-	ID uint32
-	// Master listens on the socket, the other side connects to it.
-	Master bool
-	// IP carries IP packets without Ethernet header.
-	IP bool
-	// MAC of the interface; nil for one that VPP makes up.
-	MAC *MAC
-	// Secret must be the same on both sides; empty for none.
-	Secret string
-	// RingSize is a number of descriptors, a power of 2.
-	RingSize uint32
-	// BufferSize is in bytes.
-	BufferSize uint16
-	// RxQueues and TxQueues are numbers of rings; VPP asks the slave alone.
-	RxQueues, TxQueues uint8
-}
-
-// Memif is a memif as VPP has it.
+// Memif is a memif as VPP has it. RingSize and BufferSize are those of the connection; 1 and 0
+// without one. SocketID is 0 for the socket that every VPP has.
 type Memif struct {
-	// SocketID is 0 for the socket that every VPP has.
-	SocketID uint32
+	memif.MemifDetails
 	// Socket is the path of the socket as VPP uses it, always absolute.
-	Socket     string
-	ID         uint32
-	Master, IP bool
-	// RingSize and BufferSize are those of the connection; 1 and 0 without one.
-	RingSize   uint32
-	BufferSize uint16
+	Socket string
 }
 
 // The IDs of sockets that are added follow from the path, in a range that starts at
@@ -78,32 +51,39 @@ func ownMemifSocket(id uint32, path string) bool {
 }
 
 var createMemif = session.Declare(&Operations, "interface MEMIF", "memif",
-	session.Variant((*Calls).createMemifV2, (*memif.MemifCreateV2)(nil), (*memif.MemifCreateV2Reply)(nil)),
-	session.Variant((*Calls).createMemifV1, (*memif.MemifCreate)(nil), (*memif.MemifCreateReply)(nil)))
+	session.Variant(func(m memif.MemifCreateV2) (request, reply api.Message) {
+		return &m, &memif.MemifCreateV2Reply{}
+	}, (*memif.MemifCreateV2)(nil), (*memif.MemifCreateV2Reply)(nil)),
+	session.Variant(func(m memif.MemifCreateV2) (request, reply api.Message) {
+		v1 := session.SameFields[memif.MemifCreate](&m)
+		return &v1, &memif.MemifCreateReply{}
+	}, (*memif.MemifCreate)(nil), (*memif.MemifCreateReply)(nil)))
 
 var addMemifSocket = session.Step("add memif socket",
-	session.Variant((*Calls).addMemifSocketV2,
-		(*memif.MemifSocketFilenameAddDelV2)(nil), (*memif.MemifSocketFilenameAddDelV2Reply)(nil)),
-	session.Variant((*Calls).addMemifSocketV1,
-		(*memif.MemifSocketFilenameAddDel)(nil), (*memif.MemifSocketFilenameAddDelReply)(nil)))
+	session.Variant(func(add memif.MemifSocketFilenameAddDelV2) (request, reply api.Message) {
+		return &add, &memif.MemifSocketFilenameAddDelV2Reply{}
+	}, (*memif.MemifSocketFilenameAddDelV2)(nil), (*memif.MemifSocketFilenameAddDelV2Reply)(nil)),
+	session.Variant(func(add memif.MemifSocketFilenameAddDelV2) (request, reply api.Message) {
+		v1 := session.SameFields[memif.MemifSocketFilenameAddDel](&add)
+		return &v1, &memif.MemifSocketFilenameAddDelReply{}
+	}, (*memif.MemifSocketFilenameAddDel)(nil), (*memif.MemifSocketFilenameAddDelReply)(nil)))
 
-// CreateMemif creates a memif, and its socket if VPP does not know it. The
-// error is api.SUBIF_ALREADY_EXISTS if the socket has a memif of the ID, or
-// memifs of the other role.
-func (c *Calls) CreateMemif(ctx context.Context, p MemifParams) (swIfIndex uint32, err error) {
+// CreateMemif creates a memif on the socket with the path, and the socket if VPP does not know
+// it; an empty path is that of the socket that every VPP has. The error is
+// api.SUBIF_ALREADY_EXISTS if the socket has a memif of the ID, or memifs of the other role.
+func (c *Calls) CreateMemif(ctx context.Context, path string, m memif.MemifCreateV2) (swIfIndex uint32, err error) {
 	create, err := createMemif.On(c.vpp)
 	if err != nil {
 		return NoInterface, err
 	}
-	socket, err := c.memifSocket(ctx, p.Socket)
-	if err != nil {
-		return NoInterface, fmt.Errorf("socket %q: %w", p.Socket, err)
+	if m.SocketID, err = c.memifSocket(ctx, path); err != nil {
+		return NoInterface, fmt.Errorf("socket %q: %w", path, err)
 	}
-	swIfIndex, err = create(c, ctx, socket, p)
-	if err != nil {
-		return NoInterface, errors.Join(err, c.dropMemifSocket(ctx, socket, p.Socket))
+	req, reply := create(m)
+	if err := c.vpp.Call(ctx, req, reply); err != nil {
+		return NoInterface, errors.Join(err, c.dropMemifSocket(ctx, m.SocketID, path))
 	}
-	return swIfIndex, nil
+	return uint32(session.InterfaceIndex(reply)), nil
 }
 
 // memifSocket returns the ID of the socket with the path.
@@ -128,7 +108,8 @@ func (c *Calls) memifSocket(ctx context.Context, path string) (uint32, error) {
 	for sockets[id] != "" {
 		id++
 	}
-	return id, add(c, ctx, id, path)
+	req, reply := add(memif.MemifSocketFilenameAddDelV2{IsAdd: true, SocketID: id, SocketFilename: path})
+	return id, c.vpp.Call(ctx, req, reply)
 }
 
 // SameSocket reports that a path is the socket that VPP uses under a path, which
@@ -138,50 +119,6 @@ func SameSocket(used, path string) bool {
 		return true
 	}
 	return path != "" && path[0] != '/' && strings.HasSuffix(used, "/"+path)
-}
-
-func (c *Calls) addMemifSocketV2(ctx context.Context, id uint32, path string) error {
-	return c.vpp.Call(ctx, &memif.MemifSocketFilenameAddDelV2{IsAdd: true, SocketID: id, SocketFilename: path},
-		&memif.MemifSocketFilenameAddDelV2Reply{})
-}
-
-func (c *Calls) addMemifSocketV1(ctx context.Context, id uint32, path string) error {
-	return c.vpp.Call(ctx, &memif.MemifSocketFilenameAddDel{IsAdd: true, SocketID: id, SocketFilename: path},
-		&memif.MemifSocketFilenameAddDelReply{})
-}
-
-func (p MemifParams) role() memif.MemifRole {
-	if p.Master {
-		return memif.MEMIF_ROLE_API_MASTER
-	}
-	return memif.MEMIF_ROLE_API_SLAVE
-}
-
-func (p MemifParams) mode() memif.MemifMode {
-	if p.IP {
-		return memif.MEMIF_MODE_API_IP
-	}
-	return memif.MEMIF_MODE_API_ETHERNET
-}
-
-func (c *Calls) createMemifV2(ctx context.Context, socketID uint32, p MemifParams) (uint32, error) {
-	mac, _ := optionalMAC(p.MAC)
-	reply := &memif.MemifCreateV2Reply{}
-	err := c.vpp.Call(ctx, &memif.MemifCreateV2{
-		Role: p.role(), Mode: p.mode(), RxQueues: p.RxQueues, TxQueues: p.TxQueues, ID: p.ID, SocketID: socketID,
-		RingSize: p.RingSize, BufferSize: p.BufferSize, HwAddr: mac, Secret: p.Secret,
-	}, reply)
-	return uint32(reply.SwIfIndex), err
-}
-
-func (c *Calls) createMemifV1(ctx context.Context, socketID uint32, p MemifParams) (uint32, error) {
-	mac, _ := optionalMAC(p.MAC)
-	reply := &memif.MemifCreateReply{}
-	err := c.vpp.Call(ctx, &memif.MemifCreate{
-		Role: p.role(), Mode: p.mode(), RxQueues: p.RxQueues, TxQueues: p.TxQueues, ID: p.ID, SocketID: socketID,
-		RingSize: p.RingSize, BufferSize: p.BufferSize, HwAddr: mac, Secret: p.Secret,
-	}, reply)
-	return uint32(reply.SwIfIndex), err
 }
 
 // DeleteMemif deletes a memif, and its socket if an agent added that and it has no other
@@ -246,11 +183,7 @@ func (c *Calls) DumpMemifs(ctx context.Context) (map[uint32]Memif, error) {
 	}
 	out := make(map[uint32]Memif, len(found))
 	for _, d := range found {
-		out[uint32(d.SwIfIndex)] = Memif{
-			SocketID: d.SocketID, Socket: sockets[d.SocketID], ID: d.ID,
-			Master: d.Role == memif.MEMIF_ROLE_API_MASTER, IP: d.Mode == memif.MEMIF_MODE_API_IP,
-			RingSize: d.RingSize, BufferSize: d.BufferSize,
-		}
+		out[uint32(d.SwIfIndex)] = Memif{*d, sockets[d.SocketID]}
 	}
 	return out, nil
 }

@@ -40,11 +40,7 @@ func (c *Calls) CreateSubif(ctx context.Context, parent, vlan uint32) (swIfIndex
 
 // DeleteSubif deletes a sub-interface. If it does not exist, that is a success.
 func (c *Calls) DeleteSubif(ctx context.Context, swIfIndex uint32) error {
-	err := c.vpp.Call(ctx, &interfaces.DeleteSubif{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &interfaces.DeleteSubifReply{})
-	if session.Gone(err) {
-		return nil
-	}
-	return err
+	return c.remove(ctx, &interfaces.DeleteSubif{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &interfaces.DeleteSubifReply{})
 }
 
 // SetTagRewrite sets what happens to VLAN tags.

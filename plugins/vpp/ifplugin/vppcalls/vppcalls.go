@@ -6,12 +6,14 @@ package vppcalls
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/ethernet_types"
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
@@ -42,6 +44,48 @@ func (c *Calls) call(ctx context.Context, op *session.Operation[struct{}], req, 
 		return err
 	}
 	return c.vpp.Call(ctx, req, reply)
+}
+
+// remove is Call for a removal; if VPP answers that there is nothing to remove, that is a success.
+func (c *Calls) remove(ctx context.Context, req, reply api.Message, gone ...api.VPPApiError) error {
+	if err := c.vpp.Call(ctx, req, reply); !session.Gone(err, gone...) {
+		return err
+	}
+	return nil
+}
+
+// watch calls each for the events of a type, until ctx ends or the session does. It calls start
+// as soon as it misses none. Without error it has ended with ctx.
+func watch[E api.Message](ctx context.Context, c *Calls, what string, start func(binapi.Client) error, each func(E)) error {
+	s, err := c.vpp.Session()
+	if err != nil {
+		return err
+	}
+	var event E
+	watch, err := s.Client.WatchEvent(ctx, event)
+	if err != nil {
+		return fmt.Errorf("watch %s events: %w", what, err)
+	}
+	defer watch.Close()
+	if err := start(s.Client); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case m, ok := <-watch.Events():
+			if !ok && ctx.Err() != nil {
+				return nil
+			}
+			if !ok {
+				return fmt.Errorf("%s events: %w", what, binapi.ErrDisconnected)
+			}
+			if e, ok := m.(E); ok {
+				each(e)
+			}
+		}
+	}
 }
 
 // SetTag stores the logical name of an interface in VPP.
@@ -98,11 +142,3 @@ func (c *Calls) SetPacketMTU(ctx context.Context, swIfIndex, mtu uint32) error {
 
 // mtuL3 is the place of the MTU for all protocols in lists of MTUs.
 const mtuL3 = 0
-
-// optionalMAC tells messages with a flag "use a random address" what to use.
-func optionalMAC(mac *MAC) (address MAC, random bool) {
-	if mac == nil {
-		return MAC{}, true
-	}
-	return *mac, false
-}
