@@ -15,7 +15,6 @@ var wideTypes = map[string]string{
 	"cmd/agentctl/cli.app":                       "a method for each command, and for what it prints",
 	"plugins/govppmux/vppsim/internal/vnet.VNet": "a method for each request to the simulated VPP; they share its state and lock",
 	"plugins/orchestrator.Plugin":                "not split yet: sources, endpoints and confirmation can be types of their own",
-	"plugins/vpp/ifplugin/vppcalls.Calls":        "a method for each operation of an interface in VPP",
 }
 
 var complexFunctions = map[string]string{
