@@ -15,25 +15,16 @@ import (
 
 	"go.uber.org/goleak"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/tenuto-dev/tenuto/infra"
-	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/grpc"
-	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/agentapi"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/orchtest"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -43,52 +34,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// patience is how long a test waits for what must come; it is no measure.
-const patience = 2 * time.Minute
-
-// descriptors lets the scheduler handle interfaces, and routes that need them, in a mock
-// southbound.
-type descriptors struct {
-	infra.PluginDeps
-	Scheduler *kvscheduler.Scheduler
-	sb        *kvstest.MockSB
-}
-
-func (d *descriptors) Init() error {
-	d.Scheduler.SouthboundUp("mock", 1)
-	return d.Scheduler.RegisterKVDescriptor(
-		describe(d.sb, "interface", ifmodel.InterfaceModel, nil),
-		describe(d.sb, "route", l3model.RouteModel, func(r *l3.Route) []api.Dependency {
-			return []api.Dependency{{Label: "interface", Key: ifmodel.InterfaceModel.KeyFor(r.OutgoingInterface)}}
-		}))
-}
-
-func describe[V proto.Message](sb *kvstest.MockSB, name string, m models.Model[V], deps func(V) []api.Dependency) *api.KVDescriptor {
-	d := api.Descriptor[V, *kvstest.Meta]{
-		Name: name, WithMetadata: true, Southbound: "mock", Timeout: patience,
-		Validate: func(_ string, v V) error {
-			if i, ok := proto.Message(v).(*interfaces.Interface); ok && i.Mtu > 9000 {
-				return api.NewInvalidValueError(errors.New("the largest is 9000"), "mtu")
-			}
-			return nil
-		},
-		Create: func(key string, v V) (*kvstest.Meta, error) { return sb.Create(key, v) },
-		Update: func(key string, _, v V, meta *kvstest.Meta) (*kvstest.Meta, error) { return sb.Update(key, v, meta) },
-		Delete: func(key string, _ V, meta *kvstest.Meta) error { return sb.Delete(key, meta) },
-		Retrieve: func([]api.KV[V, *kvstest.Meta]) (kvs []api.KV[V, *kvstest.Meta], err error) {
-			all, err := sb.Retrieve(name, m.Matches)
-			for _, kv := range all {
-				kvs = append(kvs, api.KV[V, *kvstest.Meta]{Key: kv.Key, Value: kv.Value.(V), Metadata: kv.Metadata.(*kvstest.Meta), Origin: api.FromNB})
-			}
-			return kvs, err
-		},
-	}
-	if deps != nil {
-		d.Dependencies = func(_ string, v V) []api.Dependency { return deps(v) }
-	}
-	return api.Adapt(api.Describe(m, d))
-}
 
 // mux is an HTTP server without guards.
 type mux struct {
@@ -105,41 +50,24 @@ func (m mux) Register(_ string, list ...rest.Endpoint) error {
 
 // world is an agent with a mock southbound, and a client of it.
 type world struct {
+	*orchtest.Agent
 	pb.AgentServiceClient
 	t   *testing.T
-	sb  *kvstest.MockSB
 	url string
 }
 
 func start(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, sb: kvstest.NewMockSB()}
-	scheduler := kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
-	d := &descriptors{Scheduler: scheduler, sb: w.sb}
-	d.SetName("descriptors")
-	o := orchestrator.NewPlugin(orchestrator.UseScheduler(scheduler))
-	server := grpc.NewPlugin(grpc.UseDeps(func(d *grpc.Deps) { d.Cfg = config.Text("grpc", "endpoint: 127.0.0.1:0") }))
+	w := &world{t: t, Agent: orchtest.New(t)}
 	handlers := mux{ServeMux: http.NewServeMux()}
-	p := agentapi.NewPlugin(agentapi.UseDeps(func(d *agentapi.Deps) {
-		d.GRPC, d.HTTP, d.Orchestrator, d.Scheduler = server, handlers, o, scheduler
-	}))
-	agenttest.Start(t, d, p)
+	w.Start(agentapi.NewPlugin(agentapi.UseDeps(func(d *agentapi.Deps) {
+		d.GRPC, d.HTTP, d.Orchestrator, d.Scheduler = w.GRPC, handlers, w.Orchestrator, w.Scheduler
+	})))
 	web := httptest.NewServer(handlers)
 	t.Cleanup(web.Close)
 	w.url = web.URL
-	conn, err := rpc.NewClient(server.Addr().String(), rpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	w.AgentServiceClient = pb.NewAgentServiceClient(conn)
+	w.AgentServiceClient = pb.NewAgentServiceClient(w.Conn)
 	return w
-}
-
-func (w *world) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
-	w.t.Cleanup(cancel)
-	return ctx
 }
 
 func item(t *testing.T, msg proto.Message) *pb.Item {
@@ -159,7 +87,7 @@ func key(name string) string { return ifmodel.InterfaceModel.KeyFor(name) }
 
 func (w *world) apply(req *pb.ApplyRequest) *pb.ApplyResponse {
 	w.t.Helper()
-	resp, err := w.Apply(w.ctx(), req)
+	resp, err := w.Apply(w.Context(), req)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -176,7 +104,7 @@ func TestManyItems(t *testing.T) {
 		change.Items = append(change.Items, item(t, iface(fmt.Sprintf("if%05d", i), 1500)))
 	}
 	change.Items = append(change.Items, item(t, &l3.Route{DstNetwork: "10.0.0.0/8", OutgoingInterface: "missing"}))
-	plan, err := w.Plan(w.ctx(), &pb.PlanRequest{Change: change, Limit: limit})
+	plan, err := w.Plan(w.Context(), &pb.PlanRequest{Change: change, Limit: limit})
 	if err != nil || len(plan.Operations) != limit || plan.Omitted != items+1-limit {
 		t.Fatalf("%d operations, %d left out, %v", len(plan.GetOperations()), plan.GetOmitted(), err)
 	}
@@ -188,7 +116,7 @@ func TestManyItems(t *testing.T) {
 	if len(resp.Results) != limit || resp.Omitted != items+1-limit {
 		t.Errorf("%d results, %d left out", len(resp.Results), resp.Omitted)
 	}
-	watch, err := w.Watch(w.ctx(), &pb.WatchRequest{})
+	watch, err := w.Watch(w.Context(), &pb.WatchRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +135,7 @@ func TestManyItems(t *testing.T) {
 		t.Errorf("a snapshot of %d messages with %d values", messages, values)
 	}
 	w.pages(items + 1)
-	txns, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{SequenceNumber: first.Transaction, Operations: true, Limit: limit})
+	txns, err := w.ListTransactions(w.Context(), &pb.ListTransactionsRequest{SequenceNumber: first.Transaction, Operations: true, Limit: limit})
 	if err != nil || len(txns.Transactions) != 1 {
 		t.Fatalf("%v, %v", txns, err)
 	}
@@ -228,7 +156,7 @@ func (w *world) pages(number int) {
 		last = key
 	}
 	for token, more := "", true; more; more = token != "" {
-		list, err := w.ListItems(w.ctx(), &pb.ListItemsRequest{PageSize: size, PageToken: token})
+		list, err := w.ListItems(w.Context(), &pb.ListItemsRequest{PageSize: size, PageToken: token})
 		if err != nil || len(list.Items) > size {
 			w.t.Fatalf("%d items, %v", len(list.GetItems()), err)
 		}
@@ -239,7 +167,7 @@ func (w *world) pages(number int) {
 	}
 	last = ""
 	for token, more := "", true; more; more = token != "" {
-		list, err := w.GetGraph(w.ctx(), &pb.GetGraphRequest{PageSize: size, PageToken: token})
+		list, err := w.GetGraph(w.Context(), &pb.GetGraphRequest{PageSize: size, PageToken: token})
 		if err != nil || len(list.Nodes) > size {
 			w.t.Fatalf("%d values, %v", len(list.GetNodes()), err)
 		}
@@ -258,12 +186,12 @@ func TestPlanThenApply(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	change := &pb.Change{Items: []*pb.Item{item(t, iface("a", 1500)), item(t, &l3.Route{DstNetwork: "10.0.0.0/8", OutgoingInterface: "b"})}}
-	plan, err := w.Plan(w.ctx(), &pb.PlanRequest{Change: change})
+	plan, err := w.Plan(w.Context(), &pb.PlanRequest{Change: change})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(plan.Operations) != 2 || plan.Operations[0].Key != key("a") || plan.Operations[0].NewState != kvspb.ValueState_CONFIGURED ||
-		plan.Operations[1].NewState != kvspb.ValueState_PENDING || len(plan.Reasons) != 1 || w.sb.Get(key("a")) != nil {
+		plan.Operations[1].NewState != kvspb.ValueState_PENDING || len(plan.Reasons) != 1 || w.SB.Get(key("a")) != nil {
 		t.Fatalf("plan %v", plan)
 	}
 	resp := w.apply(&pb.ApplyRequest{Change: change, Fingerprint: plan.Fingerprint})
@@ -272,16 +200,16 @@ func TestPlanThenApply(t *testing.T) {
 		!strings.HasPrefix(resp.Summary, "1 of 2 in effect, 1 pending") {
 		t.Errorf("response %v", resp)
 	}
-	_, err = w.Apply(w.ctx(), &pb.ApplyRequest{Change: change, Fingerprint: plan.Fingerprint})
+	_, err = w.Apply(w.Context(), &pb.ApplyRequest{Change: change, Fingerprint: plan.Fingerprint})
 	if status.Code(err) != codes.Aborted {
 		t.Errorf("the same plan again: %v, want Aborted", err)
 	}
 	resp = w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("b", 1500))}, Remove: []string{key("a")}}, Wait: true})
-	if len(resp.Results) != 2 || resp.Results[0].State != kvspb.ValueState_CONFIGURED || w.sb.Get(key("a")) != nil {
+	if len(resp.Results) != 2 || resp.Results[0].State != kvspb.ValueState_CONFIGURED || w.SB.Get(key("a")) != nil {
 		t.Errorf("add b, remove a: %v", resp)
 	}
 	resp = w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("c", 1500))}, Replace: true}})
-	if w.sb.Get(key("b")) != nil || w.sb.Get(key("c")) == nil {
+	if w.SB.Get(key("b")) != nil || w.SB.Get(key("c")) == nil {
 		t.Errorf("replace left b: %v", resp)
 	}
 }
@@ -290,7 +218,7 @@ func TestPlanThenApply(t *testing.T) {
 func TestViolations(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	_, err := w.Apply(w.ctx(), &pb.ApplyRequest{Change: &pb.Change{
+	_, err := w.Apply(w.Context(), &pb.ApplyRequest{Change: &pb.Change{
 		Items: []*pb.Item{
 			item(t, iface("a", 9100)), {}, {Key: key("x"), Value: item(t, iface("b", 1)).Value}, item(t, &l3.Route{DstNetwork: "10.0.0.0/8"}),
 			item(t, iface("c", 1)), item(t, iface("c", 2)), {Value: &anypb.Any{TypeUrl: "type.googleapis.com/no.such"}}, item(t, &pb.Change{}),
@@ -311,11 +239,11 @@ func TestViolations(t *testing.T) {
 	if strings.Join(got, " ") != want {
 		t.Errorf("violations of %v\nwant %s", got, want)
 	}
-	if w.sb.Get(key("c")) != nil {
+	if w.SB.Get(key("c")) != nil {
 		t.Error("an item of a rejected request is in effect")
 	}
 	for _, timeout := range []*durationpb.Duration{durationpb.New(-1), {Seconds: 1, Nanos: -1}} {
-		if _, err := w.Apply(w.ctx(), &pb.ApplyRequest{ConfirmTimeout: timeout}); status.Code(err) != codes.InvalidArgument {
+		if _, err := w.Apply(w.Context(), &pb.ApplyRequest{ConfirmTimeout: timeout}); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("timeout %v: %v", timeout, err)
 		}
 	}
@@ -325,13 +253,13 @@ func TestViolations(t *testing.T) {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("bad"), Err: errors.New("no buffers"), Times: 2})
+	w.SB.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("bad"), Err: errors.New("no buffers"), Times: 2})
 	change := &pb.Change{Items: []*pb.Item{item(t, iface("bad", 1)), item(t, iface("good", 1))}}
-	_, err := w.Apply(w.ctx(), &pb.ApplyRequest{Change: change, RevertOnFailure: true})
+	_, err := w.Apply(w.Context(), &pb.ApplyRequest{Change: change, RevertOnFailure: true})
 	if st := status.Convert(err); st.Code() != codes.FailedPrecondition || !strings.Contains(st.Message(), "reverted: "+key("bad")) {
 		t.Errorf("status %v", err)
 	}
-	if w.sb.Get(key("good")) != nil {
+	if w.SB.Get(key("good")) != nil {
 		t.Error("good was not reverted")
 	}
 	resp := w.apply(&pb.ApplyRequest{Change: change})
@@ -348,11 +276,11 @@ func TestConfirm(t *testing.T) {
 	if resp.ConfirmBy == nil {
 		t.Fatal("nothing to confirm")
 	}
-	confirmed, err := w.Confirm(w.ctx(), &pb.ConfirmRequest{})
+	confirmed, err := w.Confirm(w.Context(), &pb.ConfirmRequest{})
 	if err != nil || confirmed.GetTransaction() != resp.GetTransaction() {
 		t.Errorf("confirmed %v, %v", confirmed, err)
 	}
-	if _, err := w.Confirm(w.ctx(), &pb.ConfirmRequest{}); status.Code(err) != codes.FailedPrecondition {
+	if _, err := w.Confirm(w.Context(), &pb.ConfirmRequest{}); status.Code(err) != codes.FailedPrecondition {
 		t.Errorf("confirmed twice: %v", err)
 	}
 }
@@ -362,7 +290,7 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("a", 1))}}})
-	ctx, cancel := context.WithCancel(w.ctx())
+	ctx, cancel := context.WithCancel(w.Context())
 	stream, err := w.Watch(ctx, &pb.WatchRequest{KeyPrefix: key("")})
 	if err != nil {
 		t.Fatal(err)
@@ -373,7 +301,7 @@ func TestWatch(t *testing.T) {
 	}
 	cancel()
 	w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("b", 1))}}})
-	again, err := w.Watch(w.ctx(), &pb.WatchRequest{KeyPrefix: key(""), Since: first.Revision})
+	again, err := w.Watch(w.Context(), &pb.WatchRequest{KeyPrefix: key(""), Since: first.Revision})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +309,7 @@ func TestWatch(t *testing.T) {
 	if err != nil || next.Kind != pb.WatchResponse_DELTA || len(next.Values) != 1 || next.Values[0].GetValue().GetKey() != key("b") {
 		t.Errorf("next %v, %v", next, err)
 	}
-	wrong, err := w.Watch(w.ctx(), &pb.WatchRequest{Since: "yesterday"})
+	wrong, err := w.Watch(w.Context(), &pb.WatchRequest{Since: "yesterday"})
 	if err == nil {
 		_, err = wrong.Recv()
 	}
@@ -399,27 +327,27 @@ func TestQueries(t *testing.T) {
 		Link: &interfaces.Interface_Memif{Memif: &interfaces.MemifLink{Secret: "open sesame"}},
 	}
 	resp := w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, secret), item(t, &l3.Route{DstNetwork: "10.0.0.0/8", OutgoingInterface: "b"})}}})
-	items, err := w.ListItems(w.ctx(), &pb.ListItemsRequest{KeyPrefix: key(""), Values: true})
+	items, err := w.ListItems(w.Context(), &pb.ListItemsRequest{KeyPrefix: key(""), Values: true})
 	if err != nil || len(items.Items) != 1 || items.Items[0].Sources[0].Source != "grpc" || items.Items[0].Sources[0].Value == nil ||
 		strings.Contains(items.String(), "sesame") {
 		t.Errorf("items %v, %v", items, err)
 	}
-	why, err := w.Explain(w.ctx(), &pb.ExplainRequest{Key: l3model.RouteModel.Key(&l3.Route{DstNetwork: "10.0.0.0/8", OutgoingInterface: "b"})})
+	why, err := w.Explain(w.Context(), &pb.ExplainRequest{Key: l3model.RouteModel.Key(&l3.Route{DstNetwork: "10.0.0.0/8", OutgoingInterface: "b"})})
 	if err != nil || why.Explanation.State != kvspb.ValueState_PENDING || len(why.Explanation.Children) != 1 || !why.Explanation.Children[0].NotConfigured {
 		t.Errorf("explanation %v, %v", why, err)
 	}
-	if _, err := w.Explain(w.ctx(), &pb.ExplainRequest{}); status.Code(err) != codes.InvalidArgument {
+	if _, err := w.Explain(w.Context(), &pb.ExplainRequest{}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("no key: %v", err)
 	}
-	txns, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{SequenceNumber: resp.Transaction, Operations: true})
+	txns, err := w.ListTransactions(w.Context(), &pb.ListTransactionsRequest{SequenceNumber: resp.Transaction, Operations: true})
 	if err != nil || len(txns.Transactions) != 1 || len(txns.Transactions[0].Operations) != 2 || txns.Transactions[0].Type != "NBTransaction" ||
 		txns.Transactions[0].Operations[0].Duration == nil || strings.Contains(txns.String(), "sesame") {
 		t.Errorf("transactions %v, %v", txns, err)
 	}
-	if all, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{}); err != nil || len(all.Transactions) < 2 || all.Transactions[0].SequenceNumber != 0 {
+	if all, err := w.ListTransactions(w.Context(), &pb.ListTransactionsRequest{}); err != nil || len(all.Transactions) < 2 || all.Transactions[0].SequenceNumber != 0 {
 		t.Errorf("history %v, %v", all, err)
 	}
-	if later, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{Since: txns.Transactions[0].Stop}); err != nil || len(later.Transactions) != 0 {
+	if later, err := w.ListTransactions(w.Context(), &pb.ListTransactionsRequest{Since: txns.Transactions[0].Stop}); err != nil || len(later.Transactions) != 0 {
 		t.Errorf("history since then %v, %v", later, err)
 	}
 	var numbers []uint64
@@ -437,10 +365,10 @@ func TestQueries(t *testing.T) {
 		t.Errorf("a malformed token: %v", err)
 	}
 	none := uint64(99)
-	if _, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{SequenceNumber: &none}); status.Code(err) != codes.NotFound {
+	if _, err := w.ListTransactions(w.Context(), &pb.ListTransactionsRequest{SequenceNumber: &none}); status.Code(err) != codes.NotFound {
 		t.Errorf("transaction 99: %v", err)
 	}
-	graph, err := w.GetGraph(w.ctx(), &pb.GetGraphRequest{KeyPrefix: "config/vpp/v2/route/", Values: true})
+	graph, err := w.GetGraph(w.Context(), &pb.GetGraphRequest{KeyPrefix: "config/vpp/v2/route/", Values: true})
 	if err != nil || len(graph.Nodes) != 1 || graph.Nodes[0].DescriptorName != "route" || len(graph.Nodes[0].Edges) != 1 || graph.Nodes[0].Edges[0].Satisfied {
 		t.Errorf("graph %v, %v", graph, err)
 	}
@@ -450,16 +378,16 @@ func TestQueries(t *testing.T) {
 func TestDriftAndOrphans(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	if drift, err := w.GetDrift(w.ctx(), &pb.GetDriftRequest{}); err != nil || drift.Start != nil {
+	if drift, err := w.GetDrift(w.Context(), &pb.GetDriftRequest{}); err != nil || drift.Start != nil {
 		t.Errorf("drift before the first detection: %v, %v", drift, err)
 	}
 	w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("a", 1))}}})
-	w.sb.Put(key("a"), iface("a", 2))
-	drift, err := w.GetDrift(w.ctx(), &pb.GetDriftRequest{Detect: true})
+	w.SB.Put(key("a"), iface("a", 2))
+	drift, err := w.GetDrift(w.Context(), &pb.GetDriftRequest{Detect: true})
 	if err != nil || len(drift.Drifts) != 1 || drift.Drifts[0].Key != key("a") || drift.Drifts[0].Fields[0].Field != "mtu" {
 		t.Errorf("drift %v, %v", drift, err)
 	}
-	if orphans, err := w.ListOrphans(w.ctx(), &pb.ListOrphansRequest{}); err != nil || len(orphans.Orphans) != 0 {
+	if orphans, err := w.ListOrphans(w.Context(), &pb.ListOrphansRequest{}); err != nil || len(orphans.Orphans) != 0 {
 		t.Errorf("orphans %v, %v", orphans, err)
 	}
 }
@@ -494,7 +422,7 @@ func TestHTTP(t *testing.T) {
 	post("ListTransactions", `{"sequenceNumber": "99"}`, 404)
 	post("Watch", `{"since": "yesterday"}`, 400)
 
-	req, err := http.NewRequestWithContext(w.ctx(), http.MethodPost, w.url+"/tenuto.v1.AgentService/Watch", nil)
+	req, err := http.NewRequestWithContext(w.Context(), http.MethodPost, w.url+"/tenuto.v1.AgentService/Watch", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

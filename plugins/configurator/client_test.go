@@ -31,7 +31,7 @@ import (
 
 // announced is the context of a client that knows our schema.
 func (w *world) announced() context.Context {
-	return metadata.AppendToOutgoingContext(w.ctx(), configurator.ClientMetadata, "1")
+	return metadata.AppendToOutgoingContext(w.Context(), configurator.ClientMetadata, "1")
 }
 
 // formerSchema returns the descriptors of the predecessor: ours, as far as its table
@@ -139,11 +139,11 @@ func TestRepliesToFormerClients(t *testing.T) {
 	if unknownTo(t, schema, cfg) == "" {
 		t.Fatal("the former schema has all fields: the test is useless")
 	}
-	if _, err := w.config.Update(w.ctx(), &pb.UpdateRequest{Update: cfg}); rpcCode(err) != codes.FailedPrecondition {
+	if _, err := w.config.Update(w.Context(), &pb.UpdateRequest{Update: cfg}); rpcCode(err) != codes.FailedPrecondition {
 		t.Fatalf("got %v: expected an error because of UNIMPLEMENTED items", err)
 	}
 	var trailer metadata.MD
-	got, err := w.config.Get(w.ctx(), &pb.GetRequest{}, rpc.Trailer(&trailer))
+	got, err := w.config.Get(w.Context(), &pb.GetRequest{}, rpc.Trailer(&trailer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestRepliesToFormerClients(t *testing.T) {
 			t.Errorf("the trailer %v lacks %s", trailer, name)
 		}
 	}
-	items, err := w.manager.GetConfig(w.ctx(), &generic.GetConfigRequest{})
+	items, err := w.manager.GetConfig(w.Context(), &generic.GetConfigRequest{})
 	if err != nil || len(items.Items) != 4 {
 		t.Fatalf("got %v, %v", items, err)
 	}
@@ -168,7 +168,7 @@ func TestRepliesToFormerClients(t *testing.T) {
 			t.Errorf("GetConfig: a client of the predecessor does not know all fields of %s", where)
 		}
 	}
-	models, err := w.meta.KnownModels(w.ctx(), &generic.KnownModelsRequest{Class: "config"})
+	models, err := w.meta.KnownModels(w.Context(), &generic.KnownModelsRequest{Class: "config"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,19 +187,19 @@ func TestRepliesToFormerClients(t *testing.T) {
 func TestFormerClientsGetErrors(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("b"), Times: 1, Err: errors.New("no room")})
+	w.SB.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("b"), Times: 1, Err: errors.New("no room")})
 	updates := []*generic.UpdateItem{put(t, ifModel, "a", iface("a", 1)), put(t, ifModel, "b", iface("b", 2))}
-	_, err := w.manager.SetConfig(w.ctx(), &generic.SetConfigRequest{Updates: updates})
+	_, err := w.manager.SetConfig(w.Context(), &generic.SetConfigRequest{Updates: updates})
 	results := wantError(t, err, codes.FailedPrecondition, "KeyErrors: ["+key("b")+" (CREATE): no room]")
 	if len(results) != 1 || results[0].Key != key("b") {
 		t.Errorf("details %v", results)
 	}
 	w.wantMTU("a", 1)
-	_, err = w.manager.SetConfig(w.ctx(), &generic.SetConfigRequest{Updates: []*generic.UpdateItem{put(t, "vpp.vrf-table", "", &l3.VrfTable{Id: 7})}})
+	_, err = w.manager.SetConfig(w.Context(), &generic.SetConfigRequest{Updates: []*generic.UpdateItem{put(t, "vpp.vrf-table", "", &l3.VrfTable{Id: 7})}})
 	wantError(t, err, codes.FailedPrecondition, "accepted, but 1 value is UNIMPLEMENTED: config/vpp/v2/vrf-table/id/7/protocol/IPV4: no plugin of this agent handles it")
 
 	// The number of the transaction is the last result.
-	for ctx, want := range map[context.Context]int{w.ctx(): 2, w.announced(): 1} {
+	for ctx, want := range map[context.Context]int{w.Context(): 2, w.announced(): 1} {
 		resp, err := w.manager.SetConfig(ctx, &generic.SetConfigRequest{Updates: []*generic.UpdateItem{put(t, ifModel, "c", iface("c", 3))}})
 		if err != nil || len(resp.Results) != want {
 			t.Fatalf("%v, %v", resp, err)

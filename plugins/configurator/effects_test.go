@@ -23,7 +23,7 @@ func TestTrailerOfAChange(t *testing.T) {
 	cfg.VppConfig.Routes = []*l3.Route{route("10.0.0.0/8", "x")}
 	cfg.VppConfig.Vrfs = []*l3.VrfTable{{Id: 7}}
 	var trailer metadata.MD
-	_, err := w.config.Update(w.ctx(), &pb.UpdateRequest{Update: cfg}, rpc.Trailer(&trailer))
+	_, err := w.config.Update(w.Context(), &pb.UpdateRequest{Update: cfg}, rpc.Trailer(&trailer))
 	wantError(t, err, codes.FailedPrecondition, "accepted, but 1 value is UNIMPLEMENTED: config/vpp/v2/vrf-table/id/7/protocol/IPV4: no plugin of this agent handles it")
 	text := strings.Join(trailer.Get(configurator.SummaryTrailer), "|")
 	for _, part := range []string{"1 of 3 in effect, ", "1 UNIMPLEMENTED (", "1 pending (", "interfaces/x"} {

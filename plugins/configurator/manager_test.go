@@ -54,7 +54,7 @@ func (w *world) set(req *generic.SetConfigRequest) string {
 func TestSetConfig(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("b"), Err: errors.New("no room")})
+	w.SB.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("b"), Err: errors.New("no room")})
 	// The order of the updates is kept; the name may be left to the data, and so
 	// may the model.
 	got := w.set(&generic.SetConfigRequest{Updates: []*generic.UpdateItem{
@@ -67,14 +67,14 @@ func TestSetConfig(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	w.wantMTU("a", 1)
-	w.sb.Heal()
+	w.SB.Heal()
 	got = w.set(&generic.SetConfigRequest{Updates: []*generic.UpdateItem{put(t, ifModel, "b", nil), put(t, ifModel, "a", iface("a", 3))}})
 	if got != "vpp.interfaces b DELETE NONEXISTENT |vpp.interfaces a UPDATE CONFIGURED " {
 		t.Errorf("got %s", got)
 	}
 	got = w.set(&generic.SetConfigRequest{OverwriteAll: true, Updates: []*generic.UpdateItem{put(t, ifModel, "c", iface("c", 4))}})
-	if got != "vpp.interfaces c CREATE CONFIGURED " || !slices.Equal(w.sb.Keys(), []string{key("c")}) {
-		t.Errorf("got %s, the southbound has %v", got, w.sb.Keys())
+	if got != "vpp.interfaces c CREATE CONFIGURED " || !slices.Equal(w.SB.Keys(), []string{key("c")}) {
+		t.Errorf("got %s, the southbound has %v", got, w.SB.Keys())
 	}
 }
 
@@ -102,15 +102,15 @@ func TestSetConfigRefuses(t *testing.T) {
 		{put(t, ifModel, "b", iface("b", 9001)), "mtu: the largest is 9000"},
 		{put(t, ifModel, "a", iface("a", 2)), "the same item as updates[0].item"},
 	} {
-		_, err := w.manager.SetConfig(w.ctx(), &generic.SetConfigRequest{Updates: []*generic.UpdateItem{good, test.bad}})
+		_, err := w.manager.SetConfig(w.Context(), &generic.SetConfigRequest{Updates: []*generic.UpdateItem{good, test.bad}})
 		wantError(t, err, codes.InvalidArgument, "nothing was changed; updates[1].item: "+test.want)
 	}
-	_, err := w.manager.SetConfig(w.ctx(), &generic.SetConfigRequest{Updates: []*generic.UpdateItem{garbage}})
+	_, err := w.manager.SetConfig(w.Context(), &generic.SetConfigRequest{Updates: []*generic.UpdateItem{garbage}})
 	if rpcCode(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "updates[0].item: data.any.value: expected a message ligato.vpp.interfaces.Interface") {
 		t.Errorf("got %v", err)
 	}
-	if len(w.sb.Keys()) > 0 {
-		t.Errorf("the southbound has %v", w.sb.Keys())
+	if len(w.SB.Keys()) > 0 {
+		t.Errorf("the southbound has %v", w.SB.Keys())
 	}
 }
 
@@ -126,7 +126,7 @@ func TestGetConfigByIDsAndLabels(t *testing.T) {
 	w.set(&generic.SetConfigRequest{Updates: append(updates, put(t, "vpp.route", "", route("10.0.0.0/8", "a")))})
 	get := func(labels map[string]string, ids ...*generic.Item_ID) string {
 		t.Helper()
-		resp, err := w.manager.GetConfig(w.ctx(), &generic.GetConfigRequest{Ids: ids, Labels: labels})
+		resp, err := w.manager.GetConfig(w.Context(), &generic.GetConfigRequest{Ids: ids, Labels: labels})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestGetConfigByIDsAndLabels(t *testing.T) {
 			t.Errorf("%v %v: got %q, want %q", test.labels, test.ids, got, test.want)
 		}
 	}
-	_, err := w.manager.GetConfig(w.ctx(), &generic.GetConfigRequest{Ids: []*generic.Item_ID{{Model: "no.such"}}})
+	_, err := w.manager.GetConfig(w.Context(), &generic.GetConfigRequest{Ids: []*generic.Item_ID{{Model: "no.such"}}})
 	wantError(t, err, codes.InvalidArgument, `ids[0].model: "no.such": no such model; MetaService.KnownModels lists them`)
 }
 
@@ -167,18 +167,18 @@ func TestDumpState(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	w.set(&generic.SetConfigRequest{Updates: []*generic.UpdateItem{put(t, ifModel, "", iface("a", 1)), put(t, "vpp.route", "", route("10.0.0.0/8", "a"))}})
-	resp, err := w.manager.DumpState(w.ctx(), &generic.DumpStateRequest{Ids: []*generic.Item_ID{{Model: ifModel}}})
+	resp, err := w.manager.DumpState(w.Context(), &generic.DumpStateRequest{Ids: []*generic.Item_ID{{Model: ifModel}}})
 	if err != nil || len(resp.Items) != 1 || resp.Items[0].Item.Id.Name != "a" || resp.Items[0].Metadata["Handle"] == "" {
 		t.Errorf("got %v, %v", resp, err)
 	}
-	all, err := w.manager.DumpState(w.ctx(), &generic.DumpStateRequest{})
+	all, err := w.manager.DumpState(w.Context(), &generic.DumpStateRequest{})
 	if err != nil || len(all.Items) != 2 {
 		t.Errorf("got %v, %v", all, err)
 	}
-	w.sb.Inject(kvstest.Fault{Op: kvstest.Retrieve, Key: "interface", Err: errors.New("out of order")})
-	_, err = w.manager.DumpState(w.ctx(), &generic.DumpStateRequest{Ids: []*generic.Item_ID{{Model: ifModel}}})
+	w.SB.Inject(kvstest.Fault{Op: kvstest.Retrieve, Key: "interface", Err: errors.New("out of order")})
+	_, err = w.manager.DumpState(w.Context(), &generic.DumpStateRequest{Ids: []*generic.Item_ID{{Model: ifModel}}})
 	wantError(t, err, codes.Unavailable, "vpp.interfaces: out of order")
-	all, err = w.manager.DumpState(w.ctx(), &generic.DumpStateRequest{})
+	all, err = w.manager.DumpState(w.Context(), &generic.DumpStateRequest{})
 	if err != nil || len(all.Items) != 1 {
 		t.Errorf("what can be read: got %v, %v", all, err)
 	}
@@ -189,7 +189,7 @@ func TestSubscribe(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	w.set(&generic.SetConfigRequest{Updates: []*generic.UpdateItem{put(t, ifModel, "", iface("a", 1)), put(t, "vpp.route", "", route("10.0.0.0/8", "b"))}})
-	stream, err := w.manager.Subscribe(w.ctx(), &generic.SubscribeRequest{Subscriptions: []*generic.Subscription{
+	stream, err := w.manager.Subscribe(w.Context(), &generic.SubscribeRequest{Subscriptions: []*generic.Subscription{
 		{Id: &generic.Item_ID{Model: "vpp.route"}}, {Id: &generic.Item_ID{Model: ifModel, Name: "b"}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -217,12 +217,12 @@ func TestSubscribe(t *testing.T) {
 	if seen["a"] != "" {
 		t.Error("it told of what was not asked for")
 	}
-	bad, err := w.manager.Subscribe(w.ctx(), &generic.SubscribeRequest{Subscriptions: []*generic.Subscription{{}}})
+	bad, err := w.manager.Subscribe(w.Context(), &generic.SubscribeRequest{Subscriptions: []*generic.Subscription{{}}})
 	if err == nil {
 		_, err = bad.Recv()
 	}
 	wantError(t, err, codes.InvalidArgument, `ids[0].model: "": no such model; MetaService.KnownModels lists them`)
-	w.stop()
+	w.Stop()
 	for err = nil; err == nil; {
 		_, err = stream.Recv()
 	}
@@ -235,7 +235,7 @@ func TestMeta(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	resp, err := w.meta.KnownModels(w.announced(), &generic.KnownModelsRequest{Class: "config"})
-	if err != nil || len(resp.KnownModels) != len(w.orchestrator.Models().All()) || strings.Join(resp.ActiveModules, " ") != "vpp" {
+	if err != nil || len(resp.KnownModels) != len(w.Orchestrator.Models().All()) || strings.Join(resp.ActiveModules, " ") != "vpp" {
 		t.Fatalf("%d models, active modules %v, %v", len(resp.GetKnownModels()), resp.GetActiveModules(), err)
 	}
 	options := map[string]string{}
@@ -249,15 +249,15 @@ func TestMeta(t *testing.T) {
 	if options["nameTemplate"] != "{{.Name}}" || options["protoFile"] != "ligato/vpp/interfaces/interface.proto" {
 		t.Errorf("options %v", options)
 	}
-	metrics, err := w.meta.KnownModels(w.ctx(), &generic.KnownModelsRequest{Class: "metrics"})
+	metrics, err := w.meta.KnownModels(w.Context(), &generic.KnownModelsRequest{Class: "metrics"})
 	if err != nil || len(metrics.KnownModels) != 1 || metrics.KnownModels[0].ProtoName != "ligato.govppmux.Metrics" || metrics.KnownModels[0].Spec.Type != "stats" {
 		t.Errorf("got %v, %v", metrics, err)
 	}
-	file, err := w.meta.ProtoFileDescriptor(w.ctx(), &generic.ProtoFileDescriptorRequest{FullProtoFileName: options["protoFile"]})
+	file, err := w.meta.ProtoFileDescriptor(w.Context(), &generic.ProtoFileDescriptorRequest{FullProtoFileName: options["protoFile"]})
 	if err != nil || file.FileDescriptor.GetPackage() != "ligato.vpp.interfaces" || len(file.FileImportDescriptors.File) == 0 {
 		t.Errorf("got %v, %v", file, err)
 	}
-	_, err = w.meta.ProtoFileDescriptor(w.ctx(), &generic.ProtoFileDescriptorRequest{FullProtoFileName: "no.proto"})
+	_, err = w.meta.ProtoFileDescriptor(w.Context(), &generic.ProtoFileDescriptorRequest{FullProtoFileName: "no.proto"})
 	wantError(t, err, codes.NotFound, `full_proto_file_name: "no.proto": no such file`)
 }
 

@@ -35,7 +35,7 @@ const (
 // notes reads notifications as "index name status".
 func (w *world) notes(req *pb.NotifyRequest, n int) []string {
 	w.t.Helper()
-	stream, err := w.config.Notify(w.ctx(), req)
+	stream, err := w.config.Notify(w.Context(), req)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestNotify(t *testing.T) {
 		}
 	}
 	// A waiting client gets the notification.
-	stream, err := w.config.Notify(w.ctx(), &pb.NotifyRequest{Idx: 3})
+	stream, err := w.config.Notify(w.Context(), &pb.NotifyRequest{Idx: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestNotifyLinux(t *testing.T) {
 		{ofLinux("", linuxif.InterfaceState_UP), "linux b UP"},
 		{ofVPP(state("a", 0)), "vpp a UP"},
 	} {
-		stream, err := w.config.Notify(w.ctx(), &pb.NotifyRequest{Filters: []*pb.Notification{test.filter}})
+		stream, err := w.config.Notify(w.Context(), &pb.NotifyRequest{Filters: []*pb.Notification{test.filter}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,17 +22,17 @@ import (
 func TestQueueFull(t *testing.T) {
 	t.Parallel()
 	w := start(t, orchestrator.UseConf(orchestrator.Config{InitialSyncTimeout: time.Minute, QueueCapacity: 1}))
-	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("hangs"), Hang: true})
-	t.Cleanup(w.sb.ReleaseAll)
+	w.SB.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("hangs"), Hang: true})
+	t.Cleanup(w.SB.ReleaseAll)
 	done := make(chan error, 2)
 	update := func(ctx context.Context, name string, opts ...rpc.CallOption) error {
 		_, err := w.config.Update(ctx, &pb.UpdateRequest{Update: withInterfaces(iface(name, 1))}, opts...)
 		return err
 	}
-	go func() { done <- update(w.ctx(), "hangs") }()
-	w.sb.AwaitHang(key("hangs"))
+	go func() { done <- update(w.Context(), "hangs") }()
+	w.SB.AwaitHang(key("hangs"))
 
-	gone, cancel := context.WithCancel(w.ctx())
+	gone, cancel := context.WithCancel(w.Context())
 	late := make(chan error, 1)
 	go func() { late <- update(gone, "late") }()
 	w.waitingChanges(1)
@@ -41,17 +41,17 @@ func TestQueueFull(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	w.waitingChanges(0) // the server notices as well
-	go func() { done <- update(w.ctx(), "waits") }()
+	go func() { done <- update(w.Context(), "waits") }()
 	w.waitingChanges(1)
 	var trailer metadata.MD
-	err := update(w.ctx(), "refused", rpc.Trailer(&trailer))
+	err := update(w.Context(), "refused", rpc.Trailer(&trailer))
 	if rpcCode(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "queue-capacity in orchestrator.conf") {
 		t.Errorf("got %v", err)
 	}
 	if got := trailer.Get("grpc-retry-pushback-ms"); len(got) != 1 || got[0] != "1000" {
 		t.Errorf("trailer %v", trailer)
 	}
-	w.sb.Release(key("hangs"))
+	w.SB.Release(key("hangs"))
 	for range 2 {
 		if err := <-done; err != nil {
 			t.Error(err)
@@ -67,33 +67,33 @@ func TestQueueFull(t *testing.T) {
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	w := start(t, orchestrator.UseConf(orchestrator.Config{InitialSyncTimeout: time.Minute, QueueCapacity: 3}))
-	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("hangs"), Hang: true})
-	t.Cleanup(w.sb.ReleaseAll)
+	w.SB.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("hangs"), Hang: true})
+	t.Cleanup(w.SB.ReleaseAll)
 	flood := make(chan error, 4)
 	for i, name := range []string{"hangs", "a", "b", "c"} {
 		go func() {
-			_, err := w.config.Update(w.ctx(), &pb.UpdateRequest{Update: withInterfaces(iface(name, 1))})
+			_, err := w.config.Update(w.Context(), &pb.UpdateRequest{Update: withInterfaces(iface(name, 1))})
 			flood <- err
 		}()
 		if i == 0 {
-			w.sb.AwaitHang(key("hangs"))
+			w.SB.AwaitHang(key("hangs"))
 		}
 		w.waitingChanges(i)
 	}
-	conn, err := rpc.NewClient(w.conn.Target(), rpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := rpc.NewClient(w.Conn.Target(), rpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	other := make(chan error, 1)
 	go func() {
-		_, err := pb.NewConfiguratorServiceClient(conn).Update(w.ctx(), &pb.UpdateRequest{Update: withInterfaces(iface("other", 1))})
+		_, err := pb.NewConfiguratorServiceClient(conn).Update(w.Context(), &pb.UpdateRequest{Update: withInterfaces(iface("other", 1))})
 		other <- err
 	}()
 	if err := <-flood; rpcCode(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), ", 3 of them from 127.0.0.1:") {
 		t.Errorf("got %v", err)
 	}
-	w.sb.Release(key("hangs"))
+	w.SB.Release(key("hangs"))
 	for range 3 {
 		if err := <-flood; err != nil {
 			t.Error(err)
@@ -110,10 +110,10 @@ func (w *world) waitingChanges(n int) {
 	w.t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for w.orchestrator.Changes().Waiting != n {
+	for w.Orchestrator.Changes().Waiting != n {
 		select {
 		case <-tick.C:
-		case <-w.ctx().Done():
+		case <-w.Context().Done():
 			w.t.Fatalf("%d changes do not wait", n)
 		}
 	}

@@ -37,7 +37,7 @@ func (s *stats) InterfaceStats(maxAge time.Duration) ([]*interfaces.InterfaceSta
 // polls reads the stream to its end, as "poll name drops".
 func (w *world) polls(req *pb.PollStatsRequest) (string, error) {
 	w.t.Helper()
-	stream, err := pb.NewStatsPollerServiceClient(w.conn).PollStats(w.ctx(), req)
+	stream, err := pb.NewStatsPollerServiceClient(w.Conn).PollStats(w.Context(), req)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestPollStats(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	wantError(t, err, codes.Unavailable, "VPP is gone")
-	stream, err := pb.NewStatsPollerServiceClient(w.conn).PollStats(w.ctx(), &pb.PollStatsRequest{PeriodSec: 3600})
+	stream, err := pb.NewStatsPollerServiceClient(w.Conn).PollStats(w.Context(), &pb.PollStatsRequest{PeriodSec: 3600})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestPollStats(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.stop()
+	w.Stop()
 	if _, err := stream.Recv(); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("the agent has stopped, and the stream: %v", err)
 	}

@@ -1,9 +1,7 @@
 package gnmi_test
 
 import (
-	"context"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -11,77 +9,26 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"go.uber.org/goleak"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra"
-	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/infra/observable"
 	"github.com/tenuto-dev/tenuto/plugins/gnmi"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/orchtest"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
-	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-const patience = 2 * time.Minute
-
-// descriptors are those of interfaces and of routes, which wait for their interface, in a mock
-// southbound.
-type descriptors struct {
-	infra.PluginDeps
-	Scheduler *kvscheduler.Scheduler
-	sb        *kvstest.MockSB
-}
-
-func (d *descriptors) Init() error {
-	d.Scheduler.SouthboundUp("mock", 1)
-	return d.Scheduler.RegisterKVDescriptor(
-		describe(d.sb, "interface", ifmodel.InterfaceModel, nil),
-		describe(d.sb, "route", l3model.RouteModel, func(r *l3.Route) []api.Dependency {
-			return []api.Dependency{{Label: "interface", Key: ifmodel.InterfaceModel.KeyFor(r.OutgoingInterface)}}
-		}))
-}
-
-func describe[V proto.Message](sb *kvstest.MockSB, name string, m models.Model[V], deps func(V) []api.Dependency) *api.KVDescriptor {
-	d := api.Descriptor[V, *kvstest.Meta]{
-		Name: name, WithMetadata: true, Southbound: "mock", Timeout: patience,
-		Validate: func(_ string, v V) error {
-			if i, ok := proto.Message(v).(*interfaces.Interface); ok && i.Mtu > 9000 {
-				return api.NewInvalidValueError(errors.New("the largest is 9000"), "mtu")
-			}
-			return nil
-		},
-		Create: func(key string, v V) (*kvstest.Meta, error) { return sb.Create(key, v) },
-		Update: func(key string, _, v V, meta *kvstest.Meta) (*kvstest.Meta, error) { return sb.Update(key, v, meta) },
-		Delete: func(key string, _ V, meta *kvstest.Meta) error { return sb.Delete(key, meta) },
-		Retrieve: func([]api.KV[V, *kvstest.Meta]) (kvs []api.KV[V, *kvstest.Meta], err error) {
-			all, err := sb.Retrieve(name, m.Matches)
-			for _, kv := range all {
-				kvs = append(kvs, api.KV[V, *kvstest.Meta]{Key: kv.Key, Value: kv.Value.(V), Metadata: kv.Metadata.(*kvstest.Meta), Origin: api.FromNB})
-			}
-			return kvs, err
-		},
-	}
-	if deps != nil {
-		d.Dependencies = func(_ string, v V) []api.Dependency { return deps(v) }
-	}
-	return api.Adapt(api.Describe(m, d))
-}
 
 // stats are the counters of a VPP.
 type stats struct{ list []*interfaces.InterfaceStats }
@@ -111,10 +58,9 @@ func (l label) GetAgentLabel() string { return string(l) }
 
 // world is an agent with a mock southbound, and a client of it.
 type world struct {
+	*orchtest.Agent
 	gpb.GNMIClient
-	t            *testing.T
-	sb           *kvstest.MockSB
-	orchestrator *orchestrator.Plugin
+	t *testing.T
 }
 
 func start(t *testing.T, counters *stats) *world {
@@ -124,14 +70,8 @@ func start(t *testing.T, counters *stats) *world {
 
 func startWith(t *testing.T, counters *stats, links *states) *world {
 	t.Helper()
-	w := &world{t: t, sb: kvstest.NewMockSB()}
-	scheduler := kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
-	d := &descriptors{Scheduler: scheduler, sb: w.sb}
-	d.SetName("descriptors")
-	w.orchestrator = orchestrator.NewPlugin(orchestrator.UseScheduler(scheduler))
-	server := grpc.NewPlugin(grpc.UseDeps(func(d *grpc.Deps) { d.Cfg = config.Text("grpc", "endpoint: 127.0.0.1:0") }))
-	p := gnmi.NewPlugin(gnmi.UseDeps(func(d *gnmi.Deps) {
-		d.GRPC, d.Orchestrator, d.Scheduler, d.Label = server, w.orchestrator, scheduler, label("vpp1")
+	w := &world{t: t, Agent: orchtest.New(t)}
+	w.start(func(d *gnmi.Deps) {
 		d.Cfg = config.Text("gnmi", "min-sample-interval: 10ms\nsample-interval: 20ms")
 		if counters != nil {
 			d.Stats = counters
@@ -139,26 +79,18 @@ func startWith(t *testing.T, counters *stats, links *states) *world {
 		if links != nil {
 			d.Links = links
 		}
-	}))
-	agenttest.Start(t, d, p)
-	w.connect(server.Addr().String())
+	})
 	return w
 }
 
-func (w *world) connect(addr string) {
+// start starts the agent with the plugin, whose other dependencies are set by more.
+func (w *world) start(more func(*gnmi.Deps)) {
 	w.t.Helper()
-	conn, err := rpc.NewClient(addr, rpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { _ = conn.Close() })
-	w.GNMIClient = gpb.NewGNMIClient(conn)
-}
-
-func (w *world) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
-	w.t.Cleanup(cancel)
-	return ctx
+	w.Start(gnmi.NewPlugin(gnmi.UseDeps(func(d *gnmi.Deps) {
+		d.GRPC, d.Orchestrator, d.Scheduler, d.Label = w.GRPC, w.Orchestrator, w.Scheduler, label("vpp1")
+		more(d)
+	})))
+	w.GNMIClient = gpb.NewGNMIClient(w.Conn)
 }
 
 // put makes items of another source.
@@ -166,13 +98,13 @@ func (w *world) put(source string, items ...proto.Message) {
 	w.t.Helper()
 	var kvs []orchestrator.KeyVal
 	for _, it := range items {
-		key, err := w.orchestrator.Models().KeyOf(it)
+		key, err := w.Orchestrator.Models().KeyOf(it)
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		kvs = append(kvs, orchestrator.KeyVal{Key: key, Val: it})
 	}
-	if _, err := w.orchestrator.PushData(w.ctx(), source, kvs); err != nil {
+	if _, err := w.Orchestrator.PushData(w.Context(), source, kvs); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -229,7 +161,7 @@ func (w *world) text(p *gpb.Path) string {
 // get returns the updates of a Get as lines.
 func (w *world) get(req *gpb.GetRequest) (lines string, err error) {
 	w.t.Helper()
-	resp, err := w.Get(w.ctx(), req)
+	resp, err := w.Get(w.Context(), req)
 	var b strings.Builder
 	for _, n := range resp.GetNotification() {
 		if n.Timestamp == 0 || n.GetPrefix().GetTarget() != req.GetPrefix().GetTarget() {
@@ -290,11 +222,11 @@ func fieldsOf(err error) (fields []string) {
 func TestCapabilities(t *testing.T) {
 	t.Parallel()
 	w := start(t, nil)
-	resp, err := w.Capabilities(w.ctx(), &gpb.CapabilityRequest{})
+	resp, err := w.Capabilities(w.Context(), &gpb.CapabilityRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp.GNMIVersion != "0.10.0" || len(resp.SupportedEncodings) != 3 || len(resp.SupportedModels) != len(w.orchestrator.Models().All()) {
+	if resp.GNMIVersion != "0.10.0" || len(resp.SupportedEncodings) != 3 || len(resp.SupportedModels) != len(w.Orchestrator.Models().All()) {
 		t.Errorf("version %s, encodings %v, %d models", resp.GNMIVersion, resp.SupportedEncodings, len(resp.SupportedModels))
 	}
 	for _, m := range resp.SupportedModels {
@@ -343,7 +275,7 @@ func TestGet(t *testing.T) {
 			t.Errorf("%v: %v\n%s\nwant\n%s", c.req, err, got, c.want)
 		}
 	}
-	resp, err := w.Get(w.ctx(), &gpb.GetRequest{Encoding: gpb.Encoding_PROTO, Path: paths(a)})
+	resp, err := w.Get(w.Context(), &gpb.GetRequest{Encoding: gpb.Encoding_PROTO, Path: paths(a)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +331,7 @@ func TestGetErrors(t *testing.T) {
 	}
 	_, err := w.get(&gpb.GetRequest{Encoding: gpb.Encoding_ASCII})
 	checkStatus(t, "encoding", err, codes.Unimplemented, "JSON, JSON_IETF, PROTO")
-	_, err = w.Get(w.ctx(), &gpb.GetRequest{Prefix: &gpb.Path{Target: "vpp2"}})
+	_, err = w.Get(w.Context(), &gpb.GetRequest{Prefix: &gpb.Path{Target: "vpp2"}})
 	checkStatus(t, "target", err, codes.NotFound, `"vpp2" is not this agent: expected "vpp1"`)
 	if _, err := w.get(&gpb.GetRequest{Path: paths("/")}); err != nil { // without the counters, which cannot be read
 		t.Error(err)
@@ -418,15 +350,9 @@ func TestCustomModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scheduler := kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
 	sb := kvstest.NewMockSB()
-	o := orchestrator.NewPlugin(orchestrator.UseScheduler(scheduler), orchestrator.UseCodec(document.New(set)))
-	server := grpc.NewPlugin(grpc.UseDeps(func(d *grpc.Deps) { d.Cfg = config.Text("grpc", "endpoint: 127.0.0.1:0") }))
-	d := &custom{Scheduler: scheduler, descriptor: describe(sb, "thing", things, nil)}
-	d.SetName("custom")
-	agenttest.Start(t, d, gnmi.NewPlugin(gnmi.UseDeps(func(d *gnmi.Deps) { d.GRPC, d.Orchestrator, d.Scheduler, d.Label = server, o, scheduler, label("vpp1") })))
-	w := &world{t: t, sb: sb, orchestrator: o}
-	w.connect(server.Addr().String())
+	w := &world{t: t, Agent: orchtest.NewWith(t, sb, []*api.KVDescriptor{orchtest.Describe(sb, "thing", things, nil)}, orchestrator.UseCodec(document.New(set)))}
+	w.start(func(*gnmi.Deps) {})
 
 	const thing = "/config/custom.thing[key=x][state=PENDING]"
 	follower := w.subscribe(&gpb.SubscriptionList{Prefix: vpp1, UpdatesOnly: true, Subscription: subs(0, "/config/custom.thing")})
@@ -437,24 +363,12 @@ func TestCustomModel(t *testing.T) {
 		t.Errorf("get: %s, %v", got, err)
 	}
 	follower.until(`"details":["one"]`)
-	resp, err := w.Capabilities(w.ctx(), &gpb.CapabilityRequest{})
+	resp, err := w.Capabilities(w.Context(), &gpb.CapabilityRequest{})
 	if err != nil || len(resp.SupportedModels) != 1 || resp.SupportedModels[0].Name != "custom.thing" {
 		t.Errorf("capabilities %v, %v", resp, err)
 	}
 	_, err = w.get(&gpb.GetRequest{Path: paths("/config/custom.things")})
 	checkStatus(t, "nearest", err, codes.InvalidArgument, "did you mean custom.thing?")
-}
-
-// custom is a plugin with one descriptor.
-type custom struct {
-	infra.PluginDeps
-	Scheduler  *kvscheduler.Scheduler
-	descriptor *api.KVDescriptor
-}
-
-func (c *custom) Init() error {
-	c.Scheduler.SouthboundUp("mock", 1)
-	return c.Scheduler.RegisterKVDescriptor(c.descriptor)
 }
 
 // The configuration of the plugin has descriptions and good defaults.

@@ -46,7 +46,7 @@ func updates(pairs ...string) (list []*gpb.Update) {
 
 func (w *world) set(req *gpb.SetRequest) {
 	w.t.Helper()
-	resp, err := w.Set(w.ctx(), req)
+	resp, err := w.Set(w.Context(), req)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -60,12 +60,12 @@ func (w *world) has(what string, want ...*interfaces.Interface) {
 	w.t.Helper()
 	n := 0
 	for _, name := range strings.Split("a b c d m", " ") {
-		if w.sb.Get(key(name)) != nil {
+		if w.SB.Get(key(name)) != nil {
 			n++
 		}
 	}
 	for _, i := range want {
-		if got := w.sb.Get(key(i.Name)); got == nil || !proto.Equal(got, i) {
+		if got := w.SB.Get(key(i.Name)); got == nil || !proto.Equal(got, i) {
 			w.t.Errorf("%s: %s is %v, want %v", what, i.Name, got, i)
 		}
 	}
@@ -140,7 +140,7 @@ func TestTypedValues(t *testing.T) {
 		"malformed JSON":                                 jsonVal("{"),
 		"expected a whole number from 0 to 9216, got -1": jsonVal("-1"),
 	} {
-		_, err := w.Set(w.ctx(), &gpb.SetRequest{Update: []*gpb.Update{{Path: path(a + "/mtu"), Val: val}}})
+		_, err := w.Set(w.Context(), &gpb.SetRequest{Update: []*gpb.Update{{Path: path(a + "/mtu"), Val: val}}})
 		checkStatus(t, text, err, codes.InvalidArgument, "nothing was changed: update[0].val: ", text)
 	}
 }
@@ -151,7 +151,7 @@ func TestSetErrors(t *testing.T) {
 	w := start(t, nil)
 	w.put("files", iface("d", 1))
 	w.set(&gpb.SetRequest{Update: updates(a, `{}`)})
-	_, err := w.Set(w.ctx(), &gpb.SetRequest{
+	_, err := w.Set(w.Context(), &gpb.SetRequest{
 		Delete: paths("/config/vpp.interface", "/state/vpp.interfaces", a+"/name"),
 		Replace: updates("/counters/vpp.interfaces[name=a]", "{}", "/config/vpp.interfaces[name=*]", "{}", a, `{"name": "b"}`, "/config", `{"vpp.interfcs": []}`,
 			"/config/vpp.interfaces", `[{"name": "c"}, {"mtu": 5}, {"name": "c", "typo": 1}]`),
@@ -181,7 +181,7 @@ func TestSetErrors(t *testing.T) {
 		{&gpb.SetRequest{Prefix: &gpb.Path{Target: "x"}}, codes.NotFound, `"x" is not this agent`},
 		{&gpb.SetRequest{Extension: []*ext.Extension{{Ext: &ext.Extension_Depth{Depth: &ext.Depth{}}}}}, codes.Unimplemented, "extension[0]: the extension depth"},
 	} {
-		_, err := w.Set(w.ctx(), c.req)
+		_, err := w.Set(w.Context(), c.req)
 		checkStatus(t, c.text, err, c.code, c.text)
 	}
 	w.has("mistakes", iface("a", 0), iface("d", 1))
@@ -196,8 +196,8 @@ func TestSetIsOneTransaction(t *testing.T) {
 	t.Parallel()
 	w := start(t, nil)
 	w.set(&gpb.SetRequest{Update: updates(a, `{"mtu": 1}`)})
-	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("b"), Err: errors.New("no buffers"), Times: 1})
-	_, err := w.Set(w.ctx(), &gpb.SetRequest{Delete: paths(a), Update: updates(b, `{}`)})
+	w.SB.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("b"), Err: errors.New("no buffers"), Times: 1})
+	_, err := w.Set(w.Context(), &gpb.SetRequest{Delete: paths(a), Update: updates(b, `{}`)})
 	checkStatus(t, "revert", err, codes.FailedPrecondition, "the change was reverted: "+key("b"), "no buffers")
 	w.has("reverted", iface("a", 1))
 	if got, err := w.get(&gpb.GetRequest{Path: paths("/config")}); err != nil || got != a+` {"name":"a","mtu":1}`+"\n" {
@@ -229,11 +229,11 @@ func TestSecrets(t *testing.T) {
 	w.set(&gpb.SetRequest{Replace: updates(m, strings.Fields(got)[1], m+"/memif/secret", `"***"`), Update: updates(m+"/mtu", "5")})
 	secret.Mtu = 5
 	w.has("secret", secret)
-	shown, err := w.Get(metadata.AppendToOutgoingContext(w.ctx(), grpc.ShowSecretsMetadata, "true"), &gpb.GetRequest{Path: paths(m)})
+	shown, err := w.Get(metadata.AppendToOutgoingContext(w.Context(), grpc.ShowSecretsMetadata, "true"), &gpb.GetRequest{Path: paths(m)})
 	if err != nil || !strings.Contains(shown.String(), "sesame") {
 		t.Errorf("shown: %v, %v", shown, err)
 	}
-	_, err = w.Set(w.ctx(), &gpb.SetRequest{Update: updates(b+"/memif", `{"secret": "***"}`)})
+	_, err = w.Set(w.Context(), &gpb.SetRequest{Update: updates(b+"/memif", `{"secret": "***"}`)})
 	checkStatus(t, "no secret", err, codes.InvalidArgument, "update[0].val.memif.secret: ***")
 }
 
@@ -275,13 +275,13 @@ func TestCommit(t *testing.T) {
 		{commit(&ext.Commit{Id: "x"}), codes.InvalidArgument, "expected commit, confirm"},
 		{append(confirm("x"), confirm("x")...), codes.InvalidArgument, "extension[1]: a second commit"},
 	} {
-		_, err := w.Set(w.ctx(), &gpb.SetRequest{Extension: c.ext})
+		_, err := w.Set(w.Context(), &gpb.SetRequest{Extension: c.ext})
 		checkStatus(t, c.text, err, c.code, c.text)
 	}
-	_, err := w.Set(w.ctx(), &gpb.SetRequest{Extension: confirm("x"), Update: updates(b, "{}")})
+	_, err := w.Set(w.Context(), &gpb.SetRequest{Extension: confirm("x"), Update: updates(b, "{}")})
 	checkStatus(t, "with changes", err, codes.InvalidArgument, "exclude changes")
 	w.set(&gpb.SetRequest{Extension: confirm("x")})
-	_, err = w.Set(w.ctx(), &gpb.SetRequest{Extension: confirm("x")})
+	_, err = w.Set(w.Context(), &gpb.SetRequest{Extension: confirm("x")})
 	checkStatus(t, "confirmed twice", err, codes.FailedPrecondition, "no change is waiting")
 	w.has("confirmed", iface("a", 1))
 
@@ -293,12 +293,12 @@ func TestCommit(t *testing.T) {
 	w.set(&gpb.SetRequest{Update: updates(a+"/mtu", `3`), Extension: begin("z", time.Hour)})
 	w.set(&gpb.SetRequest{Extension: extend("z", 2*time.Hour)})
 	w.set(&gpb.SetRequest{Extension: extend("z", time.Millisecond)})
-	watch := w.orchestrator.WatchItems()
+	watch := w.Orchestrator.WatchItems()
 	defer watch.Close()
 	for w.stored("a") != 1 {
 		select {
 		case <-watch.Changed():
-		case <-w.ctx().Done():
+		case <-w.Context().Done():
 			t.Fatal("not reverted")
 		}
 	}
@@ -306,7 +306,7 @@ func TestCommit(t *testing.T) {
 
 // stored returns the MTU of an interface of clients.
 func (w *world) stored(name string) uint32 {
-	return w.orchestrator.Item(key(name)).Sources[0].Val.(*interfaces.Interface).Mtu
+	return w.Orchestrator.Item(key(name)).Sources[0].Val.(*interfaces.Interface).Mtu
 }
 
 // A request may have 100,000 items.
@@ -319,16 +319,16 @@ func TestManyItems(t *testing.T) {
 		dst := fmt.Sprintf("%d.%d.%d.0/24", 20+i>>16, i>>8&255, i&255)
 		req.Update = append(req.Update, updates("/config/vpp.route[vrfId=0][dstNetwork="+dst+"][nextHopAddr=][outgoingInterface=a]", `{"weight": 1}`)...)
 	}
-	resp, err := w.Set(w.ctx(), req, rpc.MaxCallRecvMsgSize(64<<20))
+	resp, err := w.Set(w.Context(), req, rpc.MaxCallRecvMsgSize(64<<20))
 	if err != nil || len(resp.Response) != n+1 {
 		t.Fatalf("%d results, %v", len(resp.GetResponse()), err)
 	}
 	route := &l3.Route{DstNetwork: "20.1.2.0/24", OutgoingInterface: "a", Weight: 1}
-	if got := len(w.orchestrator.ListData("grpc")); got != n+1 {
+	if got := len(w.Orchestrator.ListData("grpc")); got != n+1 {
 		t.Errorf("%d items, want %d", got, n+1)
 	}
-	routeKey, _ := w.orchestrator.Models().KeyOf(route)
-	if got := w.sb.Get(routeKey); got == nil || !proto.Equal(got, route) {
+	routeKey, _ := w.Orchestrator.Models().KeyOf(route)
+	if got := w.SB.Get(routeKey); got == nil || !proto.Equal(got, route) {
 		t.Errorf("route %v", got)
 	}
 	w.set(&gpb.SetRequest{Delete: paths("/config/vpp.route")})

@@ -26,7 +26,7 @@ type client struct {
 
 func (w *world) subscribe(list *gpb.SubscriptionList) *client {
 	w.t.Helper()
-	ctx, cancel := context.WithCancel(w.ctx())
+	ctx, cancel := context.WithCancel(w.Context())
 	w.t.Cleanup(cancel)
 	stream, err := w.Subscribe(ctx)
 	if err == nil {
@@ -171,8 +171,8 @@ func TestSubscribeOnChange(t *testing.T) {
 	states.until("- /state/vpp.interfaces[name=a]/state")
 
 	// what is reverted is what it was before
-	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_UPDATE, Key: key("b"), Err: errors.New("no buffers"), Times: 1})
-	if _, err := w.Set(w.ctx(), &gpb.SetRequest{Update: updates(b+"/mtu", "5")}); err == nil {
+	w.SB.Inject(kvstest.Fault{Op: kvspb.TxnOperation_UPDATE, Key: key("b"), Err: errors.New("no buffers"), Times: 1})
+	if _, err := w.Set(w.Context(), &gpb.SetRequest{Update: updates(b+"/mtu", "5")}); err == nil {
 		t.Fatal("no error")
 	}
 	w.set(&gpb.SetRequest{Update: updates(b+"/mtu", "6")})
@@ -239,7 +239,7 @@ func TestSubscribeErrors(t *testing.T) {
 	checkStatus(t, "encoding", err, codes.Unimplemented, "JSON")
 	_, err = w.subscribe(&gpb.SubscriptionList{Subscription: subs(gpb.SubscriptionMode_SAMPLE, "/counters")}).Recv()
 	checkStatus(t, "counters", err, codes.Unavailable, "no stats segment")
-	stream, err := w.Subscribe(w.ctx())
+	stream, err := w.Subscribe(w.Context())
 	if err == nil {
 		err = stream.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Poll{Poll: &gpb.Poll{}}})
 	}
