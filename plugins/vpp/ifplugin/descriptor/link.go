@@ -53,8 +53,6 @@ type linkUpdater interface {
 // kindDefaults are the answers of most kinds.
 type kindDefaults struct{}
 
-func (kindDefaults) check(*interfaces.Interface) error { return nil }
-
 func (kindDefaults) dependencies(*interfaces.Interface) []kvs.Dependency { return nil }
 
 func (kindDefaults) sameLink(_, _ *interfaces.Interface) bool { return true }
