@@ -101,14 +101,7 @@ func (c *comparison) add(d api.Drift) { c.drifts = append(c.drifts, d) }
 
 func (c *comparison) missing(b *Belief, base string) {
 	c.values++
-	c.add(api.Drift{Key: b.Key, Descriptor: name(b.Desc), Base: base, Kind: api.DriftMissing, Believed: api.JSONValue{Message: b.Have.Msg}})
-}
-
-func name(d *registry.Descriptor) string {
-	if d == nil {
-		return ""
-	}
-	return d.Name
+	c.add(api.Drift{Key: b.Key, Descriptor: b.Desc.NameOf(), Base: base, Kind: api.DriftMissing, Believed: api.JSONValue{Message: b.Have.Msg}})
 }
 
 // found compares a base value that is there.
@@ -196,7 +189,8 @@ func Differing(d *registry.Descriptor, key string, believed, found proto.Message
 	}
 	var minded []api.FieldDiff
 	for _, diff := range all {
-		field := from.Descriptor().Fields().ByName(protoreflect.Name(diff.Field[:topLevel(diff.Field)]))
+		path := strings.FieldsFunc(diff.Field, func(r rune) bool { return r == '.' || r == '[' })
+		field := from.Descriptor().Fields().ByName(protoreflect.Name(path[0]))
 		alone := proto.Clone(believed)
 		if to.Has(field) {
 			alone.ProtoReflect().Set(field, to.Get(field))
@@ -217,14 +211,6 @@ func Differing(d *registry.Descriptor, key string, believed, found proto.Message
 	return minded
 }
 
-// topLevel is the length of the name that the path of a field begins with.
-func topLevel(path string) int {
-	if i := strings.IndexAny(path, ".["); i >= 0 {
-		return i
-	}
-	return len(path)
-}
-
 // Common returns the drifts of b whose key drifts in the same way in a.
 func Common(a, b []api.Drift) []api.Drift {
 	type kind struct {
@@ -236,9 +222,4 @@ func Common(a, b []api.Drift) []api.Drift {
 		in[kind{a[i].Key, a[i].Kind}] = true
 	}
 	return slices.DeleteFunc(b, func(d api.Drift) bool { return !in[kind{d.Key, d.Kind}] })
-}
-
-// Sort orders drifts by key.
-func Sort(drifts []api.Drift) {
-	slices.SortFunc(drifts, func(a, b api.Drift) int { return strings.Compare(a.Key, b.Key) })
 }

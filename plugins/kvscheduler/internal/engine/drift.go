@@ -30,14 +30,12 @@ type driftDetector struct {
 	changed map[string]bool  // base values that transactions changed during a concurrent read; nil without one
 }
 
-// LastDrift implements api.DriftDetector.
 func (dd *driftDetector) LastDrift() *api.DriftReport {
 	dd.mu.Lock()
 	defer dd.mu.Unlock()
 	return dd.last
 }
 
-// DetectDrift implements api.DriftDetector.
 func (dd *driftDetector) DetectDrift(ctx context.Context) (*api.DriftReport, error) {
 	select {
 	case dd.turn <- struct{}{}:
@@ -66,7 +64,7 @@ func (dd *driftDetector) DetectDrift(ctx context.Context) (*api.DriftReport, err
 		report.Drifts = append(report.Drifts, found...)
 		report.Values += values
 	}
-	drift.Sort(report.Drifts)
+	slices.SortFunc(report.Drifts, func(a, b api.Drift) int { return strings.Compare(a.Key, b.Key) })
 	slices.SortFunc(report.Unread, func(a, b api.DriftUnread) int { return strings.Compare(a.Descriptor, b.Descriptor) })
 	report.Stop = dd.clock.Now()
 	dd.mu.Lock()
@@ -75,7 +73,6 @@ func (dd *driftDetector) DetectDrift(ctx context.Context) (*api.DriftReport, err
 	return report, nil
 }
 
-// RepairDrift implements api.DriftDetector.
 func (dd *driftDetector) RepairDrift(ctx context.Context, found []api.Drift, opts ...api.TxnOption) (seqNum uint64, err error) {
 	if len(found) == 0 {
 		return api.NoSeqNum, nil

@@ -24,20 +24,16 @@ type inspector struct {
 	refusals atomic.Pointer[api.Refusals] // nil: no source of refusals
 }
 
-// GetValueStatus implements api.Inspector.
 func (in *inspector) GetValueStatus(key string) *api.BaseValueStatus { return in.statuses.of(key) }
 
-// ListValueStatus implements api.Inspector.
 func (in *inspector) ListValueStatus(keyPrefix string) []*api.BaseValueStatus {
 	return in.statuses.list(keyPrefix, nil)
 }
 
-// WatchValueStatus implements api.Inspector.
 func (in *inspector) WatchValueStatus(channel chan<- *api.BaseValueStatus, selector api.KeySelector) (cancel func()) {
 	return in.watches.channel(channel, selector)
 }
 
-// ListDescriptors implements api.Inspector.
 func (in *inspector) ListDescriptors() []*api.KVDescriptor {
 	all := in.state.registry.Load().All
 	out := make([]*api.KVDescriptor, len(all))
@@ -47,33 +43,28 @@ func (in *inspector) ListDescriptors() []*api.KVDescriptor {
 	return out
 }
 
-// SummarizeStates implements api.Inspector.
 func (in *inspector) SummarizeStates(worst int) api.StateSummary {
 	return in.SummarizeValues(api.ValueFilter{}, worst)
 }
 
-// SummarizeValues implements api.Browser.
 func (in *inspector) SummarizeValues(filter api.ValueFilter, worst int) api.StateSummary {
 	in.state.mu.RLock()
 	defer in.state.mu.RUnlock()
 	return in.statuses.reader().Summary(filter, worst)
 }
 
-// ListValues implements api.Browser.
 func (in *inspector) ListValues(page api.ValuePage) []api.ListedValue {
 	in.state.mu.RLock()
 	defer in.state.mu.RUnlock()
 	return in.statuses.reader().Page(page)
 }
 
-// DrawValues implements api.Browser.
 func (in *inspector) DrawValues(req api.DrawingRequest) api.Drawing {
 	in.state.mu.RLock()
 	defer in.state.mu.RUnlock()
 	return in.statuses.reader().Draw(req)
 }
 
-// GraphSnapshot implements api.Inspector.
 func (in *inspector) GraphSnapshot() []api.GraphNode {
 	in.state.mu.RLock()
 	defer in.state.mu.RUnlock()
@@ -85,7 +76,6 @@ func (in *inspector) GraphSnapshot() []api.GraphNode {
 	return out
 }
 
-// Reason implements api.Inspector.
 func (in *inspector) Reason(key string) string {
 	in.state.mu.RLock()
 	defer in.state.mu.RUnlock()
@@ -94,7 +84,6 @@ func (in *inspector) Reason(key string) string {
 	return api.Reason(r.Base(key).GetValue())
 }
 
-// Explain implements api.Inspector.
 func (in *inspector) Explain(key string) *api.Explanation {
 	e := in.explain(key)
 	if refusals := in.refusals.Load(); refusals != nil {
@@ -125,17 +114,14 @@ func addRefusals(e *api.Explanation, refusals api.Refusals) {
 	}
 }
 
-// GetTransactionHistory implements api.Inspector.
 func (in *inspector) GetTransactionHistory(since, until time.Time) []*api.RecordedTxn {
 	return in.history.Window(since, until)
 }
 
-// GetRecordedTransaction implements api.Inspector.
 func (in *inspector) GetRecordedTransaction(seqNum uint64) *api.RecordedTxn {
 	return in.history.Get(seqNum)
 }
 
-// DumpValuesByDescriptor implements api.Inspector.
 func (in *inspector) DumpValuesByDescriptor(descriptor string, view api.View) ([]api.KVWithMetadata, error) {
 	d := in.state.registry.Load().ByName(descriptor)
 	if d == nil {
@@ -144,7 +130,6 @@ func (in *inspector) DumpValuesByDescriptor(descriptor string, view api.View) ([
 	return in.dump(d, view)
 }
 
-// DumpValuesByKeyPrefix implements api.Inspector.
 func (in *inspector) DumpValuesByKeyPrefix(prefix string, view api.View) ([]api.KVWithMetadata, error) {
 	d := in.state.registry.Load().ByNBKeyPrefix(prefix)
 	if d == nil {
@@ -181,7 +166,6 @@ func (in *inspector) dumpGraph(d *registry.Descriptor, view api.View) (all []api
 	return all
 }
 
-// ValidateSemantically implements api.Inspector.
 func (in *inspector) ValidateSemantically(messages []proto.Message) error {
 	reg := in.state.registry.Load()
 	var invalid []*api.InvalidMessageError

@@ -27,7 +27,6 @@ type orphanFinder struct {
 	marked int // used by the worker; see tellMarked
 }
 
-// Orphans implements api.OrphanFinder.
 func (f *orphanFinder) Orphans() []api.Orphan {
 	out := f.orphans()
 	for i := range out {
@@ -89,7 +88,6 @@ func lastChange(txn uint64, at time.Time) (*uint64, time.Time) {
 	return &txn, at
 }
 
-// RemoveOrphans implements api.OrphanFinder.
 func (f *orphanFinder) RemoveOrphans(ctx context.Context, keys []string, opts ...api.TxnOption) (seqNum uint64, err error) {
 	known := map[string]api.Orphan{}
 	for _, o := range f.orphans() {

@@ -129,9 +129,6 @@ func (p *plans) waitsFor(op *plan.Op, after graph.Projection) string {
 	return "waits for " + strings.Join(unmet, ", ")
 }
 
-// maxMoved limits the keys in the error about a stale plan.
-const maxMoved = 5
-
 // stale returns an error if a plan differs from the plan that the client expects.
 func (p *plans) stale(expected *api.Plan, now *plan.Plan) error {
 	if expected == nil {
@@ -146,13 +143,10 @@ func (p *plans) stale(expected *api.Plan, now *plan.Plan) error {
 	if len(moved) == 0 {
 		moved = differing(expected.Operations, recordPlan(now))
 	}
-	switch n := len(moved) - maxMoved; {
-	case len(moved) == 0:
+	if len(moved) == 0 {
 		return nil
-	case n > 0:
-		return fmt.Errorf("%w: changed since then: %s and %d more", api.ErrPlanStale, strings.Join(moved[:maxMoved], ", "), n)
 	}
-	return fmt.Errorf("%w: changed since then: %s", api.ErrPlanStale, strings.Join(moved, ", "))
+	return fmt.Errorf("%w: changed since then: %s", api.ErrPlanStale, abbreviated(moved))
 }
 
 // differing lists the keys with different operations, sorted.

@@ -20,7 +20,6 @@ type registrar struct {
 	waiting  map[string][]chan struct{} // by the prefix whose registration they wait for
 }
 
-// RegisterKVDescriptor implements api.Registrar.
 func (r *registrar) RegisterKVDescriptor(descriptors ...*api.KVDescriptor) error {
 	r.register.Lock()
 	defer r.register.Unlock()
@@ -52,7 +51,6 @@ func (r *registrar) reportRefused(all []registry.Refusal, known int) {
 	}
 }
 
-// WatchNBKeyPrefixRegistration implements api.Registrar.
 func (r *registrar) WatchNBKeyPrefixRegistration(prefix string) (<-chan struct{}, error) {
 	r.watchMu.Lock()
 	defer r.watchMu.Unlock()
@@ -76,7 +74,6 @@ func (r *registrar) wakeRegistrationWatchers(prefixes []string) {
 	}
 }
 
-// GetRegisteredNBKeyPrefixes implements api.Registrar.
 func (r *registrar) GetRegisteredNBKeyPrefixes() []string {
 	var prefixes []string
 	for _, d := range r.state.registry.Load().All {
@@ -88,7 +85,6 @@ func (r *registrar) GetRegisteredNBKeyPrefixes() []string {
 	return slices.Compact(prefixes)
 }
 
-// GetMetadataMap implements api.Registrar.
 func (r *registrar) GetMetadataMap(descriptor string) idxmap.Reader {
 	return r.state.registry.Load().MetadataReader(descriptor)
 }

@@ -41,10 +41,8 @@ type readObserver struct {
 	verbose bool // logs the values
 }
 
-// Reading implements refresh.Observer.
 func (o readObserver) Reading(descriptor string) { o.beginReading(descriptor) }
 
-// Retrieved implements refresh.Observer.
 func (o readObserver) Retrieved(descriptor string, values []api.KVWithMetadata) {
 	o.contracts.Begin(descriptor)
 	if !o.verbose {
@@ -56,10 +54,8 @@ func (o readObserver) Retrieved(descriptor string, values []api.KVWithMetadata) 
 	}
 }
 
-// Changed implements refresh.Observer.
 func (o readObserver) Changed(key string) { o.state.refreshed = append(o.state.refreshed, key) }
 
-// Problem implements refresh.Observer.
 func (o readObserver) Problem(descriptor, problem string, violation bool) {
 	o.log.Warn("refresh", "descriptor", descriptor, "problem", problem)
 	if violation {

@@ -194,10 +194,8 @@ func (tr *trials) followSuspects() {
 	}
 }
 
-// Suspects implements api.Quarantine.
 func (tr *trials) Suspects() []api.Suspect { return tr.suspects.List(nil) }
 
-// ReleaseQuarantined implements api.Quarantine.
 func (tr *trials) ReleaseQuarantined(ctx context.Context, keys ...string) error {
 	var problem error
 	err := tr.admission.onWorker(ctx, func() { problem = tr.release(keys) })

@@ -25,7 +25,6 @@ func (e *Engine) StartNBTransaction() api.Txn { return &txn{engine: e} }
 // Reserve makes room for n values. The transaction is in memory until it leaves the history.
 func (t *txn) Reserve(n int) { t.values = slices.Grow(t.values, n) }
 
-// SetValue implements api.Txn.
 func (t *txn) SetValue(key string, value proto.Message) api.Txn {
 	if value != nil && !value.ProtoReflect().IsValid() {
 		value = nil // a typed nil pointer
@@ -56,7 +55,6 @@ func (t *txn) index() {
 	}
 }
 
-// Commit implements api.Txn.
 func (t *txn) Commit(ctx context.Context, opts ...api.TxnOption) (seqNum uint64, err error) {
 	return t.engine.admission.submit(ctx, &northbound{commit: commit{values: t.values, opts: optionsOf(ctx, opts)}})
 }
@@ -66,7 +64,6 @@ func optionsOf(ctx context.Context, opts []api.TxnOption) api.TxnOptions {
 	return api.ApplyTxnOptions(slices.Concat(api.ContextOptions(ctx), opts))
 }
 
-// Plan implements api.Txn.
 func (t *txn) Plan(ctx context.Context, opts ...api.TxnOption) (*api.Plan, error) {
 	what := &northbound{commit: commit{values: t.values, opts: optionsOf(ctx, opts)}}
 	if err := what.check(); err != nil {

@@ -100,7 +100,6 @@ type watches struct {
 	changes *changes
 }
 
-// Revision implements api.Watcher.
 func (ws *watches) Revision() api.StatusRevision {
 	ws.changes.mu.Lock()
 	defer ws.changes.mu.Unlock()
@@ -178,7 +177,6 @@ type entry struct {
 	revision uint64
 }
 
-// Watch implements api.Watcher.
 func (ws *watches) Watch(req api.WatchRequest) api.StatusWatch { return ws.watch(req) }
 
 func (ws *watches) watch(req api.WatchRequest) *statusWatch {
@@ -248,7 +246,6 @@ func (w *statusWatch) signal() {
 	}
 }
 
-// Next implements api.StatusWatch.
 func (w *statusWatch) Next(ctx context.Context) (*api.WatchEvent, error) {
 	return w.nextOf(ctx, maxDelta)
 }
@@ -324,7 +321,6 @@ func (w *statusWatch) reset() {
 	clear(w.pending)
 }
 
-// Close implements api.StatusWatch.
 func (w *statusWatch) Close() {
 	w.once.Do(func() {
 		h := w.of.changes

@@ -68,7 +68,9 @@ func (g *Graph) replace(n *Node, want, have *registry.Value) {
 	case n.waits: // and Have is nil
 		n.waits = false
 		g.cut(*n.otherEdges)
-		g.unlinkDerivedAnyOf(n)
+		for i := range n.Want.Derived {
+			g.unlinkAnyOf(n, n.Want.Derived[i].Value)
+		}
 	case n.Want == n.Have:
 	default:
 		old[1].value = n.Have
@@ -144,7 +146,7 @@ func sameKeys(a, b api.Dependency) bool {
 
 // makeEdges makes those of a value; nil if it names no keys.
 func (g *Graph) makeEdges(n *Node, v *registry.Value) []edge {
-	if v == nil || !slices.ContainsFunc(v.Deps, names) {
+	if v == nil || !slices.ContainsFunc(v.Deps, func(dep api.Dependency) bool { return dep.Key != "" }) {
 		return nil
 	}
 	out := make([]edge, len(v.Deps))
@@ -156,10 +158,7 @@ func (g *Graph) makeEdges(n *Node, v *registry.Value) []edge {
 	return out
 }
 
-func names(dep api.Dependency) bool { return dep.Key != "" }
-
-// connect makes e lead from n to the node of a key. If there is none, one that
-// is gone takes its place.
+// connect makes e lead from n to the node of a key, or to one that is gone in its place.
 func (g *Graph) connect(n *Node, key string, e *edge) {
 	to := g.named // many in a row name the same
 	if to == nil || to.Key != key {

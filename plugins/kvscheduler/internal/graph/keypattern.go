@@ -3,7 +3,6 @@ package graph
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"unsafe"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -25,12 +24,7 @@ func NewKeyPattern(prefix string, sel api.KeySelector) KeyPattern {
 	return KeyPattern{prefix, *(*unsafe.Pointer)(unsafe.Pointer(&sel))}
 }
 
-// Takes reports whether a key matches the pattern.
-func (c KeyPattern) Takes(key string) bool {
-	return strings.HasPrefix(key, c.Prefix) && c.Selects(key)
-}
-
-// Selects is Takes for a key with the prefix.
+// Selects reports whether a key with the prefix matches the pattern.
 func (c KeyPattern) Selects(key string) bool { return c.function().Selects(key) }
 
 // function is the selector; it may be nil.
@@ -115,13 +109,18 @@ func (g *Graph) AnyOfDependents(key string, skip func(KeyPattern) bool, yield fu
 
 // linkAnyOf records the dependencies of a value that name no key.
 func (g *Graph) linkAnyOf(n *Node, v *registry.Value) {
-	if v == nil {
-		return
+	if v != nil {
+		g.eachAnyOf(n, v, (*Graph).addAnyOf)
 	}
+}
+
+func (g *Graph) unlinkAnyOf(n *Node, v *registry.Value) { g.eachAnyOf(n, v, (*Graph).removeAnyOf) }
+
+func (g *Graph) eachAnyOf(n *Node, v *registry.Value, change func(*Graph, KeyPattern, *Node)) {
 	for i := range v.Deps {
 		if dep := &v.Deps[i]; dep.Key == "" {
 			for _, prefix := range Prefixes(dep) {
-				g.addAnyOf(NewKeyPattern(prefix, dep.AnyOf.KeySelector), n)
+				change(g, NewKeyPattern(prefix, dep.AnyOf.KeySelector), n)
 			}
 		}
 	}
@@ -165,22 +164,6 @@ func (g *Graph) removeAnyOf(pattern KeyPattern, n *Node) {
 	delete(g.existing, pattern.Prefix)
 	if g.lengths[len(pattern.Prefix)]--; g.lengths[len(pattern.Prefix)] == 0 {
 		delete(g.lengths, len(pattern.Prefix))
-	}
-}
-
-func (g *Graph) unlinkAnyOf(n *Node, v *registry.Value) {
-	for i := range v.Deps {
-		if dep := &v.Deps[i]; dep.Key == "" {
-			for _, prefix := range Prefixes(dep) {
-				g.removeAnyOf(NewKeyPattern(prefix, dep.AnyOf.KeySelector), n)
-			}
-		}
-	}
-}
-
-func (g *Graph) unlinkDerivedAnyOf(n *Node) {
-	for i := range n.Want.Derived {
-		g.unlinkAnyOf(n, n.Want.Derived[i].Value)
 	}
 }
 

@@ -111,7 +111,7 @@ func (n *node) noteworthy() bool {
 	if n.changed || n.want != n.oldWant || n.holder != "" {
 		return true
 	}
-	return !n.pinned && n.node != nil && (n.bad || !n.in && n.node.Missing)
+	return !n.pinned && n.node != nil && (n.failed || !n.in && n.node.Missing)
 }
 
 func (s *sorter) before(pred, succ int32) {

@@ -50,8 +50,7 @@ type Op struct {
 	Desc           *registry.Descriptor
 	Base           string // key of the base value; empty: not derived
 
-	// Want is what the key is to have as wanted value from now on; SetWant tells
-	// that this changes.
+	// Want is the desired value after the operation; SetWant: it changes.
 	Want *registry.Value
 	// Have is what exists before, Target what exists after the operation.
 	Have, Target *registry.Value
@@ -204,7 +203,7 @@ type node struct {
 
 	// Of the graph node, which need not be looked at again for it.
 	before api.ValueState
-	bad    bool // see failed
+	failed bool // the last operation may have left the value, or derived ones, incomplete
 	leaf   bool // nothing in the graph names it or is derived from it
 	kind   Kind
 	queued bool
@@ -264,10 +263,6 @@ func (n *node) exists() bool { return n.have != nil }
 // adopted reports whether n exists and is adopted; see touchNode.
 func (n *node) adopted() bool { return n.exists() && n.holder == n.key }
 
-// failed: the last operation left the value, or what is derived from it, in a
-// state that may not be complete.
-func (n *node) failed() bool { return n.bad }
-
 // of returns the planner's view of a node; nil if it was not touched.
 func (p *planner) of(gn *graph.Node) *node {
 	if view := p.g.View(gn); view > 0 {
@@ -294,7 +289,7 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 	}
 	n := &node{key: gn.Key, node: gn, desc: gn.Desc}
 	n.oldWant, n.want, n.have = gn.Want, gn.Want, gn.Have
-	n.before, n.bad, n.leaf = State(gn), gn.Err != nil, gn.IsLeaf()
+	n.before, n.failed, n.leaf = State(gn), gn.Err != nil, gn.IsLeaf()
 	p.add(n)
 	p.g.SetView(gn, int32(len(p.list)))
 	if gn.Base != nil {
@@ -309,7 +304,7 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 		n.holder = n.key
 	}
 	p.retarget(n)
-	if p.settled && (n.target != n.have || n.failed()) {
+	if p.settled && (n.target != n.have || n.failed) {
 		p.late = append(p.late, n.key)
 		n.target = n.have
 	}
@@ -392,5 +387,5 @@ func (n *node) unimplemented() bool {
 // keepsUnwanted: a value that exists without being wanted is left alone unless
 // it was just given up or the request says to clean up.
 func (n *node) keepsUnwanted(req *Request) bool {
-	return n.base == nil && n.oldWant == nil && !n.changed && !req.DropUnwanted && !n.bad
+	return n.base == nil && n.oldWant == nil && !n.changed && !req.DropUnwanted && !n.failed
 }

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"strings"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -30,16 +32,13 @@ type target struct {
 	v *registry.Value
 }
 
-// Exists implements graph.Projection.
 func (t *target) Exists(i int, _ string) bool {
 	gn, w := t.p.named(t.n, t.v, i)
 	return w != nil && w.provides() || w == nil && gn != nil && gn.Provides()
 }
 
-// Any implements graph.Projection.
 func (t *target) Any(of graph.KeyPattern) bool { return t.p.patterns.meets(t.p.patterns.pattern(of)) }
 
-// Why implements graph.Projection.
 func (t *target) Why(dep *api.Dependency) graph.Reason {
 	switch {
 	case t.p.g.Provider(dep) != nil:
@@ -54,13 +53,11 @@ func (t *target) Why(dep *api.Dependency) graph.Reason {
 // graph.Projection like target.
 type staying struct{ *target }
 
-// Exists implements graph.Projection.
 func (t staying) Exists(i int, _ string) bool {
 	gn, w := t.p.named(t.n, t.v, i)
 	return w != nil && w.stays() || w == nil && gn != nil && gn.Have != nil
 }
 
-// Any implements graph.Projection.
 func (t staying) Any(of graph.KeyPattern) bool {
 	return t.p.patterns.staying(t.p.patterns.pattern(of))
 }
@@ -69,7 +66,6 @@ func (t staying) Any(of graph.KeyPattern) bool {
 // like target.
 type staysOrComes struct{ *target }
 
-// Exists implements graph.Projection.
 func (t staysOrComes) Exists(i int, _ string) bool {
 	gn, w := t.p.named(t.n, t.v, i)
 	if w != nil {
@@ -78,7 +74,6 @@ func (t staysOrComes) Exists(i int, _ string) bool {
 	return gn != nil && gn.Have != nil
 }
 
-// Any implements graph.Projection.
 func (t staysOrComes) Any(of graph.KeyPattern) bool {
 	return t.p.patterns.moves(t.p.patterns.pattern(of))
 }
@@ -112,7 +107,6 @@ func (a *after) planned() map[string]bool {
 	return a.exists
 }
 
-// Exists implements graph.Projection.
 func (a *after) Exists(_ int, key string) bool {
 	if exists, planned := a.planned()[key]; planned {
 		return exists
@@ -121,7 +115,6 @@ func (a *after) Exists(_ int, key string) bool {
 	return n != nil && n.Provides()
 }
 
-// Any implements graph.Projection.
 func (a *after) Any(of graph.KeyPattern) bool {
 	met, known := a.patterns[of]
 	if !known {
@@ -133,7 +126,7 @@ func (a *after) Any(of graph.KeyPattern) bool {
 
 func (a *after) any(of graph.KeyPattern) bool {
 	for key, exists := range a.planned() {
-		if exists && of.Takes(key) {
+		if exists && strings.HasPrefix(key, of.Prefix) && of.Selects(key) {
 			return true
 		}
 	}
@@ -145,7 +138,6 @@ func (a *after) any(of graph.KeyPattern) bool {
 	return false
 }
 
-// Why implements graph.Projection.
 func (a *after) Why(dep *api.Dependency) graph.Reason {
 	switch n := a.g.Provider(dep); {
 	case n == nil:

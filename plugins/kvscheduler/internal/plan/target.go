@@ -174,7 +174,7 @@ func (p *planner) mayExist(n *node) bool {
 // appliedAgain reports whether the derived values of a desired value are looked at
 // although it does not change.
 func (n *node) appliedAgain() bool {
-	return n.want != nil && (n.changed || n.touched || n.failed())
+	return n.want != nil && (n.changed || n.touched || n.failed)
 }
 
 // reachable: values in a southbound that is down, and lost ones, do not exist,

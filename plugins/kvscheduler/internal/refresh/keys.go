@@ -321,7 +321,7 @@ func taken(n *graph.Node, kv api.KVWithMetadata, made *ownership.Record) bool {
 
 // gone: the value does not exist; what was derived from it does not either.
 func (r *Refresher) gone(n *graph.Node) {
-	if !r.late(n.Key) {
+	if !r.Calls.Holds(n.Key) {
 		r.Unconfirmed.Decide(n.Desc.Name, n.Key, false)
 	}
 	for child := range n.Derived {

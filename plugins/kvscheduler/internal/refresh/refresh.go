@@ -392,7 +392,7 @@ func (r *Refresher) lost(n *graph.Node) {
 func (r *Refresher) absent(n *graph.Node) {
 	n.Missing = n.Have != nil && n.Want != nil && !n.Want.Observed
 	r.Graph.Remove(n, graph.Lost)
-	if n.Want == nil && (n.Err == nil || !r.late(n.Key)) {
+	if n.Want == nil && (n.Err == nil || !r.Calls.Holds(n.Key)) {
 		n.Err, n.Retrying = nil, false
 	}
 	r.Graph.Forget(n)

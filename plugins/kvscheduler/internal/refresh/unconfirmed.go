@@ -275,13 +275,9 @@ func (u *Unconfirmed) uncertain(d *registry.Descriptor, key string) bool {
 	return u.made[d.Name][key] != nil && (u.doubted[key] || u.Interrupted && !u.lost[key])
 }
 
-// late reports that an operation on the key may still take effect.
-func (r *Refresher) late(key string) bool { return r.Calls.Holds(key) }
-
-// claim returns what is remembered of a value that was found, as take does. It stays
-// remembered while an operation may still take effect.
+// claim is take, except while an operation may still take effect.
 func (r *Refresher) claim(d *registry.Descriptor, key string) (made *ownership.Record, here bool) {
-	if r.late(key) {
+	if r.Calls.Holds(key) {
 		return r.Unconfirmed.made[d.Name][key], false
 	}
 	return r.Unconfirmed.take(d.Name, key)
@@ -293,7 +289,7 @@ func (r *Refresher) link(n *graph.Node, made *ownership.Record, have *registry.V
 		return
 	}
 	if have.FromSB { // the descriptor knows better
-		if !r.late(n.Key) {
+		if !r.Calls.Holds(n.Key) {
 			r.Unconfirmed.gone = append(r.Unconfirmed.gone, n.Key)
 		}
 		return
@@ -319,7 +315,7 @@ func (r *Refresher) forgetAbsent(d *registry.Descriptor, without []string) {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
 	for key := range of {
-		if r.Policies.Of(d, key) != registry.Ignore && !slices.Contains(without, key) && !r.late(key) { // which was not looked for
+		if r.Policies.Of(d, key) != registry.Ignore && !slices.Contains(without, key) && !r.Calls.Holds(key) { // which was not looked for
 			r.Unconfirmed.gone = append(r.Unconfirmed.gone, key)
 			r.Unconfirmed.Drop(d.Name, key)
 		}
@@ -341,7 +337,7 @@ func (r *Refresher) assume(d *registry.Descriptor) {
 	defer r.Lock.Unlock()
 	for _, key := range slices.Sorted(maps.Keys(of)) {
 		rec := of[key]
-		if r.Policies.Of(d, key) == registry.Ignore || r.late(key) {
+		if r.Policies.Of(d, key) == registry.Ignore || r.Calls.Holds(key) {
 			continue
 		}
 		n, msg := r.Graph.Node(key), rec.Message()

@@ -67,6 +67,14 @@ func operation(batch api.KVBatchFunc, single func(context.Context, *api.KVBatchV
 	}
 }
 
+// NameOf returns the name; empty if there is no descriptor.
+func (d *Descriptor) NameOf() string {
+	if d == nil {
+		return ""
+	}
+	return d.Name
+}
+
 // Label is the short name of a key; the key itself if there is no descriptor.
 func (d *Descriptor) Label(key string) string {
 	if d == nil || d.KeyLabel == nil {

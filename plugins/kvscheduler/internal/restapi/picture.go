@@ -24,11 +24,6 @@ const (
 	drawTimeout = 30 * time.Second
 )
 
-// pictureTypes are the media types of the formats that Graphviz draws.
-func pictureTypes() map[string]string {
-	return map[string]string{"svg": "image/svg+xml", "png": "image/png"}
-}
-
 // graph answers with the graph in the DOT language, or as a picture that an installed
 // Graphviz draws. The default is a picture if Graphviz is installed, as the
 // predecessor's was, and else DOT.
@@ -51,7 +46,7 @@ func (s *server) graph(r *http.Request, args arguments) (answer, error) {
 			return nil, badRequest(fmt.Errorf("argument %q: expected only with format=json", name))
 		}
 	}
-	mediaType, isPicture := pictureTypes()[format]
+	mediaType, isPicture := map[string]string{"svg": "image/svg+xml", "png": "image/png"}[format]
 	switch {
 	case limit > maxDrawn:
 		return nil, badRequest(fmt.Errorf("argument %q is %d: expected at most %d", "limit", limit, maxDrawn))
@@ -179,8 +174,4 @@ func stream(mediaType string, write func(io.Writer) error) answer {
 		w.Header().Set("Content-Type", mediaType)
 		_ = write(w) // fails if the client disconnected
 	}
-}
-
-func (s *server) asTree(e *api.Explanation) answer {
-	return stream(plainText, func(w io.Writer) error { return render.Tree(w, e, s.Now()) })
 }

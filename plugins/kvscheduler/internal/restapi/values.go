@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"google.golang.org/protobuf/proto"
@@ -12,6 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/render"
 )
 
 func (s *server) dump(r *http.Request, args arguments) (answer, error) {
@@ -212,5 +214,5 @@ func (s *server) why(_ *http.Request, args arguments) (answer, error) {
 	if format == "json" {
 		return asJSON(e), nil
 	}
-	return s.asTree(e), nil
+	return stream(plainText, func(w io.Writer) error { return render.Tree(w, e, s.Now()) }), nil
 }

@@ -206,7 +206,7 @@ func (d *drawing) join(n *graph.Node, b *box) {
 
 // single adds a box for one value.
 func (d *drawing) single(n *graph.Node) *box {
-	b := d.box(api.DrawnNode{ID: n.Key, Key: n.Key, Label: n.Desc.Label(n.Key), Descriptor: nameOf(n.Desc), Owner: n.Owner.String()})
+	b := d.box(api.DrawnNode{ID: n.Key, Key: n.Key, Label: n.Desc.Label(n.Key), Descriptor: n.Desc.NameOf(), Owner: n.Owner.String()})
 	d.join(n, b)
 	return b
 }
@@ -217,7 +217,7 @@ func (d *drawing) byDescriptor(nodes []*graph.Node) {
 	for _, n := range nodes {
 		b := boxes[n.Desc]
 		if b == nil {
-			name := nameOf(n.Desc)
+			name := n.Desc.NameOf()
 			b = d.box(api.DrawnNode{ID: "descriptor " + name, Label: name, Descriptor: name})
 			boxes[n.Desc] = b
 		}
@@ -230,7 +230,7 @@ func (d *drawing) byPrefix(nodes []*graph.Node, prefix func(key string) string) 
 	var b *box
 	for _, n := range nodes {
 		if p := prefix(n.Key); b == nil || p != b.Prefix {
-			b = d.box(api.DrawnNode{ID: "prefix " + p, Prefix: p, Label: p, Descriptor: nameOf(n.Desc)})
+			b = d.box(api.DrawnNode{ID: "prefix " + p, Prefix: p, Label: p, Descriptor: n.Desc.NameOf()})
 		}
 		d.join(n, b)
 	}
@@ -341,7 +341,7 @@ func (d *drawing) addNeighbours() (missing map[string]*box) {
 		}
 	}
 	for desc, nodes := range byDescriptor {
-		name := nameOf(desc)
+		name := desc.NameOf()
 		for _, n := range nodes {
 			if len(nodes) <= maxNeighbours {
 				d.single(n).Neighbour = true

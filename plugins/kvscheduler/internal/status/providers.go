@@ -19,13 +19,10 @@ type actual struct {
 	n *graph.Node
 }
 
-// Exists implements graph.Projection.
 func (a actual) Exists(i int, _ string) bool { return a.r.provides(a.r.named(a.n, a.n.Want, i)) }
 
-// Any implements graph.Projection.
 func (a actual) Any(of graph.KeyPattern) bool { return a.r.provides(a.r.firstOf(of)) }
 
-// Why implements graph.Projection.
 func (a actual) Why(dep *api.Dependency) graph.Reason {
 	n := a.r.provider(dep)
 	if n == nil {

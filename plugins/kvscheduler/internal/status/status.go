@@ -194,11 +194,8 @@ func label(dep *api.Dependency) string {
 // Node describes one node of a snapshot.
 func (r *Reader) Node(n *graph.Node) api.GraphNode {
 	out := api.GraphNode{
-		Key: n.Key, Label: n.Desc.Label(n.Key), State: plan.State(n),
+		Key: n.Key, Label: n.Desc.Label(n.Key), Descriptor: n.Desc.NameOf(), State: plan.State(n),
 		Exists: n.Have != nil, Metadata: n.Meta, Origin: Origin(n), LastTxn: n.LastTxn,
-	}
-	if n.Desc != nil {
-		out.Descriptor = n.Desc.Name
 	}
 	if n.Base != nil {
 		out.Base = n.Base.Key

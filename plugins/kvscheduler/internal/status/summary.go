@@ -39,7 +39,7 @@ func (r *Reader) Summary(filter api.ValueFilter, worst int) api.StateSummary {
 		return true
 	})
 	for d, counts := range groups {
-		sum.Groups = append(sum.Groups, api.ValueGroup{Descriptor: nameOf(d), Counts: counts})
+		sum.Groups = append(sum.Groups, api.ValueGroup{Descriptor: d.NameOf(), Counts: counts})
 		for state, n := range counts {
 			sum.Counts[state] += n
 		}
@@ -53,16 +53,7 @@ func (r *Reader) Summary(filter api.ValueFilter, worst int) api.StateSummary {
 	return sum
 }
 
-// nameOf returns the name of a descriptor; empty for nil.
-func nameOf(d *registry.Descriptor) string {
-	if d == nil {
-		return ""
-	}
-	return d.Name
-}
-
-// each calls yield for the values of a filter whose keys are greater than a key, in the
-// order of keys, until it returns false.
+// each calls yield for the values of a filter after a key, in the order of keys.
 func (r *Reader) each(filter api.ValueFilter, after string, yield func(*graph.Node, api.ValueState) bool) {
 	selects := selector(filter)
 	for n := range r.Graph.From(max(filter.Prefix, after)) {
@@ -81,7 +72,7 @@ func selector(filter api.ValueFilter) func(*graph.Node) (api.ValueState, bool) {
 	return func(n *graph.Node) (api.ValueState, bool) {
 		state := plan.State(n)
 		ofState := state != kvscheduler.ValueState_NONEXISTENT && (len(filter.States) == 0 || slices.Contains(filter.States, state))
-		ofKind := len(filter.Descriptors) == 0 || slices.Contains(filter.Descriptors, nameOf(n.Desc))
+		ofKind := len(filter.Descriptors) == 0 || slices.Contains(filter.Descriptors, n.Desc.NameOf())
 		return state, ofState && ofKind && (part == "" || strings.Contains(strings.ToLower(n.Key), part))
 	}
 }
@@ -92,7 +83,7 @@ func (r *Reader) Page(page api.ValuePage) (list []api.ListedValue) {
 		return nil
 	}
 	r.each(page.ValueFilter, page.After, func(n *graph.Node, _ api.ValueState) bool {
-		v := api.ListedValue{Status: r.value(n), Descriptor: nameOf(n.Desc), Owner: n.Owner.String(), Since: r.Facts.TxnStart(n.LastTxn)}
+		v := api.ListedValue{Status: r.value(n), Descriptor: n.Desc.NameOf(), Owner: n.Owner.String(), Since: r.Facts.TxnStart(n.LastTxn)}
 		if n.Base != nil {
 			v.Base = n.Base.Key
 		}
