@@ -352,7 +352,7 @@ func TestQueries(t *testing.T) {
 	}
 	var numbers []uint64
 	for token, more := "", true; more; more = token != "" {
-		list, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{PageSize: 1, PageToken: token})
+		list, err := w.ListTransactions(w.Context(), &pb.ListTransactionsRequest{PageSize: 1, PageToken: token})
 		if err != nil || len(list.Transactions) != 1 {
 			t.Fatalf("a page of the history: %v, %v", list, err)
 		}
@@ -361,7 +361,7 @@ func TestQueries(t *testing.T) {
 	if last := len(numbers) - 1; last < 1 || numbers[0] != 0 || numbers[last] != *resp.Transaction || !slices.IsSorted(numbers) {
 		t.Errorf("pages of the history have the transactions %v, the last one is %d", numbers, *resp.Transaction)
 	}
-	if _, err := w.ListTransactions(w.ctx(), &pb.ListTransactionsRequest{PageToken: "x"}); status.Code(err) != codes.InvalidArgument {
+	if _, err := w.ListTransactions(w.Context(), &pb.ListTransactionsRequest{PageToken: "x"}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("a malformed token: %v", err)
 	}
 	none := uint64(99)

@@ -42,31 +42,27 @@ func (h *handle) PortVLANs() (map[int][]netlinkapi.PortVLAN, error) {
 
 // AddPortVLANs adds or changes VLANs.
 func (h *handle) AddPortVLANs(link int, first netlinkapi.PortVLAN, last uint16) error {
-	self, err := h.isBridge(link)
+	l, err := h.LinkByIndex(link)
 	if err != nil {
 		return err
 	}
+	self := l.Kind == netlinkapi.KindBridge // rather than a port of one
 	op := fmt.Sprintf("add VLANs %d-%d to link with index %d", first.ID, last, link)
 	return classify(op, h.ns.route.BridgeVlanAddRange(byIndex(link), first.ID, rangeEnd(first.ID, last), first.PVID, first.Untagged, self, !self))
 }
 
 // DeletePortVLANs deletes VLANs.
 func (h *handle) DeletePortVLANs(link int, first, last uint16) error {
-	self, err := h.isBridge(link)
+	l, err := h.LinkByIndex(link)
 	if err != nil {
 		return err
 	}
+	self := l.Kind == netlinkapi.KindBridge
 	err = h.ns.route.BridgeVlanDelRange(byIndex(link), first, rangeEnd(first, last), false, false, self, !self)
 	if is(err, unix.ENOENT) {
 		return nil
 	}
 	return classify(fmt.Sprintf("delete VLANs %d-%d of link with index %d", first, last, link), err)
-}
-
-// isBridge reports whether the link is a bridge itself rather than a port.
-func (h *handle) isBridge(link int) (bool, error) {
-	l, err := h.LinkByIndex(link)
-	return l.Kind == netlinkapi.KindBridge, err
 }
 
 // rangeEnd is 0 for a single VLAN.
