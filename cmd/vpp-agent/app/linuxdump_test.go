@@ -17,6 +17,7 @@ const linuxItems = `linuxConfig:
   - {name: y, type: VETH, enabled: true, hostIfName: h-y, veth: {peerIfName: x}}
   routes: [{dstNetwork: 10.2.0.0/16, outgoingInterface: x, scope: GLOBAL, gwAddr: 10.1.0.2}]
   arpEntries: [{interface: x, ipAddress: 10.1.0.7, hwAddress: "02:00:00:00:00:07"}]
+  nexthops: [{name: n, id: 5, outgoingInterface: x, gwAddr: 10.1.0.2}]
   rules: [{name: r, priority: 100, table: 77}]
   iptablesRulechains: [{name: c, chainName: C, rules: [-p tcp -j ACCEPT]}]
   nftablesTables: [{name: t, tableName: t, content: "chain c {\n accept\n}"}]
@@ -29,6 +30,7 @@ func TestDumpsOfLinux(t *testing.T) {
 	h := newSimulatedHouse(t, linuxItems, "--simulate")
 	h.start(t)
 	h.await(t, "config/linux/l3/v2/route/10.2.0.0/16/x", pb.ValueState_CONFIGURED)
+	h.await(t, "config/linux/l3/v2/nexthop/n", pb.ValueState_CONFIGURED)
 	h.await(t, "config/linux/punt/v2/proxy/p", pb.ValueState_CONFIGURED)
 	set, err := allmodels.Set()
 	if err != nil {
@@ -49,7 +51,7 @@ func TestDumpsOfLinux(t *testing.T) {
 			}
 		}
 	}
-	if kinds < 7 {
-		t.Errorf("%d kinds of Linux, expected 7 or more", kinds)
+	if kinds < 8 {
+		t.Errorf("%d kinds of Linux, expected 8 or more", kinds)
 	}
 }
