@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -187,10 +188,15 @@ func (s *stalls) disarm() (hung bool) {
 	default:
 	}
 	s.arm(hangs{})
-	if hung = s.sim.Sim.Hung(); hung {
-		<-s.hung
+	for s.sim.Sim.Hung() { // watch reports it, or ends it
+		select {
+		case <-s.hung:
+			return true
+		default:
+			runtime.Gosched()
+		}
 	}
-	return hung
+	return false
 }
 
 // change is what the configuration becomes at some keys.
