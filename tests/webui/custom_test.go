@@ -18,6 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	interfaces "go.fd.io/govpp/binapi/interface"
 )
 
 // TestCustomModel searches, plans and applies items of a model that is not one of vpp-agent.
@@ -62,10 +63,10 @@ func TestOrphans(t *testing.T) {
 	agent := start(t, small, nil)
 	address := agent.HTTP.URL()
 	settled(t, address)
-	vpp := vppcalls.New(agent.VPPIfPlugin.Southbound())
-	index, err := vpp.CreateLoopback(t.Context(), vppcalls.MAC{2, 0, 0, 0, 0, 9})
+	vpp, created := agent.VPPIfPlugin.Southbound(), &interfaces.CreateLoopbackReply{}
+	err := vpp.Call(t.Context(), &interfaces.CreateLoopback{MacAddress: vppcalls.MAC{2, 0, 0, 0, 0, 9}}, created)
 	if err == nil {
-		err = vpp.SetTag(t.Context(), index, "left")
+		err = vppcalls.New(vpp).SetTag(t.Context(), uint32(created.SwIfIndex), "left")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -12,19 +12,21 @@ import (
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// An agent that starts again beside 100,000 NAT mappings and 50,000 security associations changes
+// An agent that starts again beside 100,000 NAT mappings, or 50,000 security associations, changes
 // nothing.
 func TestRestartBesideManyItems(t *testing.T) {
-	t.Run("simulator", func(t *testing.T) {
-		t.Parallel()
-		restartBesideMany(t, vpptest.Simulator(t, vppsim.Options{}).Socket)
-	})
-	t.Run("real", func(t *testing.T) { restartBesideMany(t, realvpptest.Start(t, roomForRoutes).Socket) })
+	for name, n := range map[string]struct{ mappings, associations int }{"mappings": {100_000, 1}, "associations": {1, 50_000}} {
+		t.Run(name+"-simulator", func(t *testing.T) {
+			restartBesideMany(t, vpptest.Simulator(t, vppsim.Options{}).Socket, n.mappings, n.associations)
+		})
+		t.Run(name+"-real", func(t *testing.T) {
+			restartBesideMany(t, realvpptest.Start(t, roomForRoutes).Socket, n.mappings, n.associations)
+		})
+	}
 }
 
-func restartBesideMany(t *testing.T, socket string) {
+func restartBesideMany(t *testing.T, socket string, mappings, associations int) {
 	t.Helper()
-	const mappings, associations = 100_000, 50_000
 	var text strings.Builder
 	text.WriteString(network + "  nat44Global: {}\n  dnat44s:\n")
 	for i := range mappings {
