@@ -1,7 +1,6 @@
 package vnet
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -126,19 +125,24 @@ func (ss *srLocalSIDs) command(in *cmdline.Input) error {
 		seen[word] = true
 	}
 	if !seen["prefix"] {
-		return errors.New("Error: SRv6 LocalSID address is mandatory.")
+		return answer("Error: SRv6 LocalSID address is mandatory.")
 	}
 	return ss.addProxy(&s, in.Args)
 }
 
+// answer is an error in the words of VPP.
+type answer string
+
+func (a answer) Error() string { return string(a) }
+
 func (ss *srLocalSIDs) addProxy(s *srLocalSID, rest []string) error {
 	switch refused := ss.canAdd(&s.SrLocalsidAddDel); {
 	case refused == -1:
-		return errors.New("Identical localsid already exists. Requested localsid not created.")
+		return answer("Identical localsid already exists. Requested localsid not created.")
 	case refused == -3:
 		return fmt.Errorf("FIB table %d does not exist", s.FibTable)
 	case ss.byIndex(s.incoming).isSub:
-		return errors.New("Error on the plugin based localsid creation.")
+		return answer("Error on the plugin based localsid creation.")
 	}
 	ss.add(s)
 	if len(rest) > 0 {
