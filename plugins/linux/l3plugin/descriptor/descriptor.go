@@ -59,29 +59,47 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// visit opens every namespace with configured interfaces, once, and calls f
-// with the interfaces in it by index: index to logical name. A namespace that
-// is gone, or that the process may not enter, has nothing of ours.
+// visit opens every namespace with configured interfaces, once, and calls f with the interfaces
+// in it by index: index to logical name.
 func (d Deps) visit(ctx context.Context, f func(h netlinkapi.Handle, names map[int]string) error) error {
+	return d.eachNamespace(ctx, d.Index.Namespaces(), d.Namespaces.Open, map[netlinkapi.NamespaceID]bool{},
+		func(_ *namespace.NetNamespace, h netlinkapi.Handle) error { return f(h, d.names(ctx, h.Namespace())) })
+}
+
+// visitAll opens the given namespaces, that of the agent, and the named ones, where something may
+// have been left behind, each once. A namespace has the first of its references.
+func (d Deps) visitAll(ctx context.Context, given []*namespace.NetNamespace, f func(ns *namespace.NetNamespace, h netlinkapi.Handle) error) error {
 	seen := map[netlinkapi.NamespaceID]bool{}
-	for _, ns := range d.Index.Namespaces() {
-		err := func() error {
-			h, err := d.Namespaces.Open(ctx, ns)
-			if err != nil {
-				return err
-			}
-			defer closeHandle(h)
-			if seen[h.Namespace()] {
-				return nil
-			}
-			seen[h.Namespace()] = true
-			return f(h, d.names(ctx, h.Namespace()))
-		}()
-		switch {
-		case err == nil || errors.Is(err, netlinkapi.ErrNamespaceGone):
-		case errors.Is(err, netlinkapi.ErrPermission):
+	if err := d.eachNamespace(ctx, append(given, nil), d.Namespaces.Open, seen, f); err != nil {
+		return err
+	}
+	named, err := d.Namespaces.Named(ctx)
+	if err != nil {
+		return err
+	}
+	return d.eachNamespace(ctx, named, d.Namespaces.Peek, seen, f)
+}
+
+type opener func(context.Context, *namespace.NetNamespace) (netlinkapi.Handle, error)
+
+// eachNamespace calls f for each namespace that was not seen yet. One that is gone, or that the
+// process may not enter, has nothing of ours.
+func (d Deps) eachNamespace(ctx context.Context, all []*namespace.NetNamespace, open opener, seen map[netlinkapi.NamespaceID]bool,
+	f func(ns *namespace.NetNamespace, h netlinkapi.Handle) error) error {
+	for _, ns := range all {
+		h, err := open(ctx, ns)
+		if errors.Is(err, netlinkapi.ErrPermission) {
 			d.Log.Debug("network namespace not read", "namespace", nsmodel.Text(ns), "error", err)
-		default:
+			continue
+		}
+		if err == nil {
+			if !seen[h.Namespace()] {
+				seen[h.Namespace()] = true
+				err = f(ns, h)
+			}
+			closeHandle(h)
+		}
+		if err != nil && !errors.Is(err, netlinkapi.ErrNamespaceGone) {
 			return fmt.Errorf("%s: %w", nsmodel.Text(ns), err)
 		}
 	}

@@ -121,56 +121,25 @@ func (d nexthop) delete(ctx context.Context, _ string, v *l3.Nexthop, _ NexthopM
 	return ignoreGone(h.DeleteNexthop(v.GetId()))
 }
 
-// retrieve reads the namespace of the agent, those of values, and the named ones, where
-// something may have been left behind.
+// retrieve reads the nexthop objects of all namespaces that may have some.
 func (d nexthop) retrieve(ctx context.Context, correlate []nexthopKV) ([]nexthopKV, error) {
-	r := nexthopRetrieval{nexthop: d, seen: map[netlinkapi.NamespaceID]bool{}}
+	r := nexthopRetrieval{nexthop: d}
+	var namespaces []*namespace.NetNamespace
 	for _, kv := range correlate {
-		r.wanted = append(r.wanted, kv.Value)
+		r.wanted, namespaces = append(r.wanted, kv.Value), append(namespaces, kv.Value.GetNamespace())
 	}
-	for _, kv := range correlate {
-		if err := r.read(ctx, kv.Value.GetNamespace(), d.Namespaces.Open); err != nil {
-			return nil, err
-		}
-	}
-	if err := r.read(ctx, nil, d.Namespaces.Open); err != nil {
-		return nil, err
-	}
-	named, err := d.Namespaces.Named(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, ns := range named {
-		if err := r.read(ctx, ns, d.Namespaces.Peek); err != nil {
-			return nil, err
-		}
-	}
-	return r.found, nil
+	err := d.visitAll(ctx, namespaces, func(ns *namespace.NetNamespace, h netlinkapi.Handle) error { return r.read(ctx, ns, h) })
+	return r.found, err
 }
 
 // nexthopRetrieval is what was read so far.
 type nexthopRetrieval struct {
 	nexthop
 	wanted []*l3.Nexthop
-	seen   map[netlinkapi.NamespaceID]bool
 	found  []nexthopKV
 }
 
-// read reads a namespace, unless it was read already. One that is gone has nothing; into one
-// that the process may not enter it cannot have put anything.
-func (r *nexthopRetrieval) read(ctx context.Context, ns *namespace.NetNamespace, open opener) error {
-	h, err := open(ctx, ns)
-	switch {
-	case errors.Is(err, netlinkapi.ErrNamespaceGone), errors.Is(err, netlinkapi.ErrPermission):
-		return nil
-	case err != nil:
-		return fmt.Errorf("%s: %w", nsmodel.Text(ns), err)
-	}
-	defer closeHandle(h)
-	if r.seen[h.Namespace()] {
-		return nil
-	}
-	r.seen[h.Namespace()] = true
+func (r *nexthopRetrieval) read(ctx context.Context, ns *namespace.NetNamespace, h netlinkapi.Handle) error {
 	all, err := h.Nexthops()
 	if err != nil || len(all) == 0 {
 		return err

@@ -187,61 +187,28 @@ func (d rule) update(ctx context.Context, _ string, before, v *l3.Rule, meta Rul
 	return ruleMetadata(v), nil
 }
 
-// retrieve reads the namespace of the agent, those of values, and the named ones, where
-// something may have been left behind.
+// retrieve reads the rules of all namespaces that may have some.
 func (d rule) retrieve(ctx context.Context, correlate []ruleKV) ([]ruleKV, error) {
-	r := ruleRetrieval{rule: d, seen: map[netlinkapi.NamespaceID]bool{}}
-	for _, kv := range correlate { // first, so that a namespace is called as values call it
-		r.wanted = append(r.wanted, kv.Value)
-	}
+	r := ruleRetrieval{rule: d}
+	var namespaces []*namespace.NetNamespace
 	for _, kv := range correlate {
-		if err := r.read(ctx, kv.Value.GetNamespace(), d.Namespaces.Open); err != nil {
-			return nil, err
-		}
+		r.wanted, namespaces = append(r.wanted, kv.Value), append(namespaces, kv.Value.GetNamespace())
 	}
-	if err := r.read(ctx, nil, d.Namespaces.Open); err != nil {
-		return nil, err
-	}
-	named, err := d.Namespaces.Named(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, ns := range named {
-		if err := r.read(ctx, ns, d.Namespaces.Peek); err != nil {
-			return nil, err
-		}
-	}
-	return r.found, nil
+	err := d.visitAll(ctx, namespaces, func(ns *namespace.NetNamespace, h netlinkapi.Handle) error { return r.read(ctx, ns, h) })
+	return r.found, err
 }
 
 // ruleRetrieval is what was read so far.
 type ruleRetrieval struct {
 	rule
 	wanted []*l3.Rule
-	seen   map[netlinkapi.NamespaceID]bool
 	found  []ruleKV
 }
 
-type opener func(context.Context, *namespace.NetNamespace) (netlinkapi.Handle, error)
-
-// read reads a namespace, unless it was read already. One that is gone has nothing; into one
-// that the process may not enter it cannot have put anything.
-func (r *ruleRetrieval) read(ctx context.Context, ns *namespace.NetNamespace, open opener) error {
-	h, err := open(ctx, ns)
-	switch {
-	case errors.Is(err, netlinkapi.ErrNamespaceGone), errors.Is(err, netlinkapi.ErrPermission):
-		return nil
-	case err != nil:
-		return fmt.Errorf("%s: %w", nsmodel.Text(ns), err)
-	}
-	defer closeHandle(h)
-	if r.seen[h.Namespace()] {
-		return nil
-	}
-	r.seen[h.Namespace()] = true
+func (r *ruleRetrieval) read(ctx context.Context, ns *namespace.NetNamespace, h netlinkapi.Handle) error {
 	rules, err := h.Rules()
 	if err != nil {
-		return fmt.Errorf("%s: %w", nsmodel.Text(ns), err)
+		return err
 	}
 	for _, kernel := range rules {
 		if kernel.Protocol != netlinkapi.ProtocolAgent {
