@@ -46,10 +46,8 @@ func addProxy(ctx context.Context, vpp *session.VPP, s localSID) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	for field, index := range map[string]interface_types.InterfaceIndex{"outgoing_interface": s.SwIfIndex, "incoming_interface": s.incoming} {
-		if names[index] == "" {
-			return true, item.Invalid("end_function_ad."+field, "VPP does not have the interface any more")
-		}
+	if names[s.SwIfIndex] == "" || names[s.incoming] == "" {
+		return true, item.Invalid("end_function_ad", "VPP does not have the interfaces any more")
 	}
 	nextHop := ""
 	if s.NhAddr != (ip_types.Address{}) {

@@ -96,8 +96,8 @@ func (ss *srLocalSIDs) commands() []cmdline.Command {
 func (ss *srLocalSIDs) command(in *cmdline.Input) error {
 	s, seen := srLocalSID{}, map[string]bool{}
 	for len(in.Args) > 0 {
-		rest, word := in.Args, in.Next()
-		known := true
+		rest := in.Args
+		word, known := in.Next(), true
 		switch value := in.Next(); word {
 		case "fib-table":
 			_, err := fmt.Sscan(value, &s.FibTable)
