@@ -17,8 +17,13 @@ import (
 
 var release = flag.String(vpptest.ReleaseFlag, "", "the release of VPP that is simulated")
 
+// faults are the tests of crashes, stalls, timeouts, sizes and allocated addresses. They take
+// long, and what they test does not depend on the release: they run with the newest one alone.
+const faults = "^Test(Killed|Stall|Canceled|LostReplies|NoReply|ReadAfterCanceled|DeletedByHandUnderLoad|" +
+	"IKEv2InitiatesAgain|ClassifierRoom|ACLScale|RestartBesideMany|ItemFaults|ItemsWithAllocatedAddresses)"
+
 // Every test of this package passes with the simulator of every release: each is
-// a process of its own, which runs all the others, but for those that take long.
+// a process of its own, which runs all the others but for the faults.
 func TestEveryRelease(t *testing.T) {
 	if *release != "" {
 		t.Skip("all others do, of release ", *release)
@@ -33,7 +38,7 @@ func TestEveryRelease(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			cmd := exec.CommandContext(ctx, program, "-"+vpptest.ReleaseFlag, r, "-test.skip=^TestKilled")
+			cmd := exec.CommandContext(ctx, program, "-"+vpptest.ReleaseFlag, r, "-test.skip="+faults)
 			// A real VPP would answer as it does anyway.
 			cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "VPP_BIN=") }), "PATH=")
 			if out, err := cmd.CombinedOutput(); err != nil {

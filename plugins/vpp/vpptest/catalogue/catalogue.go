@@ -149,11 +149,7 @@ func All() []Item {
 
 // Key returns the key of a message of a model; it panics if no model has the message.
 func Key(m proto.Message) string {
-	set, err := allmodels.Set()
-	if err != nil {
-		panic(err)
-	}
-	key, err := set.KeyOf(m)
+	key, err := allmodels.MustSet().KeyOf(m)
 	if err != nil {
 		panic(err)
 	}
