@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +54,10 @@ func (s *spaces) ip(args ...string) string {
 	return string(out)
 }
 
+// byItself is what the kernel does some time after a change: link-local addresses with their
+// routes, and the state of the carrier.
+var byItself = regexp.MustCompile(`(?m)^.*(fe80::|ff00::/8|valid_lft).*\n| state [A-Z]+|,LOWER_UP|NO-CARRIER,| tentative`)
+
 // all is all that ip(8) says about the namespaces.
 func (s *spaces) all() string {
 	s.t.Helper()
@@ -60,7 +65,7 @@ func (s *spaces) all() string {
 	for _, ns := range []string{s.left, s.right} {
 		for _, what := range [][]string{{"-d", "link"}, {"addr"}, {"route", "show", "table", "all"}, {"-6", "route", "show", "table", "all"}} {
 			text := s.ip(append([]string{"-n", ns}, what...)...)
-			fmt.Fprintf(&all, "%s %v\n%s", ns, what, strings.ReplaceAll(text, " tentative", "")) // the kernel ends that by itself
+			fmt.Fprintf(&all, "%s %v\n%s", ns, what, byItself.ReplaceAllString(text, ""))
 		}
 	}
 	return all.String()
