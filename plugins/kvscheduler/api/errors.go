@@ -44,6 +44,10 @@ var (
 	ErrInvalid = errors.New("value contradicts what it depends on")
 	// ErrUnreached marks requests that did not reach the southbound; see Unreached.
 	ErrUnreached = errors.New("southbound not reached")
+	// ErrFound is no failure. Create returns it, unwrapped and with the metadata, if the object
+	// was there before and is now the desired one. Under the ownership policy "adopt" the value
+	// is then adopted; else it is as if Create had made it.
+	ErrFound = errors.New("existed before")
 	// ErrUndecided marks failures with an unknown effect in the southbound; see Undecided.
 	ErrUndecided = errors.New("outcome unknown")
 	// ErrUnresponsive marks a southbound that exists and does not answer; see Unresponsive.

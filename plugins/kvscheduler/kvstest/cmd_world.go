@@ -11,7 +11,7 @@ import (
 
 // cmdDescriptor registers a descriptor of items in the mock southbound:
 //
-//	descriptor NAME PREFIX [metadata] [derived] [property] [obtained] [peer] [no-update] [no-retrieve]
+//	descriptor NAME PREFIX [metadata] [derived] [property] [obtained] [peer] [no-update] [no-retrieve] [take-over]
 //	           [origin=NB|SB|recorded] [after=NAME,NAME] [southbound=NAME] [concurrency=N] [batches=N]
 //
 // The southbound insists on dependencies, except on those on properties, which
@@ -61,21 +61,14 @@ func (r *Run) elsewhere(key string) bool {
 
 func descriptorOption(word string) (DescriptorOption, error) {
 	name, value, _ := strings.Cut(word, "=")
+	plain := map[string]DescriptorOption{
+		"metadata": WithMetadata(), "derived": Derived(), "property": Property(), "peer": func(*build) {}, "obtained": Obtained(),
+		"no-update": WithoutUpdate(), "no-retrieve": WithoutRetrieve(), "take-over": TakesOver(),
+	}
+	if opt := plain[name]; opt != nil {
+		return opt, nil
+	}
 	switch name {
-	case "metadata":
-		return WithMetadata(), nil
-	case "derived":
-		return Derived(), nil
-	case "property":
-		return Property(), nil
-	case "peer":
-		return func(*build) {}, nil
-	case "obtained":
-		return Obtained(), nil
-	case "no-update":
-		return WithoutUpdate(), nil
-	case "no-retrieve":
-		return WithoutRetrieve(), nil
 	case "after":
 		return After(strings.Split(value, ",")...), nil
 	case "southbound":

@@ -63,6 +63,13 @@ func WithoutUpdate() DescriptorOption {
 // WithoutRetrieve makes the southbound unreadable.
 func WithoutRetrieve() DescriptorOption { return func(b *build) { b.d.Retrieve = nil } }
 
+// TakesOver makes Create take over what is there, and report it with api.ErrFound.
+func TakesOver() DescriptorOption {
+	return func(b *build) {
+		b.d.Create = func(key string, v *model.Item) (*Meta, error) { return b.sb.TakeOver(key, v) }
+	}
+}
+
 // WithOrigin sets the origin that Retrieve returns; default: unknown.
 func WithOrigin(o api.ValueOrigin) DescriptorOption { return func(b *build) { b.origin = o } }
 

@@ -2,6 +2,7 @@ package kvstest
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 
@@ -67,14 +68,15 @@ func (f *Faults) do(op api.TxnOperation, key string, call func() error) error {
 	if fault != nil && !fault.After {
 		return fault.strike(op, key)
 	}
-	if err := call(); err != nil {
-		return err
-	}
-	if fault != nil {
+	err := call()
+	if fault != nil && succeeded(err) {
 		return fault.strike(op, key)
 	}
-	return nil
+	return err
 }
+
+// succeeded reports whether a callback had its effect.
+func succeeded(err error) bool { return err == nil || errors.Is(err, api.ErrFound) }
 
 // Faulty returns a descriptor that does what d does, except for the faults:
 // Create, Update, Delete, Retrieve and RetrieveValue fail (or panic) before or
@@ -153,7 +155,7 @@ func (f *Faults) batch(op api.TxnOperation, call api.KVBatchFunc) api.KVBatchFun
 			if fault := faults[i]; fault == nil || fault.After {
 				results[i], found = found[0], found[1:]
 			}
-			if fault := faults[i]; fault != nil && results[i].Err == nil {
+			if fault := faults[i]; fault != nil && succeeded(results[i].Err) {
 				results[i] = api.KVBatchResult{Metadata: v.Metadata, Err: fault.strike(op, v.Key)}
 			}
 		}

@@ -75,6 +75,25 @@ func (sb *MockSB) Create(key string, value proto.Message) (*Meta, error) {
 	return meta, err
 }
 
+// TakeOver is the Create of a descriptor that takes over what is there, as the kernel's requests
+// to replace do.
+func (sb *MockSB) TakeOver(key string, value proto.Message) (*Meta, error) {
+	var meta *Meta
+	found := false
+	err := sb.do(pb.TxnOperation_CREATE, key, value, func(h *held) error {
+		if found = h != nil; found {
+			h.value, meta = proto.Clone(value), &Meta{h.handle}
+			return nil
+		}
+		meta = sb.store(key, value, false)
+		return nil
+	})
+	if err == nil && found {
+		err = api.ErrFound
+	}
+	return meta, err
+}
+
 // Update is the Update of a descriptor.
 func (sb *MockSB) Update(key string, value proto.Message, meta *Meta) (*Meta, error) {
 	err := sb.do(pb.TxnOperation_UPDATE, key, value, func(h *held) error {

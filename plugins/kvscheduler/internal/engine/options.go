@@ -170,7 +170,7 @@ func New(opts Options) *Engine {
 	s.journal = &journal{shared: s, store: opts.Journal, kinds: map[string]*ownership.Kind{}, unconfirmed: refresh.NewUnconfirmed()}
 	s.southbound, s.owners = &southbound{shared: s}, &ownerPolicies{s}
 	s.exec = &exec.Executor{
-		Graph: s.state.graph, Lock: &s.state.mu, Now: s.clock.Now, Refresh: s.southbound.refreshKeys, Doubt: s.journal.doubt, Overdue: s.overdue,
+		Graph: s.state.graph, Lock: &s.state.mu, Now: s.clock.Now, Policies: opts.Policies, Refresh: s.southbound.refreshKeys, Doubt: s.journal.doubt, Overdue: s.overdue,
 		Crashes: exec.NewCrashes(), CheckContracts: opts.CheckContracts, Panicked: newPanicLog(s.log).add,
 	}
 	if opts.Journal != nil {

@@ -28,6 +28,8 @@ type Executor struct {
 	Now func() time.Time
 	// Limit is how many callbacks of all descriptors may run at once; 0 means DefaultLimit.
 	Limit int
+	// Policies determine whether an object that Create found is adopted; nil: none is.
+	Policies registry.Policies
 	// Refresh reads the given keys from the southbound into the graph. It returns
 	// the keys that it could not read.
 	Refresh func(keys []string) (unread []string)
@@ -330,13 +332,13 @@ func (r *run) node(h *plan.Handle, key string) *graph.Node {
 
 // finish records the outcome of an operation in the graph, and drops the node if
 // nothing refers to it any more.
-func (r *run) finish(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
+func (r *run) finish(op *plan.Op, s *step) {
 	r.Progress.done.Add(1)
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
-	r.outcome(op, n, meta, err)
-	r.Graph.Wait(n)
-	r.Graph.Forget(n)
+	r.outcome(op, s)
+	r.Graph.Wait(s.n)
+	r.Graph.Forget(s.n)
 }
 
 // idle reports whether a value was already in its desired state, so that its last
@@ -345,7 +347,8 @@ func idle(op *plan.Op, n *graph.Node) bool {
 	return op.Kind == plan.Adopt && op.Silent() && op.Before == op.After && n.LastOp != kvscheduler.TxnOperation_UNDEFINED
 }
 
-func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
+func (r *run) outcome(op *plan.Op, s *step) {
+	n, meta, err := s.n, s.meta, s.err
 	if !idle(op, n) {
 		n.LastOp = operation(op)
 	}
@@ -371,7 +374,7 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 		if op.Desc != nil && !op.Desc.WithMetadata {
 			meta = nil
 		}
-		err = r.Graph.SetHave(n, op.Target, meta, ownership(op, n, r.calls(op)))
+		err = r.Graph.SetHave(n, op.Target, meta, r.created(op, n, r.calls(op), s.found))
 	}
 	if err != nil {
 		// Contract violation: the value exists, but its metadata is unusable.

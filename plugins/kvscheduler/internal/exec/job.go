@@ -42,6 +42,7 @@ type step struct {
 	before previous
 	meta   api.Metadata
 	err    error
+	found  bool // Create found the object
 }
 
 // reset prepares a job whose callback has returned for the next one.
@@ -115,9 +116,20 @@ func (w *walk) returned(j *job, called bool) bool {
 	w.Overdue.contexts.give(j.ctx)
 	j.called, j.end = called, end
 	for i, r := range j.results {
-		j.steps[i].meta, j.steps[i].err = r.Metadata, r.Err
+		s := &j.steps[i]
+		s.meta = r.Metadata
+		s.found, s.err = foundBy(&w.ops[s.index], r.Err)
 	}
 	return true
+}
+
+// foundBy reports whether the error of a callback says that Create found the object. It returns
+// nil for it.
+func foundBy(op *plan.Op, err error) (found bool, failure error) {
+	if err == api.ErrFound && op.Kind == plan.Up { //nolint:errorlint // a failure may wrap it
+		return true, nil
+	}
+	return false, err
 }
 
 // exited handles a callback that ends its goroutine with runtime.Goexit. It makes the

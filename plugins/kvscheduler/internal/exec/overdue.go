@@ -104,6 +104,7 @@ type Call struct {
 	kept     bool // see Keep
 	op       *plan.Op
 	meta     api.Metadata
+	found    bool // Create found the object
 }
 
 // String names the callback.
@@ -209,6 +210,7 @@ func (o *Overdue) returned(t *callGuard, results []api.KVBatchResult) (told []Ca
 	for i, c := range t.given {
 		c.Returned, c.meta, c.Err = now, results[i].Metadata, results[i].Err
 		if c.op != nil {
+			c.found, c.Err = foundBy(c.op, c.Err)
 			o.hanging[c.Descriptor]--
 			delete(o.refused, c.Descriptor)
 		} else if c.Key == "" { // a read of all values: no operation waits for it

@@ -90,7 +90,7 @@ func (x *Executor) Settle(c *Call) {
 	if !c.op.Desc.WithMetadata {
 		meta = nil
 	}
-	if err := x.Graph.SetHave(n, c.op.Target, meta, ownership(c.op, n, true)); err != nil && n.Err == nil {
+	if err := x.Graph.SetHave(n, c.op.Target, meta, x.created(c.op, n, true, c.found)); err != nil && n.Err == nil {
 		n.Err = err
 	}
 }
@@ -148,6 +148,16 @@ func ownership(op *plan.Op, n *graph.Node, called bool) graph.Event {
 		return graph.TakenOver
 	}
 	return graph.Unchanged
+}
+
+// created is ownership for an operation that creates or updates its value; found reports that
+// Create found the object.
+func (x *Executor) created(op *plan.Op, n *graph.Node, called, found bool) graph.Event {
+	event := ownership(op, n, called)
+	if found && event == graph.Created && op.Base == "" && x.Policies.Of(op.Desc, op.Key) == registry.Adopt {
+		return graph.Adopt
+	}
+	return event
 }
 
 // ofOthers is ownership for a value that is foreign after the operation.

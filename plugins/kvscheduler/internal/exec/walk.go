@@ -188,7 +188,7 @@ func (w *walk) complete(j *job) {
 
 func (w *walk) completeStep(j *job, s *step) {
 	op := &w.ops[s.index]
-	w.finish(op, s.n, s.meta, s.err)
+	w.finish(op, s)
 	if rec, ok := w.record(op, j, s); ok {
 		w.told = append(w.told, s.index)
 		w.res.Executed = append(w.res.Executed, rec)
