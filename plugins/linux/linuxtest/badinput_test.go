@@ -207,6 +207,53 @@ func TestAlreadyThere(t *testing.T) {
 	})
 }
 
+// TestAdoptedWhenCreated: by the policy "adopt", an address, routes and a nexthop object that exist before the agent knows
+// their interface stay when the items are deleted. Without a policy the agent deletes them.
+func TestAdoptedWhenCreated(t *testing.T) {
+	t.Parallel()
+	for name, policies := range map[string][]string{"adopt": {"linux-interface", "linux-route", "linux-nexthop"}, "managed": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			nltest.Run(t, func(t *testing.T, w *nltest.World) { testFoundByCreate(t, w, policies) })
+		})
+	}
+}
+
+func testFoundByCreate(t *testing.T, w *nltest.World, policies []string) {
+	own := w.Open(t, "")
+	must(t, errors.Join(own.AddVeth("eth", "peer"), own.SetUp(nltest.MustLink(t, own, "peer").Index, true)))
+	index := nltest.MustLink(t, own, "eth").Index
+	gateway := netip.MustParseAddr("10.1.0.2")
+	same := netlinkapi.Route{Link: index, Table: netlinkapi.MainTable, Dst: netip.MustParsePrefix("10.9.0.0/16"), Gateway: gateway, Protocol: netlinkapi.ProtocolStatic}
+	other := same
+	other.Dst = netip.MustParsePrefix("10.8.0.0/16")
+	nexthop := netlinkapi.Nexthop{ID: 7, NextHop: netlinkapi.NextHop{Link: index, Gateway: gateway}, Protocol: netlinkapi.ProtocolStatic}
+	must(t, errors.Join(own.SetUp(index, true), own.AddAddress(addressOf(index, "10.1.0.1/24")), own.AddRoute(same), own.AddRoute(other), own.AddNexthop(nexthop)))
+	all := items(t, `{"interfaces": [{"name": "e", "type": "EXISTING", "hostIfName": "eth", "enabled": true, "ipAddresses": ["10.1.0.1/24"]}],
+		"routes": [{"dstNetwork": "10.9.0.0/16", "outgoingInterface": "e", "gwAddr": "10.1.0.2", "scope": "GLOBAL"},
+			{"dstNetwork": "10.8.0.0/16", "outgoingInterface": "e", "gwAddr": "10.1.0.3", "scope": "GLOBAL"}],
+		"nexthops": [{"name": "n", "id": 7, "outgoingInterface": "e", "gwAddr": "10.1.0.2"}]}`)
+	a := linuxtest.StartAdopting(t, w, policies...)
+	must(t, a.Apply(all...))
+	awaitConfigured(t, a, all)
+	must(t, a.Delete(all...))
+	routes, err := own.StaticRoutes()
+	must(t, err)
+	nexthops, err := own.Nexthops()
+	must(t, err)
+	to := func(dst netip.Prefix, gateway string) bool {
+		return slices.ContainsFunc(routes, func(r netlinkapi.Route) bool { return r.Dst == dst && r.Gateway.String() == gateway })
+	}
+	for what, exists := range map[string]bool{
+		"address": sameAddresses(t, own, index, []string{"10.1.0.1/24"}), "route": to(same.Dst, "10.1.0.2"), "changed route": to(other.Dst, "10.1.0.3"),
+		"nexthop object": slices.ContainsFunc(nexthops, func(n netlinkapi.Nexthop) bool { return n.ID == nexthop.ID }),
+	} {
+		if expected := len(policies) > 0; exists != expected {
+			t.Errorf("%s: exists after the items were deleted: %v, expected %v", what, exists, expected)
+		}
+	}
+}
+
 // lackingModule is the reason of an item that needs a module.
 var lackingModule = regexp.MustCompile(`not supported by this kernel; (load the module [a-z0-9_]+|the kernel is built without it)`)
 

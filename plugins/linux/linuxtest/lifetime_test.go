@@ -39,7 +39,7 @@ func catalogue(t *testing.T, file string) []proto.Message {
 
 // allOf returns the items of a configuration.
 func allOf(c *linux.ConfigData) []proto.Message {
-	return slices.Concat(messages(c.GetInterfaces()), messages(c.GetRoutes()), messages(c.GetRules()), messages(c.GetArpEntries()),
+	return slices.Concat(messages(c.GetInterfaces()), messages(c.GetNexthops()), messages(c.GetRoutes()), messages(c.GetRules()), messages(c.GetArpEntries()),
 		messages(c.GetIptablesRulechains()), messages(c.GetNftablesTables()), messages(c.GetPuntProxies()))
 }
 

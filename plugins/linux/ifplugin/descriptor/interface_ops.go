@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
@@ -25,6 +26,9 @@ func (d *iface) create(ctx context.Context, _ string, v *interfaces.Interface) (
 	defer closePlace(p)
 	if err := d.configure(p, v, k, true); err != nil {
 		return none, errors.Join(err, k.release(context.WithoutCancel(ctx), v, d.metadata(v, p.link)))
+	}
+	if v.GetType() == interfaces.Interface_EXISTING {
+		return d.metadata(v, p.link), api.ErrFound
 	}
 	return d.metadata(v, p.link), nil
 }

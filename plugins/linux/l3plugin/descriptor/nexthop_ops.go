@@ -70,7 +70,7 @@ func (d nexthop) set(ctx context.Context, v *l3.Nexthop, open opener, change fun
 }
 
 // takeOverNexthop makes a static object of another program the agent's that is exactly the
-// desired one.
+// desired one. The error is then api.ErrFound.
 func takeOverNexthop(h netlinkapi.Handle, n netlinkapi.Nexthop) error {
 	have, err := findNexthop(h, n.ID)
 	if err != nil {
@@ -80,7 +80,10 @@ func takeOverNexthop(h netlinkapi.Handle, n netlinkapi.Nexthop) error {
 		return fmt.Errorf("there is another nexthop object %d in the namespace, of another item or program (protocol %d): %w",
 			n.ID, have.Protocol, netlinkapi.ErrExists)
 	}
-	return h.ReplaceNexthop(n)
+	if err := h.ReplaceNexthop(n); err != nil {
+		return err
+	}
+	return api.ErrFound
 }
 
 // foundNexthop is an object in the kernel.

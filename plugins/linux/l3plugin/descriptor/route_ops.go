@@ -223,11 +223,15 @@ func (d route) former(ctx context.Context, w *ways, v routeValue) (*ifaceidx.Pla
 	return p, r, nil
 }
 
-// takeOver makes a route the agent's that is there already.
+// takeOver makes a route that is there already the desired one, with the mark of the agent. The
+// error is api.ErrFound if another program made it.
 func (d route) takeOver(p *ifaceidx.Place, r netlinkapi.Route) error {
 	have, err := p.FindRoute(r)
 	if err == nil && have.Link == r.Link && have.Metric == r.Metric {
-		return p.ReplaceRoute(r)
+		if err = p.ReplaceRoute(r); err == nil && have.Protocol != r.Protocol {
+			err = api.ErrFound
+		}
+		return err
 	}
 	if err != nil && !errors.Is(err, netlinkapi.ErrNotFound) {
 		return err
