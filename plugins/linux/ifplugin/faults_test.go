@@ -170,6 +170,37 @@ func TestNoPrivileges(t *testing.T) {
 	a.Expect(failed, x)
 }
 
+// TestLoopbackRestored: after its item was deleted, also by the next agent, the loopback is up or
+// down, and has the MTU, as before.
+func TestLoopbackRestored(t *testing.T) {
+	t.Parallel()
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		must(t, w.Create(w.Path("left")))
+		left := w.Open(t, "left")
+		for _, up := range []bool{false, true} {
+			before := nltest.MustLink(t, left, "lo")
+			must(t, errors.Join(left.SetUp(before.Index, up), left.SetMTU(before.Index, 1500)))
+			lo := &interfaces.Interface{Name: "lo1", Type: interfaces.Interface_LOOPBACK, Namespace: named("left"), Enabled: true, Mtu: 9000}
+			stateDir := t.TempDir()
+			a := linuxtest.StartIn(t, w, stateDir)
+			must(t, a.Apply(lo))
+			if l := nltest.MustLink(t, left, "lo"); !l.Up || l.MTU != 9000 {
+				t.Errorf("lo is %+v, expected up, with MTU 9000", l)
+			}
+			lo.Enabled = !up
+			must(t, a.Apply(lo))
+			a.Stop()
+			a = linuxtest.StartIn(t, w, stateDir)
+			unchanged(t, a, lo)
+			must(t, a.Delete(lo))
+			a.Stop()
+			if l := nltest.MustLink(t, left, "lo"); l.Up != up || l.MTU != 1500 || l.Alias != "" {
+				t.Errorf("lo is %+v, expected up=%v, with MTU 1500, without alias", l, up)
+			}
+		}
+	})
+}
+
 // There is one loopback in a namespace.
 func TestTwoLoopbacks(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,8 @@ type linkID struct {
 	Index     int
 }
 
-// formerValue is what a parameter of a link was before the agent set it.
+// formerValue is what a parameter of a link, or a property of the loopback, was before the agent
+// set it.
 type formerValue struct {
 	Link  linkID
 	Name  string
@@ -33,9 +34,9 @@ type formerValue struct {
 	current bool
 }
 
-// Former remembers what kernel parameters were before the agent set them: with a state-dir
-// over a restart, else in this process. Without a record a parameter stays as it is. The
-// methods may be called concurrently.
+// Former remembers what kernel parameters, and the state and the MTU of the loopback, were before
+// the agent set them: with a state-dir over a restart, else in this process. Without a record a
+// parameter stays as it is. The methods may be called concurrently.
 type Former struct {
 	state State
 	log   logging.Logger
@@ -118,13 +119,16 @@ func (f *Former) of(key string, link linkID) (value int, known bool) {
 	return v.Value, known && v.Link == link
 }
 
-// names lists the parameters of a link that the agent has set.
+// names lists the kernel parameters of a link that the agent has set.
 func (f *Former) names(link linkID) (names []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.load()
 	for _, key := range f.byLink[link] {
-		names = append(names, f.values[key].Name)
+		name := f.values[key].Name
+		if _, _, parameter := netlinkapi.SysctlRange(name); parameter { // not a property of the loopback
+			names = append(names, name)
+		}
 	}
 	return names
 }
