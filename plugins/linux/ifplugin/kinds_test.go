@@ -1,6 +1,7 @@
 package ifplugin_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -277,5 +278,64 @@ func TestBond(t *testing.T) {
 		unchanged(t, a, bond, x, y)
 		must(t, a.Delete(bond, x, y))
 		expectLinks(t, own)
+	})
+}
+
+// TestVRFParameter: the parameter of the namespace that VRFs need is what it was before when the last
+// of them was deleted, also by the next agent, or could not be created. It stays for those of others.
+func TestVRFParameter(t *testing.T) {
+	t.Parallel()
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		must(t, w.Create(w.Path("left")))
+		left, stateDir := w.Open(t, "left"), t.TempDir()
+		expect := func(when string, want int) {
+			t.Helper()
+			all, err := left.Sysctls("", []string{netlinkapi.TCPAcceptL3Master})
+			if got := all[netlinkapi.TCPAcceptL3Master]; err != nil || got != want {
+				t.Errorf("%s: %s is %d (error %v), expected %d", when, netlinkapi.TCPAcceptL3Master, got, err, want)
+			}
+		}
+		vrf := func(name string, table uint32) *interfaces.Interface {
+			return &interfaces.Interface{Name: name, Type: interfaces.Interface_VRF_DEVICE, Namespace: named("left"), Enabled: true,
+				Link: &interfaces.Interface_VrfDev{VrfDev: &interfaces.VrfDevLink{RoutingTable: table}}}
+		}
+		red, blue := vrf("red", 10), vrf("blue", 11)
+		a := linuxtest.StartIn(t, w, stateDir)
+		if err := a.Apply(red); err != nil {
+			if !errors.Is(err, netlinkapi.ErrUnsupported) {
+				t.Fatal(err)
+			}
+			expect("without a VRF that could be created", 0)
+			t.Skipf("SKIPPED: the parameter that VRFs need is not tested: %v", err)
+		}
+		must(t, a.Apply(blue))
+		expect("with VRFs", 1)
+		must(t, a.Delete(red))
+		expect("with one VRF", 1)
+		a.Stop()
+		a = linuxtest.StartIn(t, w, stateDir)
+		unchanged(t, a, blue)
+		must(t, a.Delete(blue))
+		expect("without VRFs", 0)
+
+		must(t, left.AddLink("h-other", netlinkapi.VRF{Table: 12}, 0))
+		must(t, a.Apply(red))
+		must(t, a.Delete(red))
+		expect("with a VRF of another program", 1)
+		must(t, left.DeleteLink(nltest.MustLink(t, left, "h-other").Index))
+
+		must(t, left.SetSysctl("", netlinkapi.TCPAcceptL3Master, 1))
+		must(t, a.Apply(red))
+		must(t, a.Delete(red))
+		expect("set before", 1)
+
+		must(t, left.SetSysctl("", netlinkapi.TCPAcceptL3Master, 0))
+		if w.Sim != nil {
+			w.Sim.Fail("AddLink", netlinkapi.ErrUnsupported, 1)
+			if err := a.Apply(red); err == nil {
+				t.Error("the VRF was created")
+			}
+			expect("without a VRF that could be created", 0)
+		}
 	})
 }

@@ -7,7 +7,8 @@ import (
 
 // Sysctls reads and changes the parameters of links in /proc/sys/net. The name of one is the
 // version of IP and the file in conf/LINK: "ipv4.rp_filter". The offloads of a link are parameters
-// that are 0 or 1, see OffloadParameter, and so are the numbers of its queues.
+// that are 0 or 1, see OffloadParameter, and so are the numbers of its queues. Without a link the
+// parameters are those of the namespace, such as TCPAcceptL3Master.
 type Sysctls interface {
 	// Sysctls returns parameters of a link, but those that this kernel does not have for it.
 	// A link that is not there is ErrNotFound.
@@ -16,6 +17,10 @@ type Sysctls interface {
 	// kernel does not have the parameter for it.
 	SetSysctl(link, name string, value int) error
 }
+
+// TCPAcceptL3Master is the parameter of a namespace that lets a socket which listens in no VRF
+// accept the connections of all VRFs: 0 or 1.
+const TCPAcceptL3Master = "ipv4.tcp_l3mdev_accept"
 
 // SysctlRange returns the values that a parameter may have; false if the agent does not
 // change the parameter.

@@ -47,6 +47,7 @@ type space struct {
 	nexthops  []netlinkapi.Nexthop
 	filters   map[netlinkapi.FilterTable]filterTable // those that were changed
 	nftables  map[netlinkapi.NFTable]string          // content as it is printed
+	sysctls   map[string]int                         // parameters of the namespace that were changed
 	lastIndex int
 	watchers  map[*watcher[netlinkapi.Event]]struct{}
 	outlooks  map[*watcher[outlook]]struct{} // that watch other namespaces from here

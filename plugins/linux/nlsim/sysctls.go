@@ -84,11 +84,17 @@ func (l *link) setSysctl(name string, value int) {
 // Sysctls implements netlinkapi.Sysctls.
 func (h *handle) Sysctls(name string, names []string) (values map[string]int, err error) {
 	err = h.k.read("Sysctls", func() error {
+		values = map[string]int{}
+		if name == "" {
+			if slices.Contains(names, netlinkapi.TCPAcceptL3Master) {
+				values[netlinkapi.TCPAcceptL3Master] = h.ns.sysctls[netlinkapi.TCPAcceptL3Master]
+			}
+			return nil
+		}
 		l := h.ns.byName(name)
 		if l == nil {
 			return netlinkapi.ErrNotFound
 		}
-		values = map[string]int{}
 		for _, n := range names {
 			if v, known := l.sysctl(n); known {
 				values[n] = v
@@ -102,6 +108,9 @@ func (h *handle) Sysctls(name string, names []string) (values map[string]int, er
 // SetSysctl implements netlinkapi.Sysctls.
 func (h *handle) SetSysctl(name, sysctl string, value int) error {
 	return h.k.change("SetSysctl", func() error {
+		if name == "" {
+			return h.ns.setSysctl(sysctl, value)
+		}
 		l := h.ns.byName(name)
 		if l == nil {
 			return netlinkapi.ErrNotFound
@@ -129,6 +138,20 @@ func (h *handle) SetSysctl(name, sysctl string, value int) error {
 		}
 		return nil
 	})
+}
+
+// setSysctl changes a parameter of the namespace.
+func (ns *space) setSysctl(name string, value int) error {
+	switch {
+	case name != netlinkapi.TCPAcceptL3Master:
+		return netlinkapi.ErrUnsupported
+	case value != 0 && value != 1:
+		return errInvalid
+	case ns.sysctls == nil:
+		ns.sysctls = map[string]int{}
+	}
+	ns.sysctls[name] = value
+	return nil
 }
 
 // sysctlNames lists the parameters that were changed.

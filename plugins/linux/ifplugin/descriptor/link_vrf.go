@@ -7,7 +7,8 @@ import (
 
 // A VRF_DEVICE stands for a routing table: links that have it as master use
 // that table. The kernel does not let it leave its namespace. The MTU of a new
-// VRF has changed over time; MTU 0 is whatever it is.
+// VRF has changed over time; MTU 0 is whatever it is. While there is a VRF, sockets that listen
+// in no VRF accept the connections of all.
 
 func vrfSpec() spec {
 	return spec{
@@ -16,6 +17,7 @@ func vrfSpec() spec {
 		traits:   traits{packets: true},
 		field:    "vrf_dev",
 		required: true,
+		needs:    netlinkapi.TCPAcceptL3Master,
 		check: func(v *interfaces.Interface) error {
 			if v.GetVrfMasterInterface() != "" {
 				return invalid("vrf_master_interface", "not allowed for type VRF_DEVICE; a VRF cannot be in a VRF")

@@ -123,13 +123,8 @@ func (h *handle) AddLink(name string, p netlinkapi.LinkParams, parent int) error
 		return fmt.Errorf("%s: %w; load the module %s", op, netlinkapi.ErrUnsupported, module(p.Kind()))
 	case errors.Is(err, unix.EBUSY): // a MACVLAN on the parent of an IPVLAN, for example
 		return fmt.Errorf("%s: the parent is used by other links in a way that excludes it: %w", op, err)
-	case err != nil:
-		return classify(op, err)
 	}
-	if p.Kind() == netlinkapi.KindVRF {
-		return h.writeSysctl("1", "net", "ipv4", "tcp_l3mdev_accept")
-	}
-	return nil
+	return classify(op, err)
 }
 
 // modules are the modules of kinds of links that have another name than the kind.

@@ -21,11 +21,14 @@ const (
 	laterLinks = "default"
 )
 
-// linkParameter returns the file of a parameter of a link.
-func linkParameter(link, name string) (string, error) {
+// parameterFile returns the file of a parameter of a link, or of the namespace if there is none.
+func parameterFile(link, name string) (string, error) {
 	version, file, ok := strings.Cut(name, ".")
-	if !ok || link == "" || link == allLinks || link == laterLinks || strings.ContainsRune(link+file, '/') {
+	switch {
+	case !ok || link == allLinks || link == laterLinks || strings.ContainsRune(link+file, '/'):
 		return "", fmt.Errorf("parameter %s of link %q: %w", name, link, netlinkapi.ErrUnsupported)
+	case link == "":
+		return filepath.Join("/proc/sys/net", version, file), nil
 	}
 	return filepath.Join("/proc/sys/net", version, "conf", link, file), nil
 }
@@ -42,7 +45,7 @@ func (h *handle) Sysctls(link string, names []string) (map[string]int, error) {
 	}
 	err = h.ns.inside(func() error {
 		for _, name := range names {
-			file, err := linkParameter(link, name)
+			file, err := parameterFile(link, name)
 			if err != nil {
 				continue // it has none
 			}
@@ -59,7 +62,7 @@ func (h *handle) Sysctls(link string, names []string) (map[string]int, error) {
 		}
 		return nil
 	})
-	if err == nil && len(values) == 0 {
+	if err == nil && len(values) == 0 && link != "" {
 		_, err = h.LinkByName(link)
 	}
 	return values, err
@@ -73,7 +76,7 @@ func (h *handle) SetSysctl(link, name string, value int) error {
 	if slices.Contains(netlinkapi.QueueParameters(), name) {
 		return h.ns.setQueues(link, name, value)
 	}
-	file, err := linkParameter(link, name)
+	file, err := parameterFile(link, name)
 	if err != nil {
 		return err
 	}
@@ -81,7 +84,7 @@ func (h *handle) SetSysctl(link, name string, value int) error {
 	err = h.ns.inside(func() error { return os.WriteFile(file, strconv.AppendInt(nil, int64(value), 10), 0) })
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if _, err := h.LinkByName(link); err != nil {
+		if _, err := h.LinkByName(link); err != nil && link != "" {
 			return err
 		}
 		return fmt.Errorf("%s: %w: there is no %s", op, netlinkapi.ErrUnsupported, file)

@@ -56,6 +56,38 @@ func testSysctls(t *testing.T, w *World) {
 	}
 }
 
+// testNamespaceSysctls: a parameter of a namespace is that of one namespace.
+func testNamespaceSysctls(t *testing.T, w *World) {
+	own, a := w.Open(t, ""), w.Make(t, "a")
+	const name = netlinkapi.TCPAcceptL3Master
+	value := func(h netlinkapi.Handle) (int, bool) {
+		t.Helper()
+		all, err := h.Sysctls("", []string{name, "ipv4.nonsense"})
+		must(t, err)
+		got, there := all[name]
+		if want := map[bool]int{true: 1}[there]; len(all) != want {
+			t.Errorf("parameters are %v", all)
+		}
+		return got, there
+	}
+	expect(t, "a parameter that there is not", own.SetSysctl("", "ipv4.nonsense", 1), netlinkapi.ErrUnsupported)
+	if _, there := value(own); !there {
+		t.Skip("SKIPPED: parameters of namespaces are not tested, because this kernel has no VRFs")
+	}
+	for _, want := range []int{1, 0, 1} {
+		must(t, own.SetSysctl("", name, want))
+		if got, _ := value(own); got != want {
+			t.Errorf("%s is %d, expected %d", name, got, want)
+		}
+	}
+	if got, _ := value(a); got != 0 {
+		t.Errorf("%s is %d in another namespace", name, got)
+	}
+	if err := own.SetSysctl("", name, 2); err == nil {
+		t.Errorf("%s is 2", name)
+	}
+}
+
 func testSysctl(t *testing.T, h netlinkapi.Handle, name string, mayLack bool) {
 	t.Helper()
 	before, err := h.Sysctls("v.a", []string{name})
