@@ -37,6 +37,7 @@ type Config struct {
 	Reflection           bool          `json:"reflection" desc:"serve gRPC reflection, for grpcurl and similar clients"`
 	ExtendedLogging      bool          `json:"extended-logging" desc:"log every call, at level debug"`
 	PrometheusMetrics    bool          `json:"prometheus-metrics" desc:"export counts and durations of calls at /metrics"`
+	SendTimeout          time.Duration `json:"send-timeout" desc:"how long a stream waits for a client that does not read, before it ends with RESOURCE_EXHAUSTED; 0 disables the timeout"`
 	KeepaliveTime        time.Duration `json:"keepalive-time" desc:"time without traffic after which the server pings a client"`
 	KeepaliveTimeout     time.Duration `json:"keepalive-timeout" desc:"how long the server waits for the reply to a ping before it closes the connection"`
 	KeepaliveMinTime     time.Duration `json:"keepalive-min-time" desc:"minimum interval of pings from a client; the server disconnects clients that ping more often"`
@@ -61,6 +62,7 @@ func DefaultConfig() Config {
 		PasswordHashCost:     10,
 		Reflection:           true,
 		PrometheusMetrics:    true,
+		SendTimeout:          time.Minute,
 		KeepaliveTime:        time.Minute,
 		KeepaliveTimeout:     20 * time.Second,
 		KeepaliveMinTime:     5 * time.Second,
@@ -84,6 +86,7 @@ func (c Config) Validate() error {
 		check.Add(checkToken(fmt.Sprintf("tokens[%d]", i), t))
 	}
 	check.Add(c.lists().Check())
+	check.Expect(c.SendTimeout >= 0, "send-timeout: %v: expected no negative duration", c.SendTimeout)
 	// gRPC does not support less than a second.
 	check.Expect(c.KeepaliveTime >= time.Second, "keepalive-time: %v: expected at least 1s", c.KeepaliveTime)
 	check.Expect(c.KeepaliveTimeout >= time.Millisecond, "keepalive-timeout: %v: expected at least 1ms", c.KeepaliveTimeout)

@@ -191,7 +191,12 @@ func (p *Plugin) stream(srv any, ss rpc.ServerStream, info *rpc.StreamServerInfo
 	ctx, cancel := p.within(p.withSecrets(ss.Context()))
 	defer cancel()
 	defer p.recovered(info.FullMethod, &err)
-	return next(srv, boundStream{ss, ctx})
+	bound := &boundStream{ServerStream: ss, p: p, ctx: ctx}
+	err = next(srv, bound)
+	if status.Code(bound.err) == codes.ResourceExhausted {
+		return bound.err // whatever the handler made of it
+	}
+	return err
 }
 
 // within returns a context that ends when that of the plugin does.
@@ -200,13 +205,6 @@ func (p *Plugin) within(ctx context.Context) (context.Context, context.CancelFun
 	stop := context.AfterFunc(p.Context(), cancel)
 	return ctx, func() { stop(); cancel() }
 }
-
-type boundStream struct {
-	rpc.ServerStream
-	ctx context.Context
-}
-
-func (s boundStream) Context() context.Context { return s.ctx }
 
 // recovered converts a panic to an error.
 func (p *Plugin) recovered(method string, err *error) {

@@ -56,12 +56,15 @@ type world struct {
 	url string
 }
 
-func start(t *testing.T) *world {
+func start(t *testing.T, changes ...func(*world, *agentapi.Deps)) *world {
 	t.Helper()
 	w := &world{t: t, Agent: orchtest.New(t)}
 	handlers := mux{ServeMux: http.NewServeMux()}
 	w.Start(agentapi.NewPlugin(agentapi.UseDeps(func(d *agentapi.Deps) {
 		d.GRPC, d.HTTP, d.Orchestrator, d.Scheduler = w.GRPC, handlers, w.Orchestrator, w.Scheduler
+		for _, change := range changes {
+			change(w, d)
+		}
 	})))
 	web := httptest.NewServer(handlers)
 	t.Cleanup(web.Close)

@@ -88,7 +88,8 @@ const (
 	// went away are NONEXISTENT. The details of a PENDING value are those of the last change
 	// of its own state.
 	WatchDelta WatchKind = "delta"
-	// WatchResync is a snapshot, since a revision was too old or of another run.
+	// WatchResync is a snapshot, since a revision was too old or of another run, or since the
+	// receiver was so slow that too many changes were pending.
 	WatchResync WatchKind = "resync"
 )
 

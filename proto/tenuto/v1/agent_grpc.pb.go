@@ -59,7 +59,9 @@ type AgentServiceClient interface {
 	// there is none.
 	Confirm(ctx context.Context, in *ConfirmRequest, opts ...grpc.CallOption) (*ConfirmResponse, error)
 	// Watch sends the status of values: first of all that exist, then of each that changes. A
-	// slow client gets the latest status of each value; none is lost.
+	// slow client gets the latest status of each value, or a RESYNC if too many changed.
+	// RESOURCE_EXHAUSTED: the client did not read for too long; it may continue after the
+	// revision of the last message.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
 	// Explain returns why a value is in its state, down to the values that block it.
 	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
@@ -215,7 +217,9 @@ type AgentServiceServer interface {
 	// there is none.
 	Confirm(context.Context, *ConfirmRequest) (*ConfirmResponse, error)
 	// Watch sends the status of values: first of all that exist, then of each that changes. A
-	// slow client gets the latest status of each value; none is lost.
+	// slow client gets the latest status of each value, or a RESYNC if too many changed.
+	// RESOURCE_EXHAUSTED: the client did not read for too long; it may continue after the
+	// revision of the last message.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
 	// Explain returns why a value is in its state, down to the values that block it.
 	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)

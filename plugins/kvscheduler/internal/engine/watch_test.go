@@ -149,6 +149,36 @@ func TestWatchFromLongAgo(t *testing.T) {
 	f.expect(again, "delta tap/1=NONEXISTENT")
 }
 
+// A watch whose client takes nothing keeps a limited number of changes, even if all are of
+// different values. It continues with a resync.
+func TestWatchWithoutReceiver(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	w := f.s.Watch(api.WatchRequest{NoSnapshot: true})
+	defer w.Close()
+	channel := make(chan *api.BaseValueStatus)
+	cancel := f.s.WatchValueStatus(channel, nil)
+	defer cancel()
+	const limit = 1 << 16
+	for part := range 4 {
+		values := make(map[string]*model.Item, limit/2)
+		for i := range limit / 2 {
+			values[fmt.Sprintf("route/%d", part/2*limit+i)] = &model.Item{}
+			if part%2 > 0 {
+				values[fmt.Sprintf("route/%d", part/2*limit+i)] = nil
+			}
+		}
+		f.must(values)
+	}
+	f.must(map[string]*model.Item{"tap/1": {}, "route/last": {}, "route/0": {}})
+	f.expect(w, "resync route/0=CONFIGURED route/last=CONFIGURED tap/1=CONFIGURED")
+	f.must(map[string]*model.Item{"tap/1": nil})
+	f.expect(w, "delta tap/1=NONEXISTENT")
+	for missing := limit + 2; missing > 0; missing-- { // a channel gets all of them
+		<-channel
+	}
+}
+
 func TestWatchEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

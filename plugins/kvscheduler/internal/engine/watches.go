@@ -9,7 +9,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// changesKept is how many of the latest changes are kept for resumed watches.
+// changesKept is how many of the latest changes are kept for resumed watches, and how many
+// pending changes for a watch whose client does not take them.
 const changesKept = 1 << 16
 
 // changes counts the changes of statuses, remembers the keys of the latest ones, and
@@ -154,8 +155,9 @@ const maxDelta = 1000
 
 // statusWatch is one watch. The lock of changes guards its pending changes.
 type statusWatch struct {
-	of  *watches
-	req api.WatchRequest
+	of   *watches
+	req  api.WatchRequest
+	each bool // all changes are kept, however many: a resync cannot replace them
 
 	first   api.WatchKind // the snapshot or resync that is due; empty: none
 	pending map[string]change
@@ -179,11 +181,13 @@ type entry struct {
 
 func (ws *watches) Watch(req api.WatchRequest) api.StatusWatch { return ws.watch(req) }
 
-func (ws *watches) watch(req api.WatchRequest) *statusWatch {
-	w := &statusWatch{
-		of: ws, req: req, pending: map[string]change{},
-		wake: make(chan struct{}, 1), quit: make(chan struct{}),
-	}
+func (ws *watches) watch(req api.WatchRequest) *statusWatch { return ws.start(&statusWatch{req: req}) }
+
+// start begins a watch.
+func (ws *watches) start(w *statusWatch) *statusWatch {
+	w.of, w.pending = ws, map[string]change{}
+	w.wake, w.quit = make(chan struct{}, 1), make(chan struct{})
+	req := w.req
 	h := ws.changes
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -219,6 +223,10 @@ func (w *statusWatch) resume() {
 func (w *statusWatch) put(key string, revision uint64, status *api.BaseValueStatus) {
 	if w.first != "" {
 		return // the snapshot will contain it
+	}
+	if _, known := w.pending[key]; !known && len(w.pending) >= changesKept && !w.each {
+		w.first, w.order, w.pending = api.WatchResync, nil, map[string]change{}
+		return
 	}
 	if len(w.order) > 2*len(w.pending)+64 {
 		w.compact()
@@ -335,7 +343,7 @@ func (w *statusWatch) Close() {
 
 // channel starts a watch that sends each change to a channel.
 func (ws *watches) channel(channel chan<- *api.BaseValueStatus, selector api.KeySelector) (cancel func()) {
-	w := ws.watch(api.WatchRequest{Selector: selector, NoSnapshot: true})
+	w := ws.start(&statusWatch{req: api.WatchRequest{Selector: selector, NoSnapshot: true}, each: true})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	if !ws.changes.join() { // the scheduler is closed
