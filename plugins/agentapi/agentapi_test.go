@@ -97,14 +97,14 @@ func (w *world) apply(req *pb.ApplyRequest) *pb.ApplyResponse {
 	return resp
 }
 
-// A client with default settings, which accepts 4 MiB, sends and reads 50,000 items.
+// A client with default settings, which accepts 4 MiB, sends and reads 100,000 items.
 func TestManyItems(t *testing.T) {
 	t.Parallel()
-	const items, limit = 50_000, 7
+	const items, limit = 100_000, 7
 	w := start(t)
 	change := &pb.Change{}
 	for i := range items {
-		change.Items = append(change.Items, item(t, iface(fmt.Sprintf("if%05d", i), 1500)))
+		change.Items = append(change.Items, item(t, iface(fmt.Sprintf("if%06d", i), 1500)))
 	}
 	change.Items = append(change.Items, item(t, &l3.Route{DstNetwork: "10.0.0.0/8", OutgoingInterface: "missing"}))
 	plan, err := w.Plan(w.Context(), &pb.PlanRequest{Change: change, Limit: limit})
