@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	vppagent "github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/budgettest"
+	"github.com/tenuto-dev/tenuto/infra/config"
+)
+
+// BenchmarkHistory shows a transaction with 100,000 values: in the list, by its number, and what
+// determined how long it took.
+func BenchmarkHistory(b *testing.B) {
+	const values = 100_000
+	dir := b.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			b.Fatal(err)
+		}
+		return path
+	}
+	file("http.conf", "endpoint: 127.0.0.1:0\n")
+	file("grpc.conf", "endpoint: 127.0.0.1:0\n")
+	plugins, err := vppagent.New()
+	if err != nil {
+		b.Fatal(err)
+	}
+	a := agenttest.New(b, agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate"))
+	if err := a.Start(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	host, port, err := net.SplitHostPort(plugins.HTTP.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	agentctl := func(args ...string) string {
+		var out, errs bytes.Buffer
+		a := &app{Streams: Streams{&out, &errs}, environ: config.EnvMap(nil), now: time.Now}
+		if code := a.run(b.Context(), append([]string{"--host", host, "--http-port", port}, args...)); code != 0 {
+			b.Fatalf("%v: exit %d: %s", args, code, errs.String())
+		}
+		return out.String()
+	}
+	var text strings.Builder
+	text.WriteString("vppConfig:\n  interfaces:\n  - {name: loop1, type: SOFTWARE_LOOPBACK, enabled: true, ip_addresses: [192.168.1.1/24]}\n  routes:\n")
+	for i := range values {
+		fmt.Fprintf(&text, "  - {dst_network: 10.%d.%d.%d/32, next_hop_addr: 192.168.1.2, outgoing_interface: loop1}\n", i>>16, i>>8&255, i&255)
+	}
+	agentctl("apply", "-y", file("network.yaml", text.String()))
+	lines := strings.Split(agentctl("config", "history"), "\n")
+	var number string
+	for _, line := range lines {
+		if strings.Contains(line, fmt.Sprintf("%d values", values+1)) {
+			number = strings.Fields(line)[0]
+		}
+	}
+	if number == "" {
+		b.Fatalf("no transaction of %d values in\n%s", values+1, strings.Join(lines, "\n"))
+	}
+	for name, args := range map[string][]string{
+		"history-cli-list-100k": {}, "history-cli-one-100k": {number}, "history-cli-path-100k": {number, "--critical-path"},
+	} {
+		fastest := time.Duration(0)
+		for range b.N {
+			fastest = budgettest.Fastest(3, func() time.Duration {
+				return budgettest.Took(func() { agentctl(append([]string{"config", "history"}, args...)...) })
+			})
+		}
+		budgettest.AtMost(b, name, fastest.Seconds(), "s", 0.3)
+	}
+}
