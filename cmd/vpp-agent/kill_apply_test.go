@@ -158,7 +158,7 @@ func killedDuringApply(t *testing.T, programs string, args []string) {
 		t.Errorf("the repeated call: %d results, %d routes, expected %d", len(resp.Results), got, interruptedRoutes)
 	}
 	if again := sim.counts()["ip_route_add_del"] - before; again != interruptedRoutes-existing {
-		t.Errorf("the repeated call made %d routes of which %d existed", again, existing)
+		t.Errorf("the repeated call made %d routes; %d of %d existed before", again, existing, interruptedRoutes)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// boundStream is a stream whose context ends with the plugin, and whose messages must be
-// received in time. Its methods must be called by one goroutine, like those of other streams.
+// boundStream is a stream that ends with the plugin, or if the client does not read. One goroutine
+// at a time may call its methods, as with other streams.
 type boundStream struct {
 	rpc.ServerStream
 	p   *Plugin

@@ -17,13 +17,17 @@ import (
 
 // DOT writes the graph in the language of Graphviz: a box for every value,
 // grouped by descriptor and coloured by state, an arrow from a value to what
-// it depends on (red if that is not met) and to what is derived from it. The
-// error is that of the writer.
+// it depends on (red if that is not met) and to what is derived from it. A graph
+// that is only a part says so in its first line and above the picture. The error
+// is that of the writer.
 func DOT(w io.Writer, nodes []api.GraphNode, opts Options) error {
 	d := newDrawing(nodes, opts)
 	b := bufio.NewWriter(w)
+	if partial := d.partial(); partial != "" {
+		fmt.Fprintf(b, "// %s\n", partial) // for readers of the text
+	}
 	fmt.Fprintf(b, "digraph kvscheduler {\n")
-	fmt.Fprintf(b, "\tgraph [rankdir=LR, bgcolor=white, fontname=Arial, fontsize=12, labelloc=b, labeljust=l, label=%s];\n",
+	fmt.Fprintf(b, "\tgraph [rankdir=LR, bgcolor=white, fontname=Arial, fontsize=12, labelloc=t, labeljust=l, label=%s];\n",
 		quote(strings.Join(d.notes(), "\n")))
 	fmt.Fprintf(b, "\tnode [shape=box, style=filled, fontname=Courier, fontsize=9, height=0.26];\n")
 	fmt.Fprintf(b, "\tedge [fontname=Arial, fontsize=8];\n")
@@ -236,7 +240,15 @@ func sound(s api.ValueState) bool {
 	return s == pb.ValueState_CONFIGURED || s == pb.ValueState_OBTAINED
 }
 
-// notes are the lines below the picture.
+// partial says that the graph is a part; it is empty if the graph is complete.
+func (d *drawing) partial() string {
+	if d.shown == d.total {
+		return ""
+	}
+	return fmt.Sprintf("Only %d of %d values are drawn: changed and troubled ones and their neighbours first.", d.shown, d.total)
+}
+
+// notes are the lines above the picture.
 func (d *drawing) notes() []string {
 	var notes []string
 	if d.opts.Title != "" {
@@ -247,9 +259,8 @@ func (d *drawing) notes() []string {
 		count += " at " + d.opts.Time.UTC().Format(time.RFC3339Nano)
 	}
 	notes = append(notes, count)
-	if d.shown < d.total {
-		notes = append(notes, fmt.Sprintf("Only %d of %d values are drawn: changed and troubled ones and their neighbours first.",
-			d.shown, d.total))
+	if partial := d.partial(); partial != "" {
+		notes = append(notes, partial)
 	}
 	return notes
 }

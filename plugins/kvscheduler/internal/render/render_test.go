@@ -78,7 +78,7 @@ func TestEmpty(t *testing.T) {
 	if err := render.DOT(&dot, nil, render.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(dot.String(), "0 values") {
+	if !strings.Contains(dot.String(), "0 values") || strings.Contains(dot.String(), "Only") {
 		t.Errorf("got %s", &dot)
 	}
 }
@@ -96,6 +96,14 @@ func TestCut(t *testing.T) {
 	var b bytes.Buffer
 	if err := render.DOT(&b, nodes, render.Options{Executed: map[string]bool{"route/49000": true}}); err != nil {
 		t.Fatal(err)
+	}
+	const part = "Only 2000 of 100000 values are drawn: changed and troubled ones and their neighbours first."
+	lines := strings.SplitN(b.String(), "\n", 4)
+	if lines[0] != "// "+part || lines[1] != "digraph kvscheduler {" {
+		t.Errorf("the text does not begin with the fact that it is a part:\n%s\n%s", lines[0], lines[1])
+	}
+	if !strings.Contains(lines[2], "labelloc=t") || !strings.Contains(lines[2], part) {
+		t.Errorf("the picture does not say at the top that it is a part: %s", lines[2])
 	}
 	for _, want := range []string{"Only 2000 of 100000 values are drawn", "route/40000", "if/40000", "route/49000", "if/49000"} {
 		if !strings.Contains(b.String(), want) {
