@@ -17,32 +17,35 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
+// simulated starts an agent with simulated southbounds, and returns where it serves HTTP.
+func simulated(tb testing.TB) (host, port string) {
+	tb.Helper()
+	dir := tb.TempDir()
+	for _, name := range []string{"http.conf", "grpc.conf"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("endpoint: 127.0.0.1:0\n"), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	plugins, err := vppagent.New()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	a := agenttest.New(tb, agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate"))
+	if err := a.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	if host, port, err = net.SplitHostPort(plugins.HTTP.Addr().String()); err != nil {
+		tb.Fatal(err)
+	}
+	return host, port
+}
+
 // BenchmarkHistory shows a transaction with 100,000 values: in the list, by its number, and what
 // determined how long it took.
 func BenchmarkHistory(b *testing.B) {
 	const values = 100_000
 	dir := b.TempDir()
-	file := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			b.Fatal(err)
-		}
-		return path
-	}
-	file("http.conf", "endpoint: 127.0.0.1:0\n")
-	file("grpc.conf", "endpoint: 127.0.0.1:0\n")
-	plugins, err := vppagent.New()
-	if err != nil {
-		b.Fatal(err)
-	}
-	a := agenttest.New(b, agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate"))
-	if err := a.Start(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	host, port, err := net.SplitHostPort(plugins.HTTP.Addr().String())
-	if err != nil {
-		b.Fatal(err)
-	}
+	host, port := simulated(b)
 	agentctl := func(args ...string) string {
 		var out, errs bytes.Buffer
 		a := &app{Streams: Streams{&out, &errs}, environ: config.EnvMap(nil), now: time.Now}
@@ -56,7 +59,11 @@ func BenchmarkHistory(b *testing.B) {
 	for i := range values {
 		fmt.Fprintf(&text, "  - {dst_network: 10.%d.%d.%d/32, next_hop_addr: 192.168.1.2, outgoing_interface: loop1}\n", i>>16, i>>8&255, i&255)
 	}
-	agentctl("apply", "-y", file("network.yaml", text.String()))
+	file := filepath.Join(dir, "network.yaml")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	agentctl("apply", "-y", file)
 	lines := strings.Split(agentctl("config", "history"), "\n")
 	var number string
 	for _, line := range lines {

@@ -54,9 +54,9 @@ func (a *app) top(ctx context.Context, every time.Duration, count uint) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(a.Out, "\x1b[?1049h\x1b[?25l") // another screen, no cursor
+		fmt.Fprint(a.Out, "\x1b[?1049h\x1b[?25l\x1b[?7l") // another screen, no cursor, long lines are cut
 		defer func() {
-			fmt.Fprint(a.Out, "\x1b[?25h\x1b[?1049l")
+			fmt.Fprint(a.Out, "\x1b[?7h\x1b[?25h\x1b[?1049l")
 			_ = term.Restore(int(os.Stdin.Fd()), raw)
 		}()
 		go func() { // ends with the program, if no key is pressed

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// openTerminal opens a pseudoterminal: what is written to user is typed, and what programs on tty
+// print is read from user.
+func openTerminal(t *testing.T, rows, columns uint16) (user, tty *os.File) {
+	t.Helper()
+	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = user.Close() })
+	fd := int(user.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}); err != nil {
+		t.Fatal(err)
+	}
+	return user, tty
+}
+
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l"
+	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
+	drawScreen  = "\x1b[H"
+)
+
+// "top" draws the whole screen on a terminal until a key ends it, and leaves the terminal as it
+// was.
+func TestTopOnTerminal(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "agentctl")
+	build := exec.Command("go", "build", "-o", program, "..")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	host, port := simulated(t)
+	file := write(t, "net.yaml", "vppConfig:\n  interfaces:\n  - {name: loop1, type: SOFTWARE_LOOPBACK}\n"+
+		"  routes:\n  - {dst_network: 10.0.0.0/8, outgoing_interface: missing}\n")
+	if r := run(t, nil, "--host", host, "--http-port", port, "apply", "-y", file); !strings.Contains(r.out, "1 of 2 in effect") {
+		t.Fatalf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+	top := []string{program, "--host", host, "--http-port", port, "top", "--interval", "100ms"}
+	for name, key := range map[string]string{"q": "q", "Q": "Q", "interrupt": "\x03", "escape": "\x1b"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := playTop(t, 60, top, key)
+			frames := strings.Split(strings.TrimSuffix(strings.TrimPrefix(all, enterScreen), leaveScreen), drawScreen)
+			first := regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`).ReplaceAllString(frames[1], "")
+			for _, want := range []string{
+				`^\S+ \S+  \S+  up \S+  \d\d:\d\d:\d\d UTC\r\n\r\nVALUES\r\n`, `\b1 CONFIGURED, 1 PENDING\r\n`,
+				`PENDING vpp\.route/.*10\.0\.0\.0/8.*: waits for interface-exists\r\n`, `\r\nOPERATIONS\r\n +Waiting: +nothing\r\n`,
+				`\r\nCOUNTERS\r\n +[\d,]+ +[\d,]+/s  \w+`,
+			} {
+				if !regexp.MustCompile(want).MatchString(first) {
+					t.Errorf("the first screen does not match %q:\n%s", want, first)
+				}
+			}
+		})
+	}
+	t.Run("a low terminal", func(t *testing.T) {
+		t.Parallel()
+		const rows = 7
+		for _, frame := range strings.Split(playTop(t, rows, top, "q"), drawScreen)[1:] {
+			if lines := strings.Count(frame, "\n") + 1; lines > rows {
+				t.Errorf("a screen of %d lines on a terminal of %d:\n%q", lines, rows, frame)
+			}
+		}
+	})
+}
+
+// playTop runs "top" on a terminal, presses a key after the second screen, and returns
+// everything that was drawn.
+func playTop(t *testing.T, rows uint16, command []string, key string) string {
+	t.Helper()
+	user, tty := openTerminal(t, rows, 80)
+	before, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.Env = []string{"TERM=xterm", "HOME=" + t.TempDir()}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	buffer := make([]byte, 4096)
+	pressed := false
+	for !strings.HasSuffix(all.String(), leaveScreen) {
+		n, err := user.Read(buffer)
+		if err != nil {
+			t.Fatalf("%v after\n%q", err, all.String())
+		}
+		all.Write(buffer[:n])
+		if !pressed && strings.Count(all.String(), drawScreen) == 2 {
+			pressed = true
+			if _, err := user.WriteString(key); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the exit of top: %v", err)
+	}
+	after, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *after != *before {
+		t.Errorf("the settings of the terminal were %v and are %v", before, after)
+	}
+	if !strings.HasPrefix(all.String(), enterScreen) {
+		t.Errorf("top does not begin with another screen: %q", all.String())
+	}
+	_ = tty.Close()
+	return all.String()
+}
