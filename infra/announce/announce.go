@@ -27,6 +27,9 @@ import (
 const (
 	// lookInterval is how often the plugin determines the addresses again.
 	lookInterval = 10 * time.Second
+	// expire is how long the entry of an agent that crashed remains in a store that has
+	// TTLs but no lifetimes.
+	expire = 30 * time.Second
 	// lookTimeout limits the resolution of the names of a store's servers.
 	lookTimeout = 5 * time.Second
 )
@@ -177,6 +180,7 @@ func (p *Plugin) Init() error {
 func (p *Plugin) publishTo(s Store, trouble health.Reporter) {
 	p.targets = append(p.targets, target{s, publish.New(publish.Options{
 		Store: s, Prefix: p.Label.GetAgentPrefix() + announced.Prefix, What: "the addresses of the servers", Log: p.Log, Health: trouble,
+		Expire: expire,
 	})})
 }
 

@@ -40,6 +40,7 @@ type globals struct {
 	targetsGiven      bool // as a flag
 	label             string
 	etcdEndpoints     string
+	store             string // URL; empty: etcd at etcdEndpoints
 	grpcPort          int
 	grpcSocket        string
 	grpcToken         string
@@ -71,6 +72,7 @@ type connection struct {
 
 	ServiceLabel    string        `json:"service-label" desc:"label of the agent, for the keys of kvdb"`
 	EtcdEndpoints   []string      `json:"etcd-endpoints" desc:"addresses of the store of kvdb, host:port"`
+	Store           string        `json:"store" secret:"true" desc:"URL of the store of kvdb and targets, instead of etcd-endpoints: etcd://HOST:PORT,..., consul://[TOKEN@]HOST:PORT or redis://[:PASSWORD@]HOST:PORT[/DB]"`
 	EtcdDialTimeout time.Duration `json:"etcd-dial-timeout" desc:"timeout of the connection of kvdb"`
 	KVDBTLS         *tlsConfig    `json:"kvdb-tls" desc:"use TLS to talk to the store of kvdb"`
 }
@@ -96,6 +98,7 @@ var envOf = map[string]string{
 	"target":          "AGENTCTL_TARGET",
 	"service-label":   "MICROSERVICE_LABEL",
 	"etcd-endpoints":  "ETCD_ENDPOINTS",
+	"store":           "AGENTCTL_STORE",
 }
 
 // ownAddress are the flags that say where the agent is, as --target does.
@@ -107,6 +110,7 @@ var rivals = map[string][]string{
 	"http-basic-auth": {"http-token"}, "http-token": {"http-basic-auth"},
 	"grpc-basic-auth": {"grpc-token"}, "grpc-token": {"grpc-basic-auth"},
 	"grpc-socket": {"grpc-port", "host"}, "target": ownAddress,
+	"store": {"etcd-endpoints"},
 }
 
 func (g *globals) define(fs *pflag.FlagSet) {
@@ -121,6 +125,7 @@ func (g *globals) define(fs *pflag.FlagSet) {
 	fs.StringVar(&g.configDir, "config-dir", "", "`directory` with the file config.yaml (default ~/.agentctl)")
 	fs.StringVar(&g.label, "service-label", servicelabel.DefaultLabel, "`label` of the agent, for the keys of kvdb")
 	fs.StringVarP(&g.etcdEndpoints, "etcd-endpoints", "e", "127.0.0.1:2379", "`addresses` of the store of kvdb, with commas")
+	fs.StringVar(&g.store, "store", "", "`URL` of the store of kvdb and targets: etcd://HOST:PORT,..., consul://[TOKEN@]HOST:PORT or redis://[:PASSWORD@]HOST:PORT[/DB]")
 	fs.IntVar(&g.grpcPort, "grpc-port", defaultGRPCPort, "`port` of the agent's gRPC server")
 	fs.StringVar(&g.grpcSocket, "grpc-socket", "", "`path` of a unix socket of the agent's gRPC server, instead of host and port")
 	fs.StringVar(&g.grpcToken, "grpc-token", "", "`token` for the gRPC server")
@@ -150,6 +155,9 @@ func (a *app) fromEnvironment(cmd *cobra.Command, _ []string) error {
 	a.global.targetsGiven = given["target"]
 	if i := slices.IndexFunc(ownAddress, func(name string) bool { return given[name] }); i >= 0 && given["target"] && a.target == nil {
 		return usage("--target, --%s: expected one of them", ownAddress[i])
+	}
+	if given["store"] && given["etcd-endpoints"] {
+		return usage("--store, --etcd-endpoints: expected one of them")
 	}
 	for _, name := range slices.Sorted(maps.Keys(envOf)) {
 		value, set := a.environ(envOf[name])

@@ -12,7 +12,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/cryptodata"
 	"github.com/tenuto-dev/tenuto/infra/kv"
-	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 )
@@ -24,52 +23,13 @@ const etcdDialTimeout = 3 * time.Second
 const unbounded = 1000 * time.Hour
 
 func (a *app) kvdbCommand() *cobra.Command {
-	cmd := parent("kvdb", "Show and change what is in the key-value store (etcd) that agents are configured from",
+	cmd := parent("kvdb", "Show and change what is in the key-value store (etcd, or that of --store) that agents are configured from",
 		a.kvdbList(), a.kvdbGet(), a.kvdbPut(), a.kvdbDel(), a.kvdbEncrypt(), a.kvdbKeygen())
 	cmd.Aliases = []string{"kv"}
 	cmd.Long = cmd.Short + ".\n\nA KEY that does not begin with '/' is one of the agent with the label --service-label:\n" +
 		"\"config/vpp/v2/interfaces/loop1\" stands for \"/vnf-agent/vpp1/config/vpp/v2/interfaces/loop1\".\n" +
 		"Secrets in values of the configuration are *** unless --show-secrets is given."
 	return cmd
-}
-
-// storeConfig returns the configuration of the store's connector. Requests
-// have the timeout --timeout.
-func (a *app) storeConfig() etcd.Config {
-	cfg := etcd.DefaultConfig()
-	for e := range strings.SplitSeq(a.global.etcdEndpoints, ",") {
-		cfg.Endpoints = append(cfg.Endpoints, strings.TrimSpace(e))
-	}
-	cfg.DialTimeout = etcdDialTimeout
-	if t := a.file.EtcdDialTimeout; t != 0 {
-		cfg.DialTimeout = t
-	}
-	if t := a.file.KVDBTLS; t != nil && !t.Disabled {
-		cfg.CertFile, cfg.KeyFile, cfg.CAFile, cfg.InsecureSkipTLSVerify = t.CertFile, t.KeyFile, t.CAFile, t.SkipVerify || a.global.insecureTLS
-	}
-	cfg.OperationTimeout = unbounded
-	if a.global.timeout > 0 {
-		cfg.OperationTimeout = a.global.timeout
-	}
-	return cfg
-}
-
-// withStore connects to the store while f runs.
-func (a *app) withStore(ctx context.Context, f func(ctx context.Context, db kv.DB) error) error {
-	db, done, err := etcd.Open(a.storeConfig())
-	if err != nil {
-		return fmt.Errorf("--etcd-endpoints %s: %w", a.global.etcdEndpoints, err)
-	}
-	if a.global.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, a.global.timeout)
-		defer cancel()
-	}
-	if err = f(ctx, db); err != nil && !errors.Is(err, kv.ErrNotFound) {
-		err = fmt.Errorf("store at %s: %w", a.global.etcdEndpoints, err)
-	}
-	_ = done() // its error does not matter: the responses have arrived
-	return err
 }
 
 // key expands a short key.

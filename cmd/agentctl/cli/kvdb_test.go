@@ -49,8 +49,12 @@ func TestKVDBTimeout(t *testing.T) {
 	for timeout, want := range map[time.Duration]time.Duration{time.Minute: time.Minute, 20 * time.Millisecond: 20 * time.Millisecond, 0: unbounded} {
 		a := &app{}
 		a.global.timeout = timeout
-		if got := a.storeConfig().OperationTimeout; got != want {
-			t.Errorf("--timeout %v: a request may take %v, want %v", timeout, got, want)
+		consul, err1 := a.consulConfig("h:1")
+		redis, err2 := a.redisConfig("h:1")
+		for _, got := range []time.Duration{a.etcdConfig("h:1").OperationTimeout, consul.OperationTimeout, redis.ReadTimeout} {
+			if got != want || err1 != nil || err2 != nil {
+				t.Errorf("--timeout %v: a request may take %v, want %v", timeout, got, want)
+			}
 		}
 	}
 }

@@ -27,10 +27,10 @@ func (a *app) targetsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "targets [LABEL...]", Args: args(cobra.ArbitraryArgs),
 		Short: "List the agents that publish their addresses in the store, by label",
-		Long: "Lists the agents that publish their addresses in the store (etcd, --etcd-endpoints), by label.\n" +
+		Long: "Lists the agents that publish their addresses in the store (etcd at --etcd-endpoints, or --store), by label.\n" +
 			"An agent publishes them as long as it runs, unless its announce.conf disables that. LABEL may be a\n" +
 			"pattern, such as 'edge-*'. --target runs a command on these agents.",
-		Example:           "  agentctl targets\n  agentctl --target '*' status\n  agentctl --target edge-1,edge-2 apply -y net.yaml",
+		Example:           "  agentctl targets\n  agentctl --store redis://10.0.0.7:6379 targets\n  agentctl --target '*' status\n  agentctl --target edge-1,edge-2 apply -y net.yaml",
 		ValidArgsFunction: a.completeTargets,
 		RunE: func(cmd *cobra.Command, labels []string) error {
 			if len(labels) == 0 {
@@ -106,7 +106,7 @@ func (a *app) findTargets(ctx context.Context, wanted []string) (found []foundTa
 		return nil
 	})
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("no agent with the label %s publishes its address in the store at %s; see 'agentctl targets'", strings.Join(wanted, ", "), a.global.etcdEndpoints)
+		err = fmt.Errorf("no agent with the label %s publishes its address in the store at %s; see 'agentctl targets'", strings.Join(wanted, ", "), a.storeName())
 	}
 	return found, err
 }
@@ -129,11 +129,20 @@ func matching(labels []string, pattern string) (list []string, err error) {
 
 // labelsIn returns the labels that have keys in the store.
 func labelsIn(ctx context.Context, db kv.DB) ([]string, error) {
-	dir, ok := db.(kv.Directory)
-	if !ok {
-		return nil, kv.ErrNotSupported
+	prefix := servicelabel.NewPlugin().GetAllAgentsPrefix()
+	if dir, ok := db.(kv.Directory); ok {
+		return dir.Children(ctx, prefix)
 	}
-	return dir.Children(ctx, servicelabel.NewPlugin().GetAllAgentsPrefix())
+	listing, err := db.List(ctx, prefix, kv.KeysOnly())
+	var labels []string
+	for _, it := range listing.Items {
+		label, _, below := strings.Cut(it.Key[len(prefix):], "/")
+		if below && label != "" {
+			labels = append(labels, label)
+		}
+	}
+	slices.Sort(labels)
+	return slices.Compact(labels), err
 }
 
 // announced returns what the agent with a label publishes about itself. The error wraps
@@ -141,7 +150,7 @@ func labelsIn(ctx context.Context, db kv.DB) ([]string, error) {
 func (a *app) announced(ctx context.Context, db kv.DB, label string) (*announced.Agent, error) {
 	item, err := db.Get(ctx, servicelabel.NewPlugin().GetDifferentAgentPrefix(label)+announced.AgentKey)
 	if errors.Is(err, kv.ErrNotFound) {
-		hint := "does it run, and is the store configured (etcd.conf)?"
+		hint := "does it run, and is the store configured (etcd.conf, consul.conf or redis.conf)?"
 		if labels, lerr := labelsIn(ctx, db); lerr == nil {
 			if near := suggest.Nearest(label, labels); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	vppagent "github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/agent"
@@ -18,10 +20,15 @@ import (
 // startAgent starts an agent with simulated southbounds that publishes its address in etcd.
 func startAgent(t *testing.T, label, etcd string) (stop func()) {
 	t.Helper()
+	return startAgentWith(t, label, "etcd.conf", "endpoints: ['"+etcd+"']\ndial-timeout: 1m\noperation-timeout: 1m\n")
+}
+
+// startAgentWith is startAgent for the store of a configuration file.
+func startAgentWith(t *testing.T, label, storeFile, storeConf string) (stop func()) {
+	t.Helper()
 	dir := t.TempDir()
 	for name, conf := range map[string]string{
-		"http.conf": "endpoint: 127.0.0.1:0\n", "grpc.conf": "endpoint: 127.0.0.1:0\n",
-		"etcd.conf": "endpoints: ['" + etcd + "']\ndial-timeout: 1m\noperation-timeout: 1m\n",
+		"http.conf": "endpoint: 127.0.0.1:0\n", "grpc.conf": "endpoint: 127.0.0.1:0\n", storeFile: storeConf,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(conf), 0o600); err != nil {
 			t.Fatal(err)
@@ -120,6 +127,88 @@ func TestTargets(t *testing.T) {
 	wrongAgent(t, env)
 	stop()
 	awaitTarget(t, env, "edge-2", false)
+}
+
+// Agents are found in each kind of store.
+func TestTargetsInOtherStores(t *testing.T) {
+	t.Parallel()
+	t.Run("Redis", func(t *testing.T) {
+		t.Parallel()
+		server := kvtest.Redis(t)
+		targetsIn(t, "redis", server.Direct, "redis.conf", "endpoint: "+server.Direct+"\n", func() {
+			left, err := strconv.Atoi(strings.Trim(server.Reply("PTTL", "/vnf-agent/edge-1/info/v1/agent"), ":\r\n"))
+			if err != nil || left <= 0 || left > 30_000 {
+				t.Errorf("the entry of a crashed agent would remain for %d ms, %v; expected at most 30 s", left, err)
+			}
+		})
+	})
+	t.Run("Consul", func(t *testing.T) {
+		t.Parallel()
+		server := kvtest.Consul(t)
+		targetsIn(t, "consul", server.Direct, "consul.conf", "address: "+server.Direct+"\n", func() {})
+	})
+}
+
+// targetsIn finds agents in the store at a URL.
+func targetsIn(t *testing.T, scheme, address, storeFile, storeConf string, published func()) {
+	t.Helper()
+	store := scheme + "://" + address
+	env := map[string]string{"AGENTCTL_STORE": store}
+	startAgentWith(t, "edge-1", storeFile, storeConf)
+	stop := startAgentWith(t, "edge-2", storeFile, storeConf)
+	for _, label := range []string{"edge-1", "edge-2"} {
+		awaitTarget(t, env, label, true)
+	}
+	published()
+	for _, step := range []struct {
+		line string
+		code int
+		out  string
+		err  string
+	}{
+		{"targets -o name", 0, "edge-1\nedge-2\n", ""},
+		{"--store " + store + " targets edge-*2 -o name", 0, "edge-2\n", ""},
+		{"--target * values -o name", 0, "", ""},
+		{"kvdb put /vnf-agent/core/config/x {}", 0, "OK\n", ""},
+		{"kvdb get /vnf-agent/core/config/x", 0, "{}\n", ""},
+		{"targets core", 1, "", `no agent with the label "core" publishes its address in the store`},
+		{"targets edge-3", 1, "", "did you mean"},
+		{"targets west-*", 1, "", "publishes its address in the store at " + store},
+		{"--store " + scheme + "://user:secret@ targets", 1, "", "expected host:port after the scheme"},
+		{"--store ftp://" + address + " targets", 1, "", "expected etcd://HOST:PORT"},
+		{"--store " + store + " --etcd-endpoints " + address + " targets", 125, "", "--store, --etcd-endpoints: expected one of them"},
+	} {
+		r := run(t, env, words(step.line)...)
+		if r.code != step.code || step.out != "" && r.out != step.out || !strings.Contains(r.err, step.err) || strings.Contains(r.err, "secret") {
+			t.Errorf("%s: exit %d, expected %d, %q and %q:\n%s%s", step.line, r.code, step.code, step.out, step.err, r.out, r.err)
+		}
+	}
+	stop()
+	awaitTarget(t, env, "edge-2", false)
+}
+
+// The URL of a store says what the connector needs.
+func TestStoreURL(t *testing.T) {
+	t.Parallel()
+	a := &app{global: globals{store: "redis://:pass@10.0.0.7:6379/3", timeout: time.Second}}
+	a.file.KVDBTLS = &tlsConfig{CAFile: "ca.pem"}
+	r, err := a.redisConfig(":pass@10.0.0.7:6379/3")
+	if err != nil || r.Endpoint != "10.0.0.7:6379" || r.Password != "pass" || r.DB != 3 || !r.TLS.Enabled || r.TLS.CAFile != "ca.pem" || r.ReadTimeout != time.Second {
+		t.Errorf("redis: %+v, %v", r, err)
+	}
+	c, err := a.consulConfig("token@10.0.0.7:8501")
+	if err != nil || c.Address != "https://10.0.0.7:8501" || c.Token != "token" || c.CAFile != "ca.pem" || c.OperationTimeout != time.Second {
+		t.Errorf("consul: %+v, %v", c, err)
+	}
+	if e := a.etcdConfig("10.0.0.7:1, 10.0.0.8:2"); len(e.Endpoints) != 2 || e.Endpoints[1] != "10.0.0.8:2" || e.CAFile != "ca.pem" {
+		t.Errorf("etcd: %+v", e)
+	}
+	if _, err := a.redisConfig("10.0.0.7:6379/x"); err == nil || !strings.Contains(err.Error(), `"x": expected the number of a database`) {
+		t.Errorf("a database x: %v", err)
+	}
+	if name := a.storeName(); name != "redis://10.0.0.7:6379/3" {
+		t.Errorf("the store is named %s", name)
+	}
 }
 
 // With -o json there is one list, with the output and the error of each agent.

@@ -95,18 +95,39 @@ func (p *Plugin) Init() error {
 	if !enabled {
 		return err
 	}
-	base, err := cfg.url()
+	db, base, err := cfg.open()
 	if err != nil {
 		return err
 	}
-	secure, err := cfg.tls()
-	if err != nil {
-		return err
-	}
-	db := newDatabase(base, secure, cfg.Token, cfg.OperationTimeout)
 	p.Use(connector.Store{
 		DB: db, Servers: []string{net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), base.Scheme))}, Session: db.session, Timeout: cfg.OperationTimeout, MaxPause: maxPause, Resync: cfg.ResyncAfterReconnect, Close: db.close,
 	})
 	p.Log.Info("using Consul", "address", base.Host)
 	return nil
+}
+
+// open prepares the connection.
+func (c Config) open() (*database, *url.URL, error) {
+	base, err := c.url()
+	if err != nil {
+		return nil, nil, err
+	}
+	secure, err := c.tls()
+	if err != nil {
+		return nil, nil, err
+	}
+	return newDatabase(base, secure, c.Token, c.OperationTimeout), base, nil
+}
+
+// Open connects to Consul without a plugin, for programs that are not agents. It
+// connects with the first request.
+func Open(cfg Config) (db kv.DB, closeDB func() error, err error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, nil, err
+	}
+	d, _, err := cfg.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, d.close, nil
 }

@@ -5,7 +5,8 @@
 //
 // Values have the lifetime of the agent. In a store that does not support that
 // (kv.WithClientLifetimeTTL) they are removed when the agent stops gracefully;
-// after a crash, the next agent removes them when it starts. If a store has
+// after a crash they expire if the store supports that (Options.Expire), or the
+// next agent removes them when it starts. If a store has
 // lost the values, because it was emptied or replaced, all of them are
 // published again.
 package publish
@@ -81,6 +82,10 @@ type Options struct {
 	Log  logging.Logger
 	// Health gets the state of the store; nil disables reports.
 	Health health.Reporter
+	// Expire is how long after a crash the values remain in a store that has TTLs
+	// but no lifetimes. The publisher puts all of them again every lookInterval, so
+	// it must be much longer than that. 0: they remain until an agent starts again.
+	Expire time.Duration
 }
 
 // Publisher publishes values to one store. Set may be called concurrently,
@@ -93,7 +98,8 @@ type Publisher struct {
 	pending map[string]proto.Message // changes the store does not have yet; nil: deleted
 	kick    chan struct{}
 
-	plain atomic.Bool // the store has no lifetimes
+	plain   atomic.Bool // the store has no lifetimes
+	forever atomic.Bool // and no TTLs either
 
 	// Used by Run only.
 	clean   bool // the values of previous agents have been removed
@@ -262,7 +268,8 @@ func (p *Publisher) write(key string, value proto.Message) error {
 	return p.put(func(opts ...kv.PutOption) error { return p.o.Store.Put(key, value, opts...) })
 }
 
-// put puts something for the lifetime of the agent, if the store can do that.
+// put puts something for the lifetime of the agent if the store can do that, else with a
+// TTL if there is one.
 func (p *Publisher) put(put func(...kv.PutOption) error) error {
 	if !p.plain.Load() {
 		err := put(kv.WithClientLifetimeTTL())
@@ -271,13 +278,37 @@ func (p *Publisher) put(put func(...kv.PutOption) error) error {
 		}
 		p.plain.Store(true)
 	}
+	if p.o.Expire > 0 && !p.forever.Load() {
+		err := put(kv.WithTTL(p.o.Expire))
+		if !errors.Is(err, kv.ErrNotSupported) {
+			return err
+		}
+		p.forever.Store(true)
+	}
 	return put()
 }
 
-// look checks whether the store still has the published values, and publishes
+// expiring reports whether the values have a TTL.
+func (p *Publisher) expiring() bool { return p.o.Expire > 0 && p.plain.Load() && !p.forever.Load() }
+
+// again publishes all values again.
+func (p *Publisher) again() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key, value := range p.values {
+		p.pending[key] = value
+	}
+	p.wake()
+}
+
+// look renews the TTL of values that have one. Otherwise it checks whether the store still has the published values, and publishes
 // all of them again if not. If the store does not respond, the next check
 // repeats it.
 func (p *Publisher) look(ctx context.Context) {
+	if p.expiring() {
+		p.again()
+		return
+	}
 	readable, ok := p.o.Store.(interface{ DB() kv.DB })
 	if !ok {
 		return
@@ -290,12 +321,7 @@ func (p *Publisher) look(ctx context.Context) {
 		return
 	}
 	p.o.Log.Info("the store has lost the published values; publishing them again", "what", p.o.What, "store", p.o.Store.String())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for key, value := range p.values {
-		p.pending[key] = value
-	}
-	p.wake()
+	p.again()
 }
 
 // written returns any key that has been published.

@@ -25,19 +25,20 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// store is a data store in memory, with or without lifetimes.
+// store is a data store in memory, with or without lifetimes and TTLs.
 type store struct {
-	plain bool
+	plain, ttls bool
 
 	mu     sync.Mutex
 	values map[string]string
 	log    []string // puts and deletions
 	broken error
 	block  chan struct{} // if not nil, puts wait for it
+	expiry map[string]*time.Timer
 }
 
 func newStore(keys ...string) *store {
-	s := &store{values: map[string]string{}}
+	s := &store{values: map[string]string{}, expiry: map[string]*time.Timer{}}
 	for _, key := range keys {
 		s.values[key] = "old"
 	}
@@ -75,8 +76,19 @@ func (s *store) Put(key string, value proto.Message, opts ...kv.PutOption) error
 	if s.broken != nil {
 		return s.broken
 	}
-	if kv.CollectPut(opts).ClientLifetime == s.plain {
+	o := kv.CollectPut(opts)
+	if o.ClientLifetime == s.plain || o.TTL > 0 && !s.ttls {
 		return kv.ErrNotSupported
+	}
+	if s.expiry[key] != nil {
+		s.expiry[key].Stop()
+	}
+	if o.TTL > 0 {
+		s.expiry[key] = time.AfterFunc(o.TTL, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.values, key)
+		})
 	}
 	s.values[key] = value.(*wrapperspb.StringValue).Value
 	s.log = append(s.log, key+"="+s.values[key])
@@ -116,11 +128,14 @@ type world struct {
 func run(t *testing.T, s *store) *world { return runOn(t, s, s) }
 
 // runOn runs a publisher to a store that keeps what it has in s.
-func runOn(t *testing.T, to publish.Store, s *store) *world {
+func runOn(t *testing.T, to publish.Store, s *store) *world { return runWith(t, to, s, 0) }
+
+// runWith is runOn with a TTL.
+func runWith(t *testing.T, to publish.Store, s *store, expire time.Duration) *world {
 	w := &world{t: t, s: s, health: health.NewTree(nil), log: &bytes.Buffer{}}
 	w.Publisher = publish.New(publish.Options{
 		Store: to, Prefix: "/me/state/", What: "states", Log: logging.NewRegistry(logging.WithWriter(w.log)).Logger("test"),
-		Health: w.health.Plugin("test"),
+		Health: w.health.Plugin("test"), Expire: expire,
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -200,6 +215,49 @@ func TestWithoutLifetimes(t *testing.T) {
 		w := run(t, s)
 		w.set("a", "1")
 		w.want("a=1")
+		w.stop()
+		w.want("")
+	})
+}
+
+// In a store with TTLs the values are renewed while the agent runs, and expire after a crash.
+func TestExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		s.plain, s.ttls = true, true
+		w := runWith(t, s, s, 30*time.Second)
+		w.set("a", "1")
+		w.set("b", "2")
+		time.Sleep(time.Hour)
+		w.want("a=1 b=2")
+		w.set("b", "")
+		time.Sleep(time.Hour)
+		w.want("a=1")
+		s.mu.Lock()
+		before := len(s.log)
+		s.mu.Unlock()
+		s.fail(errors.New("the agent crashed")) // so that it writes nothing more
+		time.Sleep(31 * time.Second)
+		w.want("")
+		w.stop()
+		if before < 2*360 {
+			t.Errorf("%d writes in two hours", before)
+		}
+	})
+}
+
+// In a store without TTLs they remain.
+func TestNoTTLs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		s.plain = true
+		w := runWith(t, s, s, 30*time.Second)
+		w.set("a", "1")
+		time.Sleep(time.Hour)
+		w.want("a=1")
+		if len(s.log) != 2 { // the old ones removed, a
+			t.Errorf("written: %q", s.log)
+		}
 		w.stop()
 		w.want("")
 	})

@@ -12,6 +12,7 @@ package redis
 
 import (
 	"context"
+	"io"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/connector"
+	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
 // maxPause is the maximum delay between two attempts to connect.
@@ -41,21 +43,43 @@ func (p *Plugin) Init() error {
 	if !enabled {
 		return err
 	}
-	silenceLibrary()
-	secure, err := cfg.tls()
+	d, err := connect(cfg, p.Log)
 	if err != nil {
 		return err
-	}
-	d := &database{cfg: cfg, masters: cfg.open(secure, false), log: p.Log}
-	d.reads = d.masters
-	if cfg.EnableReadOnReplica {
-		d.reads = cfg.open(secure, true)
 	}
 	p.Use(connector.Store{
 		DB: d, Servers: cfg.servers(), Session: d.session, Timeout: cfg.operationTimeout(), MaxPause: maxPause, Resync: cfg.ResyncAfterReconnect, Close: d.close,
 	})
 	p.Log.Info("using Redis", "server", cfg.where())
 	return nil
+}
+
+// connect prepares the connections.
+func connect(cfg Config, log logging.Logger) (*database, error) {
+	silenceLibrary()
+	secure, err := cfg.tls()
+	if err != nil {
+		return nil, err
+	}
+	d := &database{cfg: cfg, masters: cfg.open(secure, false), log: log}
+	d.reads = d.masters
+	if cfg.EnableReadOnReplica {
+		d.reads = cfg.open(secure, true)
+	}
+	return d, nil
+}
+
+// Open connects to Redis without a plugin, for programs that are not agents. It
+// connects with the first request.
+func Open(cfg Config) (db kv.DB, closeDB func() error, err error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, nil, err
+	}
+	d, err := connect(cfg, logging.NewRegistry(logging.WithWriter(io.Discard)).Logger("redis"))
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, d.close, nil
 }
 
 // silenceLibrary prevents go-redis from writing to standard error; it returns
