@@ -46,3 +46,27 @@ func TestDynamicProxyWithoutPlugin(t *testing.T) {
 		b.Want(states{model.LocalSIDModel.Key(sid): state})
 	}
 }
+
+// Of two dynamic proxies for the packets of one service VPP gets one, also in one transaction, and
+// the other one when the first is removed.
+func TestDynamicProxiesOfOneService(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		one, two, other := dynamicProxy("lo", "lo", "10.1.1.8"), dynamicProxy("lo", "lo", "10.1.1.9"), dynamicProxy("lo", "lo", "2001:db8::9")
+		two.Sid, other.Sid = "2001:db8:100::2", "2001:db8:100::3"
+		all := of(catalogue.Base(), one, two, other)
+		if err := b.Commit(all); err == nil || !strings.Contains(err.Error(), "takes the IPv4 packets of this interface already") {
+			t.Errorf("error %v", err)
+		}
+		refused, key := one, model.LocalSIDModel.Key(two)
+		if b.State(key) != configured {
+			refused, key = two, model.LocalSIDModel.Key(one)
+		}
+		b.Want(states{model.LocalSIDModel.Key(refused): failed, key: configured, model.LocalSIDModel.Key(other): configured})
+		moved := of(refused)
+		moved[key] = nil
+		b.Must(moved)
+		b.Want(states{model.LocalSIDModel.Key(refused): configured})
+		b.InSync()
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"sync"
 
 	"go.fd.io/govpp/api"
 	interfaces "go.fd.io/govpp/binapi/interface"
@@ -34,28 +35,66 @@ func proxyMessages(messages ...api.Message) []api.Message {
 	return append(messages, &vlib.CliInband{}, &vlib.CliInbandReply{}, &interfaces.SwInterfaceDump{}, &interfaces.SwInterfaceDetails{})
 }
 
-// addProxy adds a dynamic proxy; it returns false for other behaviors. The segment comes last in the
+// proxies adds dynamic proxies one after the other.
+type proxies struct {
+	vpp *session.VPP
+	mu  sync.Mutex
+}
+
+// add adds a dynamic proxy; it returns false for other behaviors. The segment comes last in the
 // command: a VPP that takes "end.ad" for "end" and text that it does not know then has no segment,
 // and adds nothing (sr_cli_localsid_command_fn in src/vnet/srv6/sr_localsid.c). With its length, as
 // the removal has it: VPP tells segments apart by both.
-func addProxy(ctx context.Context, vpp *session.VPP, s localSID) (bool, error) {
+func (p *proxies) add(ctx context.Context, s localSID) (bool, error) {
 	if s.Behavior != dynamicProxy {
 		return false, nil
 	}
-	names, err := interfaceNames(ctx, vpp)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	names, err := interfaceNames(ctx, p.vpp)
 	if err != nil {
 		return true, err
 	}
 	if names[s.SwIfIndex] == "" || names[s.incoming] == "" {
 		return true, item.Invalid("end_function_ad", "VPP does not have the interfaces any more")
 	}
+	if err := p.checkService(ctx, s, names[s.incoming]); err != nil {
+		return true, err
+	}
 	nextHop := ""
 	if s.NhAddr != (ip_types.Address{}) {
 		nextHop = "nh " + item.Addr(s.NhAddr) + " "
 	}
-	_, err = vpp.Command(ctx, fmt.Sprintf("sr localsid fib-table %d behavior end.ad %soif %s iif %s prefix %s/128",
+	_, err = p.vpp.Command(ctx, fmt.Sprintf("sr localsid fib-table %d behavior end.ad %soif %s iif %s prefix %s/128",
 		s.FibTable, nextHop, names[s.SwIfIndex], names[s.incoming], segmentText(s.Localsid)))
 	return true, explainProxy(err)
+}
+
+// checkService refuses a dynamic proxy of a service whose packets another one takes. VPP would give them
+// to the later one, and crash on them when one of the two is removed.
+func (p *proxies) checkService(ctx context.Context, s localSID, incoming string) error {
+	shown, err := p.vpp.Command(ctx, "show sr localsids")
+	if err != nil {
+		return err
+	}
+	for _, other := range parseProxies(shown) {
+		if other.incoming == incoming && other.segment != s.Localsid && serves(other.nextHop) == serves(s.NhAddr) {
+			return fmt.Errorf("end_function_ad.incoming_interface: the segment %s takes the %s of this interface already",
+				segmentText(other.segment), serves(s.NhAddr))
+		}
+	}
+	return nil
+}
+
+// serves returns what VPP hands to a service with an address.
+func serves(service ip_types.Address) string {
+	switch {
+	case service == ip_types.Address{}:
+		return "frames"
+	case service.Af == ip_types.ADDRESS_IP4:
+		return "IPv4 packets"
+	}
+	return "IPv6 packets"
 }
 
 // explainProxy adds to an error what the answer of VPP means.

@@ -1,7 +1,6 @@
 package descriptor
 
 import (
-	"context"
 	"net/netip"
 
 	"go.fd.io/govpp/api"
@@ -64,7 +63,7 @@ func NewLocalSID(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 		Name: LocalSIDName, Model: model.LocalSIDModel, Operation: localSIDOperation,
 		Resolve: resolveLocalSID,
 		ID:      func(s localSID) ip_types.IP6Address { return s.Localsid },
-		Add:     func(ctx context.Context, s localSID) (bool, error) { return addProxy(ctx, vpp, s) },
+		Add:     (&proxies{vpp: vpp}).add,
 		Value:   localSIDValue,
 		Assume:  func(found, expected localSID) localSID { return withVlan(vpp, found, expected) },
 		Gone:    []api.VPPApiError{answer(-2)},

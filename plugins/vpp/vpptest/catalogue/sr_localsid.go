@@ -68,8 +68,18 @@ func srLocalSID() Item {
 				SwIfIndex: interface_types.InterfaceIndex(index("lo")),
 			}, &sr.SrLocalsidAddDelReply{}
 		},
-		Without: map[string]string{"Updates": "VPP has no request that changes a segment", "Conflicts": "the segment is the key"},
+		Conflicts: []Conflict{{
+			First: dynamicProxy("2001:db8:100::2", "10.1.1.9"), Second: dynamicProxy("2001:db8:100::3", "10.1.1.8"),
+			Says: "end_function_ad.incoming_interface: the segment 2001:db8:100::2 takes the IPv4 packets of this",
+		}},
+		Without: map[string]string{"Updates": "VPP has no request that changes a segment"},
 	}
+}
+
+func dynamicProxy(sid, service string) *srv6.LocalSID {
+	return &srv6.LocalSID{Sid: sid, EndFunction: &srv6.LocalSID_EndFunctionAd{EndFunctionAd: &srv6.LocalSID_EndAD{
+		OutgoingInterface: "lo", IncomingInterface: "lo", L3ServiceAddress: service,
+	}}}
 }
 
 // endAD makes a segment a dynamic proxy.

@@ -945,14 +945,19 @@ func (x *LocalSID_EndDT6) GetVrfId() uint32 {
 	return 0
 }
 
-// Pass packets through a service that knows nothing of segments.
+// Pass packets through a service that knows nothing of segments. What comes from
+// the service gets the header of the last packet to it. An interface serves one
+// segment with an IPv4 service, one with an IPv6 service and one on layer 2.
 type LocalSID_EndAD struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface to the service.
 	OutgoingInterface string `protobuf:"bytes,2,opt,name=outgoing_interface,json=outgoingInterface,proto3" json:"outgoing_interface,omitempty"`
 	// Name of the VPP interface from the service.
 	IncomingInterface string `protobuf:"bytes,3,opt,name=incoming_interface,json=incomingInterface,proto3" json:"incoming_interface,omitempty"`
-	// Address of the service; empty means a service on layer 2.
+	// Address of the service; empty means a service on layer 2. VPP takes all
+	// packets of this version of IP that come from the service for proxied ones,
+	// also those that look for IPv6 neighbors. An IPv6 service and VPP need static
+	// neighbor entries for each other.
 	L3ServiceAddress string `protobuf:"bytes,4,opt,name=l3_service_address,json=l3ServiceAddress,proto3" json:"l3_service_address,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
