@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -27,10 +28,14 @@ type sockets struct{ ns *namespace }
 
 // Listen makes a socket for connections; see netlinkapi.Sockets.
 func (s sockets) Listen(network, address string) (l net.Listener, err error) {
+	listen := net.ListenConfig{}
+	if network != networkUnix {
+		listen.Control = beforeAddress
+	}
 	err = s.ns.open(func() (err error) {
-		l, err = net.Listen(network, address)
+		l, err = listen.Listen(context.Background(), network, address)
 		if stale(network, address, err) && os.Remove(address) == nil {
-			l, err = net.Listen(network, address)
+			l, err = listen.Listen(context.Background(), network, address)
 		}
 		return err
 	})
@@ -48,7 +53,9 @@ func (s sockets) Listen(network, address string) (l net.Listener, err error) {
 func (s sockets) ListenPacket(network, address string) (c net.PacketConn, err error) {
 	listen := net.ListenConfig{}
 	if network != networkUnixgram {
-		listen.Control = wantDestination
+		listen.Control = func(network, address string, c syscall.RawConn) error {
+			return errors.Join(wantDestination(network, address, c), beforeAddress(network, address, c))
+		}
 	}
 	err = s.ns.open(func() (err error) {
 		c, err = listen.ListenPacket(context.Background(), network, address)
@@ -130,6 +137,16 @@ func wantDestination(network, _ string, c syscall.RawConn) error {
 			return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_PKTINFO, 1)
 		}
 		return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1)
+	})
+}
+
+// beforeAddress lets a socket listen on an address that no link has yet.
+func beforeAddress(network, _ string, c syscall.RawConn) error {
+	return control(c, func(fd int) error {
+		if strings.HasSuffix(network, "4") {
+			return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_FREEBIND, 1)
+		}
+		return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_FREEBIND, 1)
 	})
 }
 

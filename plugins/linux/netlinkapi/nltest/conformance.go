@@ -50,6 +50,7 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"nftables":                 testNFTables,
 		"watch nftables":           testWatchTables,
 		"sockets":                  testSockets,
+		"addresses of sockets":     testAddressOfSocket,
 	} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, newWorld(t)) })
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,6 +48,35 @@ func testSockets(t *testing.T, w *World) {
 			}
 			stop()
 			echo(t, one, network, receive)() // what was listened on is free again
+		})
+	}
+}
+
+// testAddressOfSocket: a socket listens on an address before a link has it.
+func testAddressOfSocket(t *testing.T, w *World) {
+	h := w.Make(t, w.NewName())
+	lo := MustLink(t, h, "lo").Index
+	must(t, h.SetUp(lo, true))
+	for _, network := range []string{"tcp6", "udp6"} {
+		socket, err := listenOn(h, network, "[fd00:99::1]:5000")
+		must(t, err)
+		must(t, socket.Close())
+	}
+	for i, network := range []string{"tcp", "tcp4", "udp", "udp4"} {
+		t.Run(network, func(t *testing.T) {
+			a := netlinkapi.Address{Link: lo, Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 99, 0, byte(i)}), 32)}
+			address := netip.AddrPortFrom(a.Prefix.Addr(), 5000).String()
+			defer echo(t, h, network, address)()
+			must(t, h.AddAddress(a))
+			client, err := h.Dial(context.Background(), network, address)
+			must(t, err)
+			defer client.Close()
+			_, err = client.Write([]byte("hello"))
+			must(t, err)
+			buffer := make([]byte, 5)
+			if _, err = io.ReadFull(client, buffer); err != nil || string(buffer) != "hello" {
+				t.Errorf("received %q, error %v", buffer, err)
+			}
 		})
 	}
 }

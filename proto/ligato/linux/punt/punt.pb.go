@@ -346,7 +346,8 @@ type PortBased struct {
 	// Port number, not 0.
 	Port uint32 `protobuf:"varint,4,opt,name=port,proto3" json:"port,omitempty"`
 	// IP address of the port. Empty means any address of the namespace for rx_port,
-	// and the loopback address for tx_port.
+	// and the loopback address for tx_port. That of rx_port may be assigned later:
+	// the proxy receives as soon as the namespace has it.
 	IpAddress string `protobuf:"bytes,5,opt,name=ip_address,json=ipAddress,proto3" json:"ip_address,omitempty"`
 	// Network namespace of the port; absent means the namespace of the agent.
 	Namespace     *namespace.NetNamespace `protobuf:"bytes,6,opt,name=namespace,proto3" json:"namespace,omitempty"`
