@@ -25,7 +25,7 @@ func (s *managerService) Subscribe(req *generic.SubscribeRequest, stream rpc.Ser
 	if err != nil {
 		return err
 	}
-	watch := s.p.Scheduler.Watch(api.WatchRequest{Selector: want.has})
+	watch := s.p.Scheduler.Watch(api.WatchRequest{Selector: want.has, NoResync: true})
 	defer watch.Close()
 	for {
 		ev, err := watch.Next(stream.Context())

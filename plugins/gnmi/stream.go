@@ -173,7 +173,7 @@ func (sub *subscriber) watchStates(ctx context.Context) *stateKeys {
 	if !sub.follows(stateTree) {
 		return w
 	}
-	watch := sub.Scheduler.Watch(api.WatchRequest{NoSnapshot: true})
+	watch := sub.Scheduler.Watch(api.WatchRequest{NoSnapshot: true, NoResync: true})
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {

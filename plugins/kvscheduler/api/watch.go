@@ -65,6 +65,10 @@ type WatchRequest struct {
 	Since StatusRevision
 	// NoSnapshot begins with the changes from now on.
 	NoSnapshot bool
+	// NoResync keeps all pending changes, for a receiver that cannot handle a resync. Without
+	// it a resync replaces them when there are more than 65,536, so that a receiver that
+	// takes nothing does not use more and more memory.
+	NoResync bool
 }
 
 // StatusWatch gives the events of one watch.

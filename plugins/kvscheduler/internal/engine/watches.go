@@ -155,9 +155,8 @@ const maxDelta = 1000
 
 // statusWatch is one watch. The lock of changes guards its pending changes.
 type statusWatch struct {
-	of   *watches
-	req  api.WatchRequest
-	each bool // all changes are kept, however many: a resync cannot replace them
+	of  *watches
+	req api.WatchRequest
 
 	first   api.WatchKind // the snapshot or resync that is due; empty: none
 	pending map[string]change
@@ -181,13 +180,11 @@ type entry struct {
 
 func (ws *watches) Watch(req api.WatchRequest) api.StatusWatch { return ws.watch(req) }
 
-func (ws *watches) watch(req api.WatchRequest) *statusWatch { return ws.start(&statusWatch{req: req}) }
-
-// start begins a watch.
-func (ws *watches) start(w *statusWatch) *statusWatch {
-	w.of, w.pending = ws, map[string]change{}
-	w.wake, w.quit = make(chan struct{}, 1), make(chan struct{})
-	req := w.req
+func (ws *watches) watch(req api.WatchRequest) *statusWatch {
+	w := &statusWatch{
+		of: ws, req: req, pending: map[string]change{},
+		wake: make(chan struct{}, 1), quit: make(chan struct{}),
+	}
 	h := ws.changes
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -224,7 +221,7 @@ func (w *statusWatch) put(key string, revision uint64, status *api.BaseValueStat
 	if w.first != "" {
 		return // the snapshot will contain it
 	}
-	if _, known := w.pending[key]; !known && len(w.pending) >= changesKept && !w.each {
+	if _, known := w.pending[key]; !known && len(w.pending) >= changesKept && !w.req.NoResync {
 		w.first, w.order, w.pending = api.WatchResync, nil, map[string]change{}
 		return
 	}
@@ -343,7 +340,7 @@ func (w *statusWatch) Close() {
 
 // channel starts a watch that sends each change to a channel.
 func (ws *watches) channel(channel chan<- *api.BaseValueStatus, selector api.KeySelector) (cancel func()) {
-	w := ws.start(&statusWatch{req: api.WatchRequest{Selector: selector, NoSnapshot: true}, each: true})
+	w := ws.watch(api.WatchRequest{Selector: selector, NoSnapshot: true, NoResync: true})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	if !ws.changes.join() { // the scheduler is closed
