@@ -3,6 +3,7 @@ package gnmi_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,9 +32,23 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // stats are the counters of a VPP.
-type stats struct{ list []*interfaces.InterfaceStats }
+type stats struct {
+	mu   sync.Mutex
+	list []*interfaces.InterfaceStats
+	ages []time.Duration // that were asked for
+}
 
-func (s *stats) InterfaceStats(time.Duration) ([]*interfaces.InterfaceStats, error) {
+// set replaces the counters; without any they cannot be read.
+func (s *stats) set(list ...*interfaces.InterfaceStats) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = list
+}
+
+func (s *stats) InterfaceStats(maxAge time.Duration) ([]*interfaces.InterfaceStats, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ages = append(s.ages, maxAge)
 	if s.list == nil {
 		return nil, errors.New("no stats segment")
 	}

@@ -217,6 +217,52 @@ func TestSubscribeSample(t *testing.T) {
 	}
 }
 
+// counted are the counters of an interface.
+func counted(name string, received, drops uint64) *interfaces.InterfaceStats {
+	return &interfaces.InterfaceStats{Name: name, Drops: drops, Rx: &interfaces.InterfaceStats_CombinedCounter{Packets: received}}
+}
+
+// SAMPLE follows counters that change, of interfaces that come and go, until they cannot be read.
+func TestSubscribeCounters(t *testing.T) {
+	t.Parallel()
+	source := &stats{}
+	source.set(counted("a", 1, 0), counted("b", 5, 0))
+	w := start(t, source)
+	const received, other = "/counters/vpp.interfaces[name=a]/rx/packets", "/counters/vpp.interfaces[name=b]/rx/packets"
+	sampled := func(text string, suppress bool) *client {
+		return w.subscribe(&gpb.SubscriptionList{Prefix: vpp1, Subscription: []*gpb.Subscription{{
+			Path: path(text), Mode: gpb.SubscriptionMode_SAMPLE, SampleInterval: uint64(20 * time.Millisecond), SuppressRedundant: suppress}}})
+	}
+	all := sampled("/counters/vpp.interfaces/rx/packets", false)
+	all.expect(received+` "1"`+"\n"+other+` "5"`, "sync", received+` "1"`+"\n"+other+` "5"`)
+	changed := sampled("/counters/vpp.interfaces", true)
+	changed.expect(`/counters/vpp.interfaces[name=a] {"name":"a","rx":{"packets":"1"}}`+"\n"+`/counters/vpp.interfaces[name=b] {"name":"b","rx":{"packets":"5"}}`, "sync")
+
+	source.set(counted("a", 1<<53+1, 2), counted("b", 5, 0)) // a number that JSON has no number for
+	all.until(received + ` "9007199254740993"` + "\n" + other + ` "5"`)
+	changed.expect(`/counters/vpp.interfaces[name=a] {"name":"a","rx":{"packets":"9007199254740993"},"drops":"2"}`)
+	source.set(counted("a", 1<<53+1, 2), counted("c", 7, 0))
+	all.until("- " + other)
+	all.until(`/counters/vpp.interfaces[name=c]/rx/packets "7"`)
+	changed.expect("- /counters/vpp.interfaces[name=b]\n" + `/counters/vpp.interfaces[name=c] {"name":"c","rx":{"packets":"7"}}`)
+
+	source.set()
+	for _, c := range []*client{all, changed} {
+		var err error
+		for err == nil {
+			_, err = c.Recv()
+		}
+		checkStatus(t, "counters that cannot be read", err, codes.Unavailable, "no stats segment")
+	}
+	source.mu.Lock()
+	defer source.mu.Unlock()
+	for _, age := range source.ages {
+		if age != 5*time.Millisecond { // half of min-sample-interval
+			t.Errorf("counters that are %v old would be accepted", age)
+		}
+	}
+}
+
 // Wrong subscriptions are rejected.
 func TestSubscribeErrors(t *testing.T) {
 	t.Parallel()
