@@ -153,11 +153,8 @@ func (a *app) fromEnvironment(cmd *cobra.Command, _ []string) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 	a.global.targetsGiven = given["target"]
-	if i := slices.IndexFunc(ownAddress, func(name string) bool { return given[name] }); i >= 0 && given["target"] && a.target == nil {
-		return usage("--target, --%s: expected one of them", ownAddress[i])
-	}
-	if given["store"] && given["etcd-endpoints"] {
-		return usage("--store, --etcd-endpoints: expected one of them")
+	if err := a.checkGiven(given); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(envOf)) {
 		value, set := a.environ(envOf[name])
@@ -170,6 +167,17 @@ func (a *app) fromEnvironment(cmd *cobra.Command, _ []string) error {
 		if err := flags.Set(name, value); err != nil {
 			return usage("environment variable %s: %w", envOf[name], err)
 		}
+	}
+	return nil
+}
+
+// checkGiven returns an error for flags on the command line that exclude each other.
+func (a *app) checkGiven(given map[string]bool) error {
+	if i := slices.IndexFunc(ownAddress, func(name string) bool { return given[name] }); i >= 0 && given["target"] && a.target == nil {
+		return usage("--target, --%s: expected one of them", ownAddress[i])
+	}
+	if given["store"] && given["etcd-endpoints"] {
+		return usage("--store, --etcd-endpoints: expected one of them")
 	}
 	return nil
 }
