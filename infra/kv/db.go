@@ -76,6 +76,8 @@ type Features struct {
 	Revisions bool
 	// TTL: WithTTL is supported.
 	TTL bool
+	// MinTTL is the shortest TTL; shorter ones are rejected with ErrNotSupported. 0: any.
+	MinTTL time.Duration
 	// ClientTTL: WithClientLifetimeTTL is supported.
 	ClientTTL bool
 	// TxnOps is the maximum number of keys in one Txn; 0 means no limit.

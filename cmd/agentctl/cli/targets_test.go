@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -145,7 +146,17 @@ func TestTargetsInOtherStores(t *testing.T) {
 	t.Run("Consul", func(t *testing.T) {
 		t.Parallel()
 		server := kvtest.Consul(t)
-		targetsIn(t, "consul", server.Direct, "consul.conf", "address: "+server.Direct+"\n", func() {})
+		targetsIn(t, "consul", server.Direct, "consul.conf", "address: "+server.Direct+"\n", func() {
+			resp, err := http.Get("http://" + server.Direct + "/v1/kv/vnf-agent/edge-1/info/v1/agent")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			var entries []struct{ Session string }
+			if err := json.NewDecoder(resp.Body).Decode(&entries); err != nil || len(entries) != 1 || entries[0].Session == "" {
+				t.Errorf("the entry %+v, %v: expected one with a session, which ends after a crash", entries, err)
+			}
+		})
 	})
 }
 

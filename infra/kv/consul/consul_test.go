@@ -1,6 +1,7 @@
 package consul_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -214,5 +215,93 @@ func TestConfiguration(t *testing.T) {
 	}
 	if err := p.Put("x", nil); !errors.Is(err, kv.ErrDisabled) {
 		t.Errorf("put into a disabled store: %v", err)
+	}
+}
+
+// The entries of a session expire with it, as if the agent had crashed; an entry that was put
+// again, with another session or without one, remains.
+func TestTTL(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Consul(t)
+	p, _, _ := connect(t, conf(server.Addr))
+	ctx := t.Context()
+	request := func(method, path string, into any) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(ctx, method, "http://"+server.Direct+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if err := json.NewDecoder(resp.Body).Decode(into); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s, %v", path, resp.Status, err)
+		}
+	}
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	sessionOf := func(key string) string {
+		t.Helper()
+		var pairs []struct{ Session string }
+		request(http.MethodGet, "/v1/kv/p/"+key, &pairs)
+		return pairs[0].Session
+	}
+	end := func(session string) {
+		t.Helper()
+		var done bool
+		if request(http.MethodPut, "/v1/session/destroy/"+session, &done); session == "" || !done {
+			t.Fatalf("session %q was not ended", session)
+		}
+	}
+	exists := func(key string) bool {
+		t.Helper()
+		_, err := p.DB().Get(ctx, "/p/"+key)
+		if err != nil && !errors.Is(err, kv.ErrNotFound) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	expiring := func(key string) string {
+		t.Helper()
+		if err := p.DB().Put(ctx, "/p/"+key, []byte("1"), kv.WithTTL(30*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		return sessionOf(key)
+	}
+	first := expiring("renewed")
+	second := expiring("renewed")
+	var sessions []struct {
+		ID, TTL, Behavior string
+		NodeChecks        []string
+	}
+	if request(http.MethodGet, "/v1/session/info/"+second, &sessions); len(sessions) != 1 || sessions[0].TTL != "30s" || sessions[0].Behavior != "delete" || len(sessions[0].NodeChecks) > 0 {
+		t.Errorf("the session of an entry: %+v", sessions)
+	}
+	if end(first); !exists("renewed") {
+		t.Error("a renewed entry expired with its earlier session")
+	}
+	kept := expiring("kept")
+	put(t, p, "kept", "2")
+	if end(kept); !exists("kept") || sessionOf("kept") != "" {
+		t.Error("an entry that was put again without a TTL expired")
+	}
+	if end(second); exists("renewed") {
+		t.Error("the entry of a session that ended exists")
+	}
+	expiring("renewed") // at once
+}
+
+// Without the permission for sessions there are no TTLs.
+func TestTTLNotPermitted(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "Permission denied", http.StatusForbidden)
+	}))
+	t.Cleanup(server.Close)
+	p, _, _ := connect(t, conf(strings.TrimPrefix(server.URL, "http://")))
+	err := p.DB().Put(t.Context(), "/p/x", []byte("1"), kv.WithTTL(time.Minute))
+	if !errors.Is(err, kv.ErrNotSupported) || !strings.Contains(err.Error(), "not permitted") {
+		t.Errorf("a TTL without the permission: %v", err)
 	}
 }

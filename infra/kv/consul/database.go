@@ -25,9 +25,9 @@ const (
 
 var _ kv.DB = (*database)(nil)
 
-// Features reports that Consul has neither history nor TTLs.
+// Features reports that Consul has no history, and no short TTLs.
 func (d *database) Features() kv.Features {
-	return kv.Features{TxnOps: txnOps, Shared: true, TextKeys: true}
+	return kv.Features{TTL: true, MinTTL: minTTL, TxnOps: txnOps, Shared: true, TextKeys: true}
 }
 
 // name returns the key in Consul.
@@ -82,12 +82,26 @@ func listing(pairs []pair) (l kv.Listing) {
 	return l
 }
 
-// Put implements kv.DB.
+// Put implements kv.DB. See putFor for TTLs. Put removes the TTL of an earlier one; Txn and
+// CompareAndSwap keep it.
 func (d *database) Put(ctx context.Context, key string, value []byte, opts ...kv.PutOption) error {
-	if o := kv.CollectPut(opts); o.TTL > 0 || o.ClientLifetime {
-		return fmt.Errorf("consul: put %s: Consul keeps entries until they are deleted: %w", key, kv.ErrNotSupported)
+	o := kv.CollectPut(opts)
+	if o.ClientLifetime {
+		return fmt.Errorf("consul: put %s: Consul has no entries bound to the lifetime of a client; use a TTL: %w", key, kv.ErrNotSupported)
 	}
-	return d.Txn(ctx, kv.PutOp(key, value))
+	if o.TTL > 0 {
+		return wrap("put", key, d.putFor(ctx, o.TTL, key, value))
+	}
+	n, err := name(key)
+	if err != nil {
+		return wrap("put", key, err)
+	}
+	set := verb{Verb: "set", Key: n, Value: value}
+	pairs, err := d.transact(ctx, set)
+	if err == nil && len(pairs) > 0 && pairs[0].Session != "" { // it would expire with the session
+		_, err = d.transact(ctx, verb{Verb: "delete", Key: n}, set)
+	}
+	return wrap("put", key, err)
 }
 
 // Delete implements kv.DB.

@@ -18,7 +18,7 @@ import (
 
 // fakeConsul replaces Consul if it is not installed. It implements the part of
 // its HTTP API that connectors use (/v1/kv with recurse, index and wait;
-// /v1/txn), with its indexes, its errors and its limit of 512 KiB for a value.
+// /v1/txn; /v1/session/create), with its indexes, its errors and its limit of 512 KiB for a value.
 // As in Consul, any change wakes waiting readers, also a change elsewhere.
 type fakeConsul struct {
 	// Direct is the address it listens on, Addr that of the proxy in front of
@@ -35,6 +35,8 @@ type fakeConsul struct {
 	index   uint64
 	changed chan struct{} // closed by the next change
 	paused  chan struct{} // closed when it continues; nil: it is not paused
+
+	sessions int
 }
 
 // fakePair is an entry in Consul's JSON format.
@@ -43,6 +45,7 @@ type fakePair struct {
 	Value       []byte
 	ModifyIndex uint64
 	CreateIndex uint64
+	Session     string `json:",omitempty"`
 }
 
 var _ kvtest.Server = (*fakeConsul)(nil)
@@ -74,6 +77,7 @@ func (f *fakeConsul) start(tb testing.TB) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/kv/", f.read)
 	mux.HandleFunc("PUT /v1/txn", f.transact)
+	mux.HandleFunc("PUT /v1/session/create", f.session)
 	server, served := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}, make(chan struct{})
 	f.server, f.served = server, served
 	go func() {
@@ -182,6 +186,7 @@ type fakeVerb struct {
 	Verb, Key string
 	Value     []byte
 	Index     uint64
+	Session   string
 }
 
 // transact executes all operations or none.
@@ -231,11 +236,40 @@ func (f *fakeConsul) transact(w http.ResponseWriter, r *http.Request) {
 		f.entries, answer.Results = before, nil
 		w.WriteHeader(http.StatusConflict)
 	} else if wrote {
-		f.index++
-		close(f.changed)
-		f.changed = make(chan struct{})
+		f.wake()
 	}
 	_ = json.NewEncoder(w).Encode(answer) // the client may have disconnected
+}
+
+// wake wakes waiting readers after a change. The lock is held.
+func (f *fakeConsul) wake() {
+	f.index++
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// session returns a new session. Its entries are deleted after its TTL.
+func (f *fakeConsul) session(w http.ResponseWriter, r *http.Request) {
+	var of struct{ TTL, Behavior string }
+	err := json.NewDecoder(r.Body).Decode(&of)
+	ttl, terr := time.ParseDuration(of.TTL)
+	if err != nil || terr != nil || of.Behavior != "delete" || ttl < 10*time.Second || ttl > 24*time.Hour {
+		http.Error(w, fmt.Sprintf("Request decode failed: %+v", of), http.StatusBadRequest)
+		return
+	}
+	if !f.enter(r) {
+		return
+	}
+	defer f.mu.Unlock()
+	f.sessions++
+	id := fmt.Sprintf("session-%d", f.sessions)
+	time.AfterFunc(ttl, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		maps.DeleteFunc(f.entries, func(_ string, p fakePair) bool { return p.Session == id })
+		f.wake()
+	})
+	_, _ = fmt.Fprintf(w, `{"ID": %q}`, id) // the client may have disconnected
 }
 
 // do executes one operation. Its writes have the next index. The lock is held.
@@ -256,6 +290,10 @@ func (f *fakeConsul) do(v fakeVerb) ([]fakePair, error) {
 		if now.ModifyIndex != v.Index { // 0: there is no entry
 			return nil, fmt.Errorf("failed to %s key %q, index is stale", v.Verb, v.Key)
 		}
+	case "lock":
+		if now.Session != "" && now.Session != v.Session {
+			return nil, fmt.Errorf("failed to lock key %q, lock is already held", v.Key)
+		}
 	case "set", "delete":
 	default:
 		return nil, fmt.Errorf("unknown KV verb %q", v.Verb)
@@ -266,7 +304,10 @@ func (f *fakeConsul) do(v fakeVerb) ([]fakePair, error) {
 	}
 	p := fakePair{Key: v.Key, Value: v.Value, ModifyIndex: f.index + 1, CreateIndex: f.index + 1}
 	if exists {
-		p.CreateIndex = now.CreateIndex
+		p.CreateIndex, p.Session = now.CreateIndex, now.Session
+	}
+	if v.Verb == "lock" {
+		p.Session = v.Session
 	}
 	f.entries[v.Key] = p
 	p.Value = nil // the response to a write has no value

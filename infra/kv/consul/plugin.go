@@ -1,11 +1,11 @@
 // Package consul is the connector to the key-value store of Consul. It uses
-// three paths of its HTTP API.
+// four paths of its HTTP API.
 //
 // Keys in Consul do not begin with a slash, so the connector removes the leading
 // slash of the agent's keys. It follows a prefix by blocking queries that return
 // all of its entries when one of them changes, and compares the result with the
-// previous one. Consul has no history, no TTL, and no entries that are bound to
-// the lifetime of a client.
+// previous one. Consul has no history, no TTL of less than 10 seconds, and no
+// entries that are bound to the lifetime of a client.
 //
 // A write that failed because of a timeout may still be executed, even after a
 // later one, as long as Consul waits for a leader (HoldsWrites).

@@ -41,6 +41,7 @@ type pair struct {
 	Key         string
 	Value       []byte // in base64; null if it is empty
 	ModifyIndex uint64
+	Session     string // that locks it; empty: none
 }
 
 // operation is an operation of a transaction.
@@ -51,6 +52,8 @@ type verb struct {
 	Key   string
 	Value []byte `json:",omitempty"`
 	Index uint64 `json:",omitempty"`
+	// Session that locks the entry, for the verb lock.
+	Session string `json:",omitempty"`
 }
 
 // outcome is the response to a transaction.
