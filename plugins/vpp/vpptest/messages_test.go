@@ -30,7 +30,7 @@ func sent(target vpptest.Target, do func()) map[string]int {
 // reads reports whether a request changes nothing.
 func reads(name string) bool {
 	for _, suffix := range []string{"_dump", "_get", "_lookup", "control_ping", "show_version", "show_running_config",
-		"classify_table_ids", "classify_table_info",
+		"classify_table_ids", "classify_table_info", "policer_dump_v2",
 		"cli_inband", // what old releases tell nowhere else
 	} {
 		if strings.HasSuffix(name, suffix) {

@@ -38,7 +38,9 @@ var uses = item.Declare(&Operations, "classifier binding", "", item.Variant[use]
 	},
 	Dumps: []item.Dump[use]{item.ListWith(listUses, append(listMessages(), &vlib.CliInband{}, &vlib.CliInbandReply{},
 		&vppapi.InputACLSetInterface{}, &vppapi.InputACLSetInterfaceReply{},
-		&vppapi.OutputACLSetInterface{}, &vppapi.OutputACLSetInterfaceReply{})...)},
+		&vppapi.OutputACLSetInterface{}, &vppapi.OutputACLSetInterfaceReply{},
+		&vppapi.PolicerClassifySetInterface{}, &vppapi.PolicerClassifySetInterfaceReply{},
+		&vppapi.FlowClassifySetInterface{}, &vppapi.FlowClassifySetInterfaceReply{})...)},
 })
 
 func apply(u use, add bool) (request, reply api.Message) {
@@ -51,12 +53,35 @@ func apply(u use, add bool) (request, reply api.Message) {
 	default:
 		l2 = u.table
 	}
-	if u.hook == classify.Binding_OUTPUT_ACL {
+	switch u.hook {
+	case classify.Binding_OUTPUT_ACL:
 		return &vppapi.OutputACLSetInterface{SwIfIndex: u.swIfIndex, IP4TableIndex: ip4, IP6TableIndex: ip6, L2TableIndex: l2, IsAdd: add},
 			&vppapi.OutputACLSetInterfaceReply{}
+	case classify.Binding_POLICER:
+		return &vppapi.PolicerClassifySetInterface{SwIfIndex: u.swIfIndex, IP4TableIndex: ip4, IP6TableIndex: ip6, L2TableIndex: l2, IsAdd: add},
+			&vppapi.PolicerClassifySetInterfaceReply{}
+	case classify.Binding_FLOW:
+		return &vppapi.FlowClassifySetInterface{SwIfIndex: u.swIfIndex, IP4TableIndex: ip4, IP6TableIndex: ip6, IsAdd: add},
+			&vppapi.FlowClassifySetInterfaceReply{}
 	}
 	return &vppapi.InputACLSetInterface{SwIfIndex: u.swIfIndex, IP4TableIndex: ip4, IP6TableIndex: ip6, L2TableIndex: l2, IsAdd: add},
 		&vppapi.InputACLSetInterfaceReply{}
+}
+
+// hooks are what a hook has, by its number.
+var hooks = map[classify.Binding_Hook]struct {
+	show string // the command that lists the uses
+	use  classify.Table_Use
+}{
+	classify.Binding_INPUT_ACL:  {"show inacl", classify.Table_ACL},
+	classify.Binding_OUTPUT_ACL: {"show outacl", classify.Table_ACL},
+	classify.Binding_POLICER:    {"show classify policer", classify.Table_POLICER},
+	classify.Binding_FLOW:       {"show classify flow", classify.Table_FLOW},
+}
+
+// has reports whether a hook sees packets of a kind.
+func has(hook classify.Binding_Hook, packets classify.Binding_Packets) bool {
+	return hook != classify.Binding_FLOW || packets != classify.Binding_L2
 }
 
 // listUses asks nothing while VPP has no tables.
@@ -65,9 +90,12 @@ func listUses(ctx context.Context, vpp *session.VPP) (all []use, err error) {
 	if err != nil || len(tables) == 0 {
 		return nil, err
 	}
-	for hook := range classify.Binding_Hook_name {
+	for hook := range hooks {
 		for packets := range classify.Binding_Packets_name {
-			found, err := showUses(ctx, vpp, classify.Binding_Hook(hook), classify.Binding_Packets(packets))
+			if !has(hook, classify.Binding_Packets(packets)) {
+				continue
+			}
+			found, err := showUses(ctx, vpp, hook, classify.Binding_Packets(packets))
 			if err != nil {
 				return nil, err
 			}
@@ -77,16 +105,12 @@ func listUses(ctx context.Context, vpp *session.VPP) (all []use, err error) {
 	return all, nil
 }
 
-// showUses reads what show_in_out_acl_command_fn prints (src/vnet/classify/in_out_acl.c): for each
-// interface its index, that of the table, and its name. VPP has no message that lists them, and none
-// that tells of the output.
+// showUses reads what show_in_out_acl_command_fn prints (src/vnet/classify/in_out_acl.c), and the same for
+// policers and flows: for each interface its index, that of the table, and its name. VPP has no message that
+// lists those of ACLs. policer_classify_dump and flow_classify_dump list nothing for all interfaces, and read
+// memory that is not theirs for one (src/vnet/classify/classify_api.c).
 func showUses(ctx context.Context, vpp *session.VPP, hook classify.Binding_Hook, packets classify.Binding_Packets) (all []use, err error) {
-	command := "show inacl type "
-	if hook == classify.Binding_OUTPUT_ACL {
-		command = "show outacl type "
-	}
-	command += strings.ToLower(packets.String())
-	shown, err := vpp.Command(ctx, command)
+	shown, err := vpp.Command(ctx, hooks[hook].show+" type "+strings.ToLower(packets.String()))
 	if err != nil {
 		return nil, err
 	}
@@ -107,10 +131,15 @@ func NewBinding(vpp *session.VPP, ifs item.Interfaces, tables *Tables) *kvs.KVDe
 		Resolve: func(r *item.Resolver, v *classify.Binding) use {
 			r.Enum("hook", v.GetHook())
 			r.Enum("packets", v.GetPackets())
+			if !has(v.GetHook(), v.GetPackets()) {
+				r.Fail("packets", "%s, expected IP4 or IP6 for the hook %s", v.GetPackets(), v.GetHook())
+			}
 			u := use{place: place{r.Interface("interface", v.GetInterface()), v.GetHook(), v.GetPackets()}}
 			if r.NotEmpty("table", v.GetTable(), "the name of a table") {
 				r.DependsOn("table-exists", model.TableModel.KeyFor(v.GetTable()))
-				u.table = r.Number("classifier table", v.GetTable(), tables.index)
+				if t := tables.resolve(r, "table", v.GetTable(), hooks[v.GetHook()].use); t != nil {
+					u.table = t.Index
+				}
 			}
 			return u
 		},
@@ -132,11 +161,11 @@ func displace(ctx context.Context, vpp *session.VPP, u use) error {
 	if err != nil {
 		return err
 	}
-	for _, has := range all {
-		if has.place != u.place || has.table == u.table {
+	for _, other := range all {
+		if other.place != u.place || other.table == u.table {
 			continue
 		}
-		request, reply := apply(has, false)
+		request, reply := apply(other, false)
 		if err := vpp.Call(ctx, request, reply); err != nil {
 			return err
 		}

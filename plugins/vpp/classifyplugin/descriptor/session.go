@@ -3,6 +3,7 @@ package descriptor
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"slices"
 
 	"go.fd.io/govpp/api"
@@ -12,6 +13,8 @@ import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/classifyplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
+	policer "github.com/tenuto-dev/tenuto/plugins/vpp/policerplugin/descriptor"
+	policermodel "github.com/tenuto-dev/tenuto/plugins/vpp/policerplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	classify "github.com/tenuto-dev/tenuto/proto/ligato/vpp/classify"
 )
@@ -23,6 +26,7 @@ type entry struct {
 	next, opaque uint32
 	advance      int32
 	action       action
+	policer      string // that has the number next, where the table is for policers
 }
 
 type entryID struct {
@@ -37,24 +41,29 @@ type action struct {
 }
 
 var sessions = item.Declare(&Operations, "classifier session", "", item.Variant[entry]{
-	Change: func(e entry, add bool) (request, reply api.Message) {
-		match := slices.Concat(make([]byte, e.skip*block), []byte(e.match))
-		return &vppapi.ClassifyAddDelSession{
-			IsAdd: add, TableIndex: e.table, HitNextIndex: e.next, OpaqueIndex: e.opaque, Advance: e.advance,
-			Action: e.action.kind, Metadata: e.action.vrf, MatchLen: uint32(len(match)), Match: match,
-		}, &vppapi.ClassifyAddDelSessionReply{}
-	},
+	Change: changeSession,
 	Dumps: []item.Dump[entry]{item.ListWith(listSessions,
 		append(listMessages(), &vppapi.ClassifySessionDump{}, &vppapi.ClassifySessionDetails{})...)},
 })
 
+func changeSession(e entry, add bool) (request, reply api.Message) {
+	match := slices.Concat(make([]byte, e.skip*block), []byte(e.match))
+	return &vppapi.ClassifyAddDelSession{
+		IsAdd: add, TableIndex: e.table, HitNextIndex: e.next, OpaqueIndex: e.opaque, Advance: e.advance,
+		Action: e.action.kind, Metadata: e.action.vrf, MatchLen: uint32(len(match)), Match: match,
+	}, &vppapi.ClassifyAddDelSessionReply{}
+}
+
+// listSessions lists the sessions of all tables, also those that VPP adds for flows.
 func listSessions(ctx context.Context, vpp *session.VPP) (all []entry, err error) {
 	tables, err := listTables(ctx, vpp)
 	if err != nil {
 		return nil, err
 	}
+	numbers := false // that may be those of policers
 	for index, t := range tables {
 		err := session.Each(ctx, vpp, &vppapi.ClassifySessionDump{TableID: index}, func(s *vppapi.ClassifySessionDetails) {
+			numbers = numbers || nextOf(s.HitNextIndex) != none
 			all = append(all, entry{
 				entryID: entryID{index, string(s.Match)}, skip: t.skip, room: t.buckets, next: nextOf(s.HitNextIndex), opaque: s.OpaqueIndex, advance: s.Advance,
 			})
@@ -63,7 +72,42 @@ func listSessions(ctx context.Context, vpp *session.VPP) (all []entry, err error
 			return nil, err
 		}
 	}
+	if !numbers || policer.ByIndex.Check(vpp) != nil {
+		return all, nil
+	}
+	policers, err := policer.Indexes(ctx, vpp)
+	if err != nil {
+		return nil, err
+	}
+	names := map[uint32]string{}
+	for name, index := range policers {
+		names[index] = name
+	}
+	for i := range all {
+		all[i].policer = names[all[i].next]
+	}
 	return all, nil
+}
+
+// addMetered adds a session with a policer, whose number is looked up; it returns false for other sessions.
+func addMetered(ctx context.Context, vpp *session.VPP, e entry) (bool, error) {
+	if e.policer == "" {
+		return false, nil
+	}
+	indexes, err := policer.Indexes(ctx, vpp, e.policer)
+	if err != nil {
+		return true, fmt.Errorf("policer: %w", err)
+	}
+	index, found := indexes[e.policer]
+	switch {
+	case !found:
+		return true, fmt.Errorf("policer: VPP has no policer %q", e.policer)
+	case nextOf(index) == none:
+		return true, fmt.Errorf("policer: %q has the number %d in VPP, expected at most %d", e.policer, index, maxNext)
+	}
+	e.next = index
+	request, reply := changeSession(e, true)
+	return true, vpp.Call(ctx, request, reply)
 }
 
 // NewSession describes sessions. When VPP replaces a session it keeps the VRF table of the former one for
@@ -74,20 +118,30 @@ func NewSession(vpp *session.VPP, tables *Tables) *kvs.KVDescriptor {
 		Resolve: func(r *item.Resolver, v *classify.Session) entry { return resolveSession(r, v, tables) },
 		ID:      func(e entry) entryID { return e.entryID },
 		Value: func(n *item.Names, e entry) *classify.Session {
+			table, use, ok := tables.forSessions(e.table)
 			v := &classify.Session{
-				Table: n.Known(tables.name(e.table)), Match: hex.EncodeToString([]byte(e.match)), Opaque: e.opaque, Advance: e.advance,
+				Table: n.Known(table, ok), Match: hex.EncodeToString([]byte(e.match)), Opaque: e.opaque, Advance: e.advance,
 				Action: classify.Session_Action(e.action.kind), VrfId: e.action.vrf,
 			}
-			if e.next == deny {
+			switch {
+			case use == classify.Table_POLICER:
+				v.Policer = e.policer
+			case e.next == deny:
 				v.Next = classify.Next_DENY
 			}
 			return v
 		},
 		Assume: func(found, expected entry) entry {
 			found.action = expected.action
+			if expected.policer == "" {
+				found.policer = ""
+			} else {
+				found.next = expected.next
+			}
 			return found
 		},
 		Check: func(ctx context.Context, _ *classify.Session, e entry) error { return tables.take(ctx, vpp, e) },
+		Add:   func(ctx context.Context, e entry) (bool, error) { return addMetered(ctx, vpp, e) },
 		Gone:  []api.VPPApiError{api.NO_SUCH_TABLE, api.NO_SUCH_ENTRY},
 		After: []string{TableName},
 	})
@@ -110,19 +164,23 @@ func resolveSession(r *item.Resolver, v *classify.Session, tables *Tables) entry
 			r.Fail("vrf_id", "%d, expected 0 without an action", v.GetVrfId())
 		}
 	}
+	if v.GetPolicer() != "" {
+		resolvePolicer(r, v, &e)
+	}
 	if !r.NotEmpty("table", v.GetTable(), "the name of a table") {
 		return e
 	}
 	r.DependsOn("table-exists", model.TableModel.KeyFor(v.GetTable()))
-	var in *Table
-	e.table = r.Number("classifier table", v.GetTable(), func(name string) (uint32, bool) {
-		t, ok := tables.lookup(name)
-		if in = t; !ok {
-			return 0, false
-		}
-		return t.Index, true
-	})
-	if in != nil {
+	use := classify.Table_ACL
+	if e.policer != "" {
+		use = classify.Table_POLICER
+	}
+	in := tables.resolve(r, "table", v.GetTable(), use)
+	if in == nil {
+		return e
+	}
+	e.table = in.Index
+	if in.mask != "" {
 		match, err := masked(e.match, in.mask)
 		if err != nil {
 			r.Fail("match", "%w", err)
@@ -131,3 +189,23 @@ func resolveSession(r *item.Resolver, v *classify.Session, tables *Tables) entry
 	}
 	return e
 }
+
+// resolvePolicer resolves a session of a table for policers. VPP has the number of the policer where other
+// sessions have what comes next.
+func resolvePolicer(r *item.Resolver, v *classify.Session, e *entry) {
+	e.policer = v.GetPolicer()
+	r.DependsOn("policer-exists", policermodel.PolicerModel.KeyFor(v.GetPolicer()))
+	if v.GetNext() != classify.Next_CONTINUE {
+		r.Fail("next", "%s, expected CONTINUE: the policer decides", v.GetNext())
+	}
+	if v.GetAction() != classify.Session_NONE {
+		r.Fail("action", "%s, expected NONE with a policer", v.GetAction())
+	}
+	if v.GetAdvance() != 0 {
+		r.Fail("advance", "%d, expected 0 with a policer", v.GetAdvance())
+	}
+	r.Range("opaque", v.GetOpaque(), 0, violates)
+}
+
+// violates is the last color of packets: 0 is that of packets that conform, 1 of those that exceed.
+const violates = 2

@@ -28,6 +28,7 @@ type table struct {
 type untold struct {
 	current bool
 	offset  int16
+	use     classify.Table_Use
 }
 
 const (
@@ -77,12 +78,13 @@ func NewTable(vpp *session.VPP, tables *Tables) *kvs.KVDescriptor {
 
 func (d *tableDescriptor) resolve(r *item.Resolver, v *classify.Table) table {
 	r.Enum("miss", v.GetMiss())
+	r.Enum("use", v.GetUse())
 	t := table{
 		listed: listed{
 			mask: digits(r, "mask", v.GetMask()), skip: r.Range("skip", v.GetSkip(), 0, maxSkip),
 			buckets: roundUp(r.Range("max_sessions", v.GetMaxSessions(), 0, maxSessions)), next: none, miss: nextIndex(v.GetMiss()),
 		},
-		untold: untold{v.GetCurrentData(), int16(v.GetCurrentDataOffset())},
+		untold: untold{v.GetCurrentData(), int16(v.GetCurrentDataOffset()), v.GetUse()},
 	}
 	switch offset := v.GetCurrentDataOffset(); {
 	case offset < minOffset || offset > maxOffset:
@@ -95,9 +97,36 @@ func (d *tableDescriptor) resolve(r *item.Resolver, v *classify.Table) table {
 			r.Fail("next_table", "is the table itself")
 		}
 		r.DependsOn("next-table-exists", model.TableModel.KeyFor(next))
-		t.next = r.Number("classifier table", next, d.tables.index)
+		if to := d.tables.resolve(r, "next_table", next, v.GetUse()); to != nil {
+			t.next = to.Index
+		}
 	}
+	checkUse(r, v, t)
 	return t
+}
+
+// checkUse refuses what VPP ignores for a use, and tables that VPP would fill until it crashes.
+func checkUse(r *item.Resolver, v *classify.Table, t table) {
+	if t.use != classify.Table_ACL && t.current {
+		r.Fail("current_data", "true, expected false: VPP compares packets from their first byte on if use is %s", t.use)
+	}
+	if t.use != classify.Table_FLOW {
+		return
+	}
+	if v.GetNextTable() != "" {
+		r.Fail("next_table", "%q, expected none: VPP adds sessions to this table if use is FLOW", v.GetNextTable())
+	}
+	if v.GetMiss() != classify.Next_CONTINUE {
+		r.Fail("miss", "%s, expected CONTINUE: VPP adds a session for each packet without one if use is FLOW", v.GetMiss())
+	}
+	set := 0
+	for _, b := range []byte(t.mask) {
+		set += bits.OnesCount8(b)
+	}
+	if most := bits.Len32(t.buckets) - 1; t.buckets != 0 && set > most {
+		r.Fail("mask", "has %d set bits, expected at most %d: VPP adds a session for each flow if use is FLOW, and max_sessions has room for %d",
+			set, most, t.buckets)
+	}
 }
 
 func roundUp(sessions uint32) uint32 {
@@ -141,7 +170,7 @@ func (d *tableDescriptor) set(ctx context.Context, v *classify.Table, index uint
 	if index == none {
 		d.tables.created(reply.NewTableIndex)
 	}
-	return &Table{reply.NewTableIndex, t.mask, t.skip, t.buckets}, nil
+	return &Table{reply.NewTableIndex, t.mask, t.skip, t.buckets, t.use}, nil
 }
 
 // remove does nothing for a table without an index: its creation was not confirmed, and it was not found.
@@ -211,7 +240,7 @@ func (f *finding) claim(c tableKV, is func(index uint32, has, wanted table) bool
 		has := f.all[index]
 		if f.names[index] == "" && has.fixed() == wanted.fixed() && is(index, table{listed: has}, wanted) {
 			f.indexes[c.Value.GetName()], f.names[index] = index, c.Value.GetName()
-			f.found = append(f.found, tableKV{Key: c.Key, Value: c.Value, Metadata: &Table{index, has.mask, has.skip, has.buckets}, Origin: kvs.FromNB})
+			f.found = append(f.found, tableKV{Key: c.Key, Value: c.Value, Metadata: &Table{index, has.mask, has.skip, has.buckets, wanted.use}, Origin: kvs.FromNB})
 			return
 		}
 	}

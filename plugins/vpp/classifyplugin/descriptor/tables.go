@@ -14,6 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+	classifymodel "github.com/tenuto-dev/tenuto/proto/ligato/vpp/classify"
 )
 
 // The names of the descriptors.
@@ -56,6 +57,7 @@ type Table struct {
 	mask  string
 	skip  uint32
 	room  uint32 // for sessions
+	use   classifymodel.Table_Use
 }
 
 // Tables are the tables that exist in VPP, by their names. Before Use there are none.
@@ -80,12 +82,25 @@ func (t *Tables) lookup(name string) (*Table, bool) {
 	return m, ok && m != nil
 }
 
-func (t *Tables) index(name string) (uint32, bool) {
-	m, ok := t.lookup(name)
-	if !ok {
-		return 0, false
+// resolve returns the table that a field names, on which the value depends already, and refuses one for
+// another use. It returns a made-up table where the tables of VPP do not matter, and nil for one that VPP
+// does not have.
+func (t *Tables) resolve(r *item.Resolver, field, name string, use classifymodel.Table_Use) *Table {
+	found := &Table{}
+	index := r.Number("classifier table", name, func(name string) (uint32, bool) {
+		var ok bool
+		if found, ok = t.lookup(name); !ok {
+			return 0, false
+		}
+		if found.use != use {
+			r.Fail(field, "%q is a table for the use %s, expected one for %s", name, found.use, use)
+		}
+		return found.Index, true
+	})
+	if found != nil && found.mask == "" {
+		return &Table{Index: index}
 	}
-	return m.Index, true
+	return found
 }
 
 var byIndex = idxmap.Index[*Table, uint32]{Name: "index", Keys: func(m *Table) []uint32 {
@@ -100,6 +115,18 @@ func (t *Tables) name(index uint32) (string, bool) {
 		return name, true
 	}
 	return "", false
+}
+
+// forSessions returns the table with an index, unless VPP adds the sessions.
+func (t *Tables) forSessions(index uint32) (name string, use classifymodel.Table_Use, ok bool) {
+	if name, ok = t.name(index); !ok {
+		return "", 0, false
+	}
+	m, ok := t.lookup(name)
+	if !ok || m.use == classifymodel.Table_FLOW {
+		return "", 0, false
+	}
+	return name, m.use, true
 }
 
 // created notes that a table has just got an index.
@@ -161,9 +188,12 @@ func listTables(ctx context.Context, vpp *session.VPP) (map[uint32]listed, error
 	return all, nil
 }
 
-// nextOf returns the number of a next node; VPP keeps 16 bits of those of sessions.
+// maxNext is the highest number of what comes next.
+const maxNext = 0xfffe
+
+// nextOf returns the number of a next node, or of a policer; VPP keeps 16 bits of those of sessions.
 func nextOf(index uint32) uint32 {
-	if index >= 0xffff {
+	if index > maxNext {
 		return none
 	}
 	return index

@@ -79,8 +79,11 @@ const maxIndex = 1 << 20
 
 // update changes policers, after a search for their indexes.
 func update(ctx context.Context, vpp *session.VPP, all []meter) []error {
-	errs := make([]error, len(all))
-	indexes, err := search(ctx, vpp, all)
+	errs, names := make([]error, len(all)), make([]string, len(all))
+	for i, e := range all {
+		names[i] = e.name
+	}
+	indexes, err := Indexes(ctx, vpp, names...)
 	for i, e := range all {
 		index, found := indexes[e.name]
 		switch {
@@ -95,18 +98,25 @@ func update(ctx context.Context, vpp *session.VPP, all []meter) []error {
 	return errs
 }
 
-// search asks for the policer of one index after another.
-func search(ctx context.Context, vpp *session.VPP, all []meter) (map[string]uint32, error) {
+// ByIndex is the dump that Indexes needs. VPP has it since 23.06.
+var ByIndex = session.Step("indexes of policers", session.Variant(struct{}{}, &policerapi.PolicerDumpV2{}, &policerapi.PolicerDetails{}))
+
+// Indexes returns the indexes of the policers with the given names, and of others, that VPP has. Without
+// names it returns those of all. It asks for the policer of one index after another.
+func Indexes(ctx context.Context, vpp *session.VPP, names ...string) (map[string]uint32, error) {
+	if err := ByIndex.Check(vpp); err != nil {
+		return nil, err
+	}
 	existing, err := session.Dump[*policerapi.PolicerDetails](ctx, vpp, &policerapi.PolicerDumpV2{PolicerIndex: math.MaxUint32})
 	if err != nil {
 		return nil, err
 	}
 	missing := map[string]bool{}
-	for _, e := range all {
-		missing[e.name] = true
+	for _, name := range names {
+		missing[name] = true
 	}
 	indexes := map[string]uint32{}
-	for index, seen := uint32(0), 0; len(missing) > 0 && seen < len(existing); index++ {
+	for index, seen := uint32(0), 0; (len(names) == 0 || len(missing) > 0) && seen < len(existing); index++ {
 		found, err := session.Dump[*policerapi.PolicerDetails](ctx, vpp, &policerapi.PolicerDumpV2{PolicerIndex: index})
 		if err != nil {
 			return nil, err

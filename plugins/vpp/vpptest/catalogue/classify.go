@@ -24,6 +24,19 @@ func ClassifyTable(name string) *classify.Table {
 	return &classify.Table{Name: name, Mask: destinationMask, CurrentData: true}
 }
 
+// frameDestinationMask selects the last byte of the destination address of IPv4, from the Ethernet header on.
+const frameDestinationMask = "000000000000000000000000000000000000000000000000000000000000000000ff"
+
+// ClassifyPolicers is a table for policers that compares the last byte of the destination address of IPv4.
+func ClassifyPolicers(name string) *classify.Table {
+	return &classify.Table{Name: name, Mask: frameDestinationMask, Use: classify.Table_POLICER}
+}
+
+// ClassifyFlows is a table for flows, which the last byte of the destination address of IPv4 tells apart.
+func ClassifyFlows(name string) *classify.Table {
+	return &classify.Table{Name: name, Mask: frameDestinationMask, Use: classify.Table_FLOW}
+}
+
 func classifyTable() Item {
 	return Item{
 		Name: "vpp.classify.table",
@@ -45,6 +58,8 @@ func classifyTable() Item {
 			To(func(t *classify.Table) { t.Miss = classify.Next_CONTINUE }),
 			To(func(t *classify.Table) { t.MaxSessions = 0 }),
 			To(func(t *classify.Table) { t.CurrentData, t.CurrentDataOffset = false, 0 }),
+			To(func(t *classify.Table) { t.CurrentData, t.CurrentDataOffset, t.Use = false, 0, classify.Table_POLICER }),
+			classifyFlows(func(*classify.Table) {}),
 		},
 		Refusals: map[string]Change{
 			`mask: "00f", expected pairs of hexade`: To(func(t *classify.Table) { t.Mask = "00f" }),
@@ -57,6 +72,11 @@ func classifyTable() Item {
 			"next_table: is the table itself":       To(func(t *classify.Table) { t.NextTable = "sources" }),
 			"current_data_offset: -257, expected -": To(func(t *classify.Table) { t.CurrentDataOffset = -257 }),
 			"current_data_offset: -14, expected 0 ": To(func(t *classify.Table) { t.CurrentData = false }),
+			"use: 3, expected ACL, POLICER, FLOW":   To(func(t *classify.Table) { t.Use = 3 }),
+			"current_data: true, expected false: V": To(func(t *classify.Table) { t.Use = classify.Table_POLICER }),
+			`next_table: "others", expected none: `: classifyFlows(func(t *classify.Table) { t.NextTable = "others" }),
+			"miss: DENY, expected CONTINUE: VPP ad": classifyFlows(func(t *classify.Table) { t.Miss = classify.Next_DENY }),
+			"mask: has 12 set bits, expected at mo": classifyFlows(func(t *classify.Table) { t.Mask = "0fff" }),
 		},
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &classifyapi.ClassifyAddDelTable{TableIndex: index(m.(*classify.Table).Name)}, &classifyapi.ClassifyAddDelTableReply{}
@@ -67,6 +87,22 @@ func classifyTable() Item {
 			"Conflicts": "the name is the key, and VPP has equal tables as often as it is asked to",
 		},
 	}
+}
+
+// classifyFlows makes a table one for flows, with room for 11 bits.
+func classifyFlows(change func(*classify.Table)) Change {
+	return To(func(t *classify.Table) {
+		t.CurrentData, t.CurrentDataOffset, t.Miss, t.Use = false, 0, classify.Next_CONTINUE, classify.Table_FLOW
+		change(t)
+	})
+}
+
+// classifyPoliced gives a session a policer.
+func classifyPoliced(change func(*classify.Session)) Change {
+	return To(func(s *classify.Session) {
+		s.Next, s.Opaque, s.Advance, s.Policer = classify.Next_CONTINUE, 0, 0, "gold"
+		change(s)
+	})
 }
 
 func classifySession() Item {
@@ -91,6 +127,10 @@ func classifySession() Item {
 			"next: 2, expected CONTINUE, DENY":      To(func(s *classify.Session) { s.Next = 2 }),
 			"action: 3, expected NONE, IP4_VRF, IP": To(func(s *classify.Session) { s.Action = 3 }),
 			"vrf_id: 7, expected 0 without an acti": To(func(s *classify.Session) { s.VrfId = 7 }),
+			"next: DENY, expected CONTINUE: the po": classifyPoliced(func(s *classify.Session) { s.Next = classify.Next_DENY }),
+			"action: IP4_VRF, expected NONE with a": classifyPoliced(func(s *classify.Session) { s.Action = classify.Session_IP4_VRF }),
+			"advance: -4, expected 0 with a police": classifyPoliced(func(s *classify.Session) { s.Advance = -4 }),
+			"opaque: 3, expected 0 to 2":            classifyPoliced(func(s *classify.Session) { s.Opaque = 3 }),
 		},
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			match := make([]byte, 32)
@@ -118,7 +158,8 @@ func classifyBinding() Item {
 		},
 		Refusals: map[string]Change{
 			"table: empty, expected the name of a": To(func(b *classify.Binding) { b.Table = "" }),
-			"hook: 2, expected INPUT_ACL, OUTPUT_": To(func(b *classify.Binding) { b.Hook = 2 }),
+			"hook: 4, expected INPUT_ACL, OUTPUT_": To(func(b *classify.Binding) { b.Hook = 4 }),
+			"packets: L2, expected IP4 or IP6 for": To(func(b *classify.Binding) { b.Hook, b.Packets = classify.Binding_FLOW, classify.Binding_L2 }),
 			"packets: 3, expected IP4, IP6, L2":    To(func(b *classify.Binding) { b.Packets = 3 }),
 		},
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {

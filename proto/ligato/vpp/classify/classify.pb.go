@@ -76,6 +76,62 @@ func (Next) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_classify_classify_proto_rawDescGZIP(), []int{0}
 }
 
+// What a table is for.
+type Table_Use int32
+
+const (
+	// Bindings to INPUT_ACL and OUTPUT_ACL.
+	Table_ACL Table_Use = 0
+	// Bindings to POLICER. Each session has a policer.
+	Table_POLICER Table_Use = 1
+	// Bindings to FLOW. VPP adds a session for each flow, and counts its packets. It
+	// crashes when there is no memory for another one. The mask may have as many set
+	// bits as there can be flows within max_sessions: 10 for up to 1024 sessions, 20 for
+	// 1048576. Sessions of the configuration, next_table and miss have no place here.
+	Table_FLOW Table_Use = 2
+)
+
+// Enum value maps for Table_Use.
+var (
+	Table_Use_name = map[int32]string{
+		0: "ACL",
+		1: "POLICER",
+		2: "FLOW",
+	}
+	Table_Use_value = map[string]int32{
+		"ACL":     0,
+		"POLICER": 1,
+		"FLOW":    2,
+	}
+)
+
+func (x Table_Use) Enum() *Table_Use {
+	p := new(Table_Use)
+	*p = x
+	return p
+}
+
+func (x Table_Use) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Table_Use) Descriptor() protoreflect.EnumDescriptor {
+	return file_ligato_vpp_classify_classify_proto_enumTypes[1].Descriptor()
+}
+
+func (Table_Use) Type() protoreflect.EnumType {
+	return &file_ligato_vpp_classify_classify_proto_enumTypes[1]
+}
+
+func (x Table_Use) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Table_Use.Descriptor instead.
+func (Table_Use) EnumDescriptor() ([]byte, []int) {
+	return file_ligato_vpp_classify_classify_proto_rawDescGZIP(), []int{0, 0}
+}
+
 // What happens to packets besides next.
 type Session_Action int32
 
@@ -115,11 +171,11 @@ func (x Session_Action) String() string {
 }
 
 func (Session_Action) Descriptor() protoreflect.EnumDescriptor {
-	return file_ligato_vpp_classify_classify_proto_enumTypes[1].Descriptor()
+	return file_ligato_vpp_classify_classify_proto_enumTypes[2].Descriptor()
 }
 
 func (Session_Action) Type() protoreflect.EnumType {
-	return &file_ligato_vpp_classify_classify_proto_enumTypes[1]
+	return &file_ligato_vpp_classify_classify_proto_enumTypes[2]
 }
 
 func (x Session_Action) Number() protoreflect.EnumNumber {
@@ -139,6 +195,11 @@ const (
 	Binding_INPUT_ACL Binding_Hook = 0
 	// When the interface sends them.
 	Binding_OUTPUT_ACL Binding_Hook = 1
+	// When the interface has received them: the policer of a session measures them.
+	Binding_POLICER Binding_Hook = 2
+	// When the interface has received them: VPP counts the packets of each flow. Not
+	// for L2.
+	Binding_FLOW Binding_Hook = 3
 )
 
 // Enum value maps for Binding_Hook.
@@ -146,10 +207,14 @@ var (
 	Binding_Hook_name = map[int32]string{
 		0: "INPUT_ACL",
 		1: "OUTPUT_ACL",
+		2: "POLICER",
+		3: "FLOW",
 	}
 	Binding_Hook_value = map[string]int32{
 		"INPUT_ACL":  0,
 		"OUTPUT_ACL": 1,
+		"POLICER":    2,
+		"FLOW":       3,
 	}
 )
 
@@ -164,11 +229,11 @@ func (x Binding_Hook) String() string {
 }
 
 func (Binding_Hook) Descriptor() protoreflect.EnumDescriptor {
-	return file_ligato_vpp_classify_classify_proto_enumTypes[2].Descriptor()
+	return file_ligato_vpp_classify_classify_proto_enumTypes[3].Descriptor()
 }
 
 func (Binding_Hook) Type() protoreflect.EnumType {
-	return &file_ligato_vpp_classify_classify_proto_enumTypes[2]
+	return &file_ligato_vpp_classify_classify_proto_enumTypes[3]
 }
 
 func (x Binding_Hook) Number() protoreflect.EnumNumber {
@@ -217,11 +282,11 @@ func (x Binding_Packets) String() string {
 }
 
 func (Binding_Packets) Descriptor() protoreflect.EnumDescriptor {
-	return file_ligato_vpp_classify_classify_proto_enumTypes[3].Descriptor()
+	return file_ligato_vpp_classify_classify_proto_enumTypes[4].Descriptor()
 }
 
 func (Binding_Packets) Type() protoreflect.EnumType {
-	return &file_ligato_vpp_classify_classify_proto_enumTypes[3]
+	return &file_ligato_vpp_classify_classify_proto_enumTypes[4]
 }
 
 func (x Binding_Packets) Number() protoreflect.EnumNumber {
@@ -267,12 +332,14 @@ type Table struct {
 	// is used.
 	MaxSessions uint32 `protobuf:"varint,6,opt,name=max_sessions,json=maxSessions,proto3" json:"max_sessions,omitempty"`
 	// Whether the first byte is that which the node of VPP works on: of a binding
-	// of IP packets the IP header, with or without VLAN tags.
+	// of IP packets the IP header, with or without VLAN tags. For the use ACL only.
 	CurrentData bool `protobuf:"varint,7,opt,name=current_data,json=currentData,proto3" json:"current_data,omitempty"`
 	// Added to the position of the first byte, -256 to 256; needs current_data.
 	CurrentDataOffset int32 `protobuf:"varint,8,opt,name=current_data_offset,json=currentDataOffset,proto3" json:"current_data_offset,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// What the table is for. Its next table must be for the same.
+	Use           Table_Use `protobuf:"varint,9,opt,name=use,proto3,enum=ligato.vpp.classify.Table_Use" json:"use,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Table) Reset() {
@@ -361,6 +428,13 @@ func (x *Table) GetCurrentDataOffset() int32 {
 	return 0
 }
 
+func (x *Table) GetUse() Table_Use {
+	if x != nil {
+		return x.Use
+	}
+	return Table_ACL
+}
+
 // A value of the bytes that a table compares. Model vpp.classify.session, key
 // config/vpp/classify/v1/session/table/{table}/match/{match}. VPP does not tell
 // action and vrf_id: they are taken for what is configured.
@@ -377,10 +451,15 @@ type Session struct {
 	Action Session_Action `protobuf:"varint,4,opt,name=action,proto3,enum=ligato.vpp.classify.Session_Action" json:"action,omitempty"`
 	// VRF table of the action. The item waits for the table.
 	VrfId uint32 `protobuf:"varint,5,opt,name=vrf_id,json=vrfId,proto3" json:"vrf_id,omitempty"`
-	// Number that other nodes of VPP see with the packet.
+	// Number that other nodes of VPP see with the packet. With a policer that is aware
+	// of colors: 0 for packets that conform, 1 that exceed, 2 that violate.
 	Opaque uint32 `protobuf:"varint,6,opt,name=opaque,proto3" json:"opaque,omitempty"`
 	// How many bytes packets are advanced by.
-	Advance       int32 `protobuf:"varint,7,opt,name=advance,proto3" json:"advance,omitempty"`
+	Advance int32 `protobuf:"varint,7,opt,name=advance,proto3" json:"advance,omitempty"`
+	// Name of the policer that measures packets that match, for a table whose use is
+	// POLICER. The item waits for the policer. It takes the place of next, action and
+	// advance. It needs VPP 23.06, which tells the numbers of policers.
+	Policer       string `protobuf:"bytes,8,opt,name=policer,proto3" json:"policer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -464,6 +543,13 @@ func (x *Session) GetAdvance() int32 {
 	return 0
 }
 
+func (x *Session) GetPolicer() string {
+	if x != nil {
+		return x.Policer
+	}
+	return ""
+}
+
 // An interface whose packets a table sees. Model vpp.classify.binding, key
 // config/vpp/classify/v1/binding/{interface}/hook/{hook}/packets/{packets}. The
 // item waits for the interface and for the table.
@@ -543,7 +629,7 @@ var File_ligato_vpp_classify_classify_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_classify_classify_proto_rawDesc = "" +
 	"\n" +
-	"\"ligato/vpp/classify/classify.proto\x12\x13ligato.vpp.classify\x1a\x18ligato/annotations.proto\"\x9b\x02\n" +
+	"\"ligato/vpp/classify/classify.proto\x12\x13ligato.vpp.classify\x1a\x18ligato/annotations.proto\"\xf4\x02\n" +
 	"\x05Table\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04mask\x18\x02 \x01(\tR\x04mask\x12\x1b\n" +
@@ -553,7 +639,12 @@ const file_ligato_vpp_classify_classify_proto_rawDesc = "" +
 	"\x04miss\x18\x05 \x01(\x0e2\x19.ligato.vpp.classify.NextR\x04miss\x12,\n" +
 	"\fmax_sessions\x18\x06 \x01(\rB\t\x82}\x06\x12\x04\x10\x80\x80@R\vmaxSessions\x12!\n" +
 	"\fcurrent_data\x18\a \x01(\bR\vcurrentData\x12.\n" +
-	"\x13current_data_offset\x18\b \x01(\x05R\x11currentDataOffset\"\x98\x02\n" +
+	"\x13current_data_offset\x18\b \x01(\x05R\x11currentDataOffset\x120\n" +
+	"\x03use\x18\t \x01(\x0e2\x1e.ligato.vpp.classify.Table.UseR\x03use\"%\n" +
+	"\x03Use\x12\a\n" +
+	"\x03ACL\x10\x00\x12\v\n" +
+	"\aPOLICER\x10\x01\x12\b\n" +
+	"\x04FLOW\x10\x02\"\xb2\x02\n" +
 	"\aSession\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\tR\x05table\x12\x14\n" +
 	"\x05match\x18\x02 \x01(\tR\x05match\x12-\n" +
@@ -561,20 +652,23 @@ const file_ligato_vpp_classify_classify_proto_rawDesc = "" +
 	"\x06action\x18\x04 \x01(\x0e2#.ligato.vpp.classify.Session.ActionR\x06action\x12\x15\n" +
 	"\x06vrf_id\x18\x05 \x01(\rR\x05vrfId\x12\x16\n" +
 	"\x06opaque\x18\x06 \x01(\rR\x06opaque\x12\x18\n" +
-	"\aadvance\x18\a \x01(\x05R\aadvance\",\n" +
+	"\aadvance\x18\a \x01(\x05R\aadvance\x12\x18\n" +
+	"\apolicer\x18\b \x01(\tR\apolicer\",\n" +
 	"\x06Action\x12\b\n" +
 	"\x04NONE\x10\x00\x12\v\n" +
 	"\aIP4_VRF\x10\x01\x12\v\n" +
-	"\aIP6_VRF\x10\x02\"\x80\x02\n" +
+	"\aIP6_VRF\x10\x02\"\x97\x02\n" +
 	"\aBinding\x12\x1c\n" +
 	"\tinterface\x18\x01 \x01(\tR\tinterface\x125\n" +
 	"\x04hook\x18\x02 \x01(\x0e2!.ligato.vpp.classify.Binding.HookR\x04hook\x12>\n" +
 	"\apackets\x18\x03 \x01(\x0e2$.ligato.vpp.classify.Binding.PacketsR\apackets\x12\x14\n" +
-	"\x05table\x18\x04 \x01(\tR\x05table\"%\n" +
+	"\x05table\x18\x04 \x01(\tR\x05table\"<\n" +
 	"\x04Hook\x12\r\n" +
 	"\tINPUT_ACL\x10\x00\x12\x0e\n" +
 	"\n" +
-	"OUTPUT_ACL\x10\x01\"#\n" +
+	"OUTPUT_ACL\x10\x01\x12\v\n" +
+	"\aPOLICER\x10\x02\x12\b\n" +
+	"\x04FLOW\x10\x03\"#\n" +
 	"\aPackets\x12\a\n" +
 	"\x03IP4\x10\x00\x12\a\n" +
 	"\x03IP6\x10\x01\x12\x06\n" +
@@ -595,28 +689,30 @@ func file_ligato_vpp_classify_classify_proto_rawDescGZIP() []byte {
 	return file_ligato_vpp_classify_classify_proto_rawDescData
 }
 
-var file_ligato_vpp_classify_classify_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_ligato_vpp_classify_classify_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
 var file_ligato_vpp_classify_classify_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_ligato_vpp_classify_classify_proto_goTypes = []any{
 	(Next)(0),            // 0: ligato.vpp.classify.Next
-	(Session_Action)(0),  // 1: ligato.vpp.classify.Session.Action
-	(Binding_Hook)(0),    // 2: ligato.vpp.classify.Binding.Hook
-	(Binding_Packets)(0), // 3: ligato.vpp.classify.Binding.Packets
-	(*Table)(nil),        // 4: ligato.vpp.classify.Table
-	(*Session)(nil),      // 5: ligato.vpp.classify.Session
-	(*Binding)(nil),      // 6: ligato.vpp.classify.Binding
+	(Table_Use)(0),       // 1: ligato.vpp.classify.Table.Use
+	(Session_Action)(0),  // 2: ligato.vpp.classify.Session.Action
+	(Binding_Hook)(0),    // 3: ligato.vpp.classify.Binding.Hook
+	(Binding_Packets)(0), // 4: ligato.vpp.classify.Binding.Packets
+	(*Table)(nil),        // 5: ligato.vpp.classify.Table
+	(*Session)(nil),      // 6: ligato.vpp.classify.Session
+	(*Binding)(nil),      // 7: ligato.vpp.classify.Binding
 }
 var file_ligato_vpp_classify_classify_proto_depIdxs = []int32{
 	0, // 0: ligato.vpp.classify.Table.miss:type_name -> ligato.vpp.classify.Next
-	0, // 1: ligato.vpp.classify.Session.next:type_name -> ligato.vpp.classify.Next
-	1, // 2: ligato.vpp.classify.Session.action:type_name -> ligato.vpp.classify.Session.Action
-	2, // 3: ligato.vpp.classify.Binding.hook:type_name -> ligato.vpp.classify.Binding.Hook
-	3, // 4: ligato.vpp.classify.Binding.packets:type_name -> ligato.vpp.classify.Binding.Packets
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	1, // 1: ligato.vpp.classify.Table.use:type_name -> ligato.vpp.classify.Table.Use
+	0, // 2: ligato.vpp.classify.Session.next:type_name -> ligato.vpp.classify.Next
+	2, // 3: ligato.vpp.classify.Session.action:type_name -> ligato.vpp.classify.Session.Action
+	3, // 4: ligato.vpp.classify.Binding.hook:type_name -> ligato.vpp.classify.Binding.Hook
+	4, // 5: ligato.vpp.classify.Binding.packets:type_name -> ligato.vpp.classify.Binding.Packets
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_ligato_vpp_classify_classify_proto_init() }
@@ -629,7 +725,7 @@ func file_ligato_vpp_classify_classify_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_vpp_classify_classify_proto_rawDesc), len(file_ligato_vpp_classify_classify_proto_rawDesc)),
-			NumEnums:      4,
+			NumEnums:      5,
 			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,

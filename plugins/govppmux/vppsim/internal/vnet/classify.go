@@ -2,6 +2,7 @@ package vnet
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"math/bits"
@@ -18,7 +19,7 @@ import (
 // classifyBlock is the unit of masks, in bytes.
 const classifyBlock = 16
 
-// classifier is the packet classifier: tables, their sessions, and the tables that the nodes of ACLs use
+// classifier is the packet classifier: tables, their sessions, and the tables that hooks use
 // on interfaces. It does not look whether a table that it deletes is in use, and keeps the tables of
 // deleted interfaces.
 type classifier struct {
@@ -40,9 +41,31 @@ type classifySession struct {
 
 // classifyUse is where an interface has a table.
 type classifyUse struct {
-	output bool
-	kind   int // in classifyKinds
-	index  uint32
+	hook  classifyHook
+	kind  int // in classifyKinds
+	index uint32
+}
+
+// classifyHook is what uses a table.
+type classifyHook int
+
+const (
+	inputACL classifyHook = iota
+	outputACL
+	classifyPolicer
+	classifyFlow
+)
+
+// node returns the node of a hook in the path of packets of a kind. In layer 2 it is a bit of the
+// interface.
+func (h classifyHook) node(kind string) (arcFeature, bool) {
+	arc, node := kind+"-unicast", map[classifyHook]string{
+		inputACL: kind + "-inacl", outputACL: kind + "-outacl", classifyPolicer: kind + "-policer-classify", classifyFlow: kind + "-flow-classify",
+	}[h]
+	if h == outputACL {
+		arc = kind + "-output"
+	}
+	return arcFeature{arc, node}, kind != "l2"
 }
 
 func classifyKinds() []string { return []string{"ip4", "ip6", "l2"} }
@@ -94,11 +117,17 @@ func (n *classifier) register(server *wire.Server) {
 }
 
 func (n *classifier) registerUses(server *wire.Server) {
+	handle[classify.PolicerClassifySetInterfaceReply](server, func(req *classify.PolicerClassifySetInterface) retval {
+		return n.use(classifyPolicer, req.SwIfIndex, []uint32{req.IP4TableIndex, req.IP6TableIndex, req.L2TableIndex}, req.IsAdd)
+	})
+	handle[classify.FlowClassifySetInterfaceReply](server, func(req *classify.FlowClassifySetInterface) retval {
+		return n.use(classifyFlow, req.SwIfIndex, []uint32{req.IP4TableIndex, req.IP6TableIndex}, req.IsAdd)
+	})
 	handle[classify.InputACLSetInterfaceReply](server, func(req *classify.InputACLSetInterface) retval {
-		return n.use(false, req.SwIfIndex, []uint32{req.IP4TableIndex, req.IP6TableIndex, req.L2TableIndex}, req.IsAdd)
+		return n.use(inputACL, req.SwIfIndex, []uint32{req.IP4TableIndex, req.IP6TableIndex, req.L2TableIndex}, req.IsAdd)
 	})
 	handle[classify.OutputACLSetInterfaceReply](server, func(req *classify.OutputACLSetInterface) retval {
-		return n.use(true, req.SwIfIndex, []uint32{req.IP4TableIndex, req.IP6TableIndex, req.L2TableIndex}, req.IsAdd)
+		return n.use(outputACL, req.SwIfIndex, []uint32{req.IP4TableIndex, req.IP6TableIndex, req.L2TableIndex}, req.IsAdd)
 	})
 }
 
@@ -165,14 +194,14 @@ func (n *classifier) changeSession(req *classify.ClassifyAddDelSession) retval {
 	return ok
 }
 
-// use puts the node of an ACL into the path of an interface. Where one has a table, another one is
+// use puts the node of a hook into the path of an interface. Where one has a table, another one is
 // ignored.
-func (n *classifier) use(output bool, index ifIndex, tables []uint32, add bool) retval {
+func (n *classifier) use(hook classifyHook, index ifIndex, tables []uint32, add bool) retval {
 	if n.byIndex(index) == nil {
 		return api.INVALID_SW_IF_INDEX
 	}
 	for kind, table := range tables {
-		at := classifyUse{output, kind, uint32(index)}
+		at := classifyUse{hook, kind, uint32(index)}
 		has, used := n.uses[at]
 		if table == none {
 			continue
@@ -180,7 +209,7 @@ func (n *classifier) use(output bool, index ifIndex, tables []uint32, add bool) 
 		if n.tables.at(table) == nil {
 			return api.NO_SUCH_TABLE
 		}
-		n.shown[classifyUse{output: output, kind: kind}] = true
+		n.shown[classifyUse{hook: hook, kind: kind}] = true
 		switch {
 		case !add && (!used || has != table):
 			return api.NO_SUCH_TABLE
@@ -196,43 +225,39 @@ func (n *classifier) use(output bool, index ifIndex, tables []uint32, add bool) 
 	return ok
 }
 
-// setNode sets what is in the path of IP packets. In layer 2 it is a bit of the interface.
+// setNode sets what is in the path of IP packets.
 func (n *classifier) setNode(at classifyUse, on bool) {
-	kind := classifyKinds()[at.kind]
-	if kind == "l2" {
-		return
+	if node, has := at.hook.node(classifyKinds()[at.kind]); has {
+		n.arcs.set(at.index, node, on)
 	}
-	node := arcFeature{kind + "-unicast", kind + "-inacl"}
-	if at.output {
-		node = arcFeature{kind + "-output", kind + "-outacl"}
-	}
-	n.arcs.set(at.index, node, on)
 }
 
 func (n *classifier) commands() []cmdline.Command {
-	show := func(path string, output bool) cmdline.Command {
-		return cmdline.Command{Path: path, Run: func(in *cmdline.Input) error { return n.show(in, output) }}
+	show := func(path string, hook classifyHook, none, unknown string) cmdline.Command {
+		return cmdline.Command{Path: path, Run: func(in *cmdline.Input) error { return n.show(in, hook, none, unknown) }}
 	}
-	return []cmdline.Command{show("show inacl type", false), show("show outacl type", true)}
+	const tables = "No tables configured."
+	return []cmdline.Command{
+		show("show inacl type", inputACL, "No input ACL tables configured", "unknown type of input ACL"),
+		show("show outacl type", outputACL, "No output ACL tables configured", "unknown type of output ACL"),
+		show("show classify policer type", classifyPolicer, tables, "Type must be specified."),
+		show("show classify flow type", classifyFlow, tables, "Type must be specified."),
+	}
 }
 
 // show shows the tables of a type.
-func (n *classifier) show(in *cmdline.Input, output bool) error {
-	direction := "input"
-	if output {
-		direction = "output"
-	}
+func (n *classifier) show(in *cmdline.Input, hook classifyHook, none, unknown string) error {
 	kind := slices.Index(classifyKinds(), in.Next())
 	switch {
-	case kind < 0:
-		return fmt.Errorf("unknown type of %s ACL", direction)
-	case !n.shown[classifyUse{output: output, kind: kind}]:
-		in.Line("No %s ACL tables configured", direction)
+	case kind < 0, hook == classifyFlow && classifyKinds()[kind] == "l2":
+		return errors.New(unknown)
+	case !n.shown[classifyUse{hook: hook, kind: kind}]:
+		in.Line("%s", none)
 		return nil
 	}
 	in.Line("%10s%20s\t\t%s", "Intfc idx", "Classify table", "Interface name")
 	for index, i := range n.ifs.all() {
-		if table, used := n.uses[classifyUse{output, kind, index}]; used {
+		if table, used := n.uses[classifyUse{hook, kind, index}]; used {
 			in.Line("%10d%20d\t\t%s", index, table, i.name())
 		}
 	}
@@ -251,7 +276,7 @@ func (n *classifier) dump(b *strings.Builder) {
 		}
 	}
 	for at, table := range n.uses {
-		lines = append(lines, fmt.Sprintf("classifier on %s output %t %s table %d\n", n.orStaleIf(at.index), at.output, classifyKinds()[at.kind], table))
+		lines = append(lines, fmt.Sprintf("classifier on %s hook %d %s table %d\n", n.orStaleIf(at.index), at.hook, classifyKinds()[at.kind], table))
 	}
 	dumpSorted(b, lines)
 }
