@@ -25,31 +25,8 @@ func srLocalSID() Item {
 		},
 		Capability: "SRv6 local SID",
 		Spellings:  []Change{sid(func(s *srv6.LocalSID) { s.EndFunction = endX("lo", "2001:DB8:0::9") })},
-		Recreates: []Change{
-			sid(func(s *srv6.LocalSID) {
-				s.EndFunction = &srv6.LocalSID_BaseEndFunction{BaseEndFunction: &srv6.LocalSID_End{Psp: true}}
-			}),
-			sid(func(s *srv6.LocalSID) {
-				s.InstallationVrfId, s.EndFunction = 0, &srv6.LocalSID_EndFunctionT{EndFunctionT: &srv6.LocalSID_EndT{VrfId: 7}}
-			}),
-			sid(func(s *srv6.LocalSID) {
-				s.EndFunction = &srv6.LocalSID_EndFunctionDx2{EndFunctionDx2: &srv6.LocalSID_EndDX2{VlanTag: 5, OutgoingInterface: "lo"}}
-			}),
-			sid(func(s *srv6.LocalSID) {
-				s.EndFunction = &srv6.LocalSID_EndFunctionDx4{EndFunctionDx4: &srv6.LocalSID_EndDX4{OutgoingInterface: "lo", NextHop: "10.1.1.9"}}
-			}),
-			sid(func(s *srv6.LocalSID) {
-				s.EndFunction = &srv6.LocalSID_EndFunctionDx6{EndFunctionDx6: &srv6.LocalSID_EndDX6{OutgoingInterface: "lo", NextHop: "2001:db8::8"}}
-			}),
-			sid(func(s *srv6.LocalSID) {
-				s.EndFunction = &srv6.LocalSID_EndFunctionDt4{EndFunctionDt4: &srv6.LocalSID_EndDT4{}}
-			}),
-			sid(func(s *srv6.LocalSID) {
-				s.EndFunction = &srv6.LocalSID_EndFunctionDt6{EndFunctionDt6: &srv6.LocalSID_EndDT6{VrfId: 7}}
-			}),
-			endAD("lo", "lo", "10.1.1.9"), endAD("lo", "lo", "2001:db8::9"), endAD("lo", "lo", ""),
-		},
-		Refusals: localSIDRefusals(),
+		Recreates:  otherBehaviors(),
+		Refusals:   localSIDRefusals(),
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &sr.SrLocalsidAddDel{
 				IsDel: true, Localsid: netip.MustParseAddr(m.(*srv6.LocalSID).Sid).As16(), Behavior: sr_types.SR_BEHAVIOR_API_X, FibTable: 7,
@@ -61,6 +38,34 @@ func srLocalSID() Item {
 			Says: "end_function_ad.incoming_interface: the segment 2001:db8:100::2 takes the IPv4 packets of this",
 		}},
 		Without: map[string]string{"Updates": "VPP has no request that changes a segment"},
+	}
+}
+
+func otherBehaviors() []Change {
+	sid := To[*srv6.LocalSID]
+	return []Change{
+		sid(func(s *srv6.LocalSID) {
+			s.EndFunction = &srv6.LocalSID_BaseEndFunction{BaseEndFunction: &srv6.LocalSID_End{Psp: true}}
+		}),
+		sid(func(s *srv6.LocalSID) {
+			s.InstallationVrfId, s.EndFunction = 0, &srv6.LocalSID_EndFunctionT{EndFunctionT: &srv6.LocalSID_EndT{VrfId: 7}}
+		}),
+		sid(func(s *srv6.LocalSID) {
+			s.EndFunction = &srv6.LocalSID_EndFunctionDx2{EndFunctionDx2: &srv6.LocalSID_EndDX2{VlanTag: 5, OutgoingInterface: "lo"}}
+		}),
+		sid(func(s *srv6.LocalSID) {
+			s.EndFunction = &srv6.LocalSID_EndFunctionDx4{EndFunctionDx4: &srv6.LocalSID_EndDX4{OutgoingInterface: "lo", NextHop: "10.1.1.9"}}
+		}),
+		sid(func(s *srv6.LocalSID) {
+			s.EndFunction = &srv6.LocalSID_EndFunctionDx6{EndFunctionDx6: &srv6.LocalSID_EndDX6{OutgoingInterface: "lo", NextHop: "2001:db8::8"}}
+		}),
+		sid(func(s *srv6.LocalSID) {
+			s.EndFunction = &srv6.LocalSID_EndFunctionDt4{EndFunctionDt4: &srv6.LocalSID_EndDT4{}}
+		}),
+		sid(func(s *srv6.LocalSID) {
+			s.EndFunction = &srv6.LocalSID_EndFunctionDt6{EndFunctionDt6: &srv6.LocalSID_EndDT6{VrfId: 7}}
+		}),
+		endAD("lo", "lo", "10.1.1.9"), endAD("lo", "lo", "2001:db8::9"), endAD("lo", "lo", ""),
 	}
 }
 

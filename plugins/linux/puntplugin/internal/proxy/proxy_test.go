@@ -92,7 +92,9 @@ func TestConnections(t *testing.T) {
 	must(t, err)
 	write(t, served[0], "answer to "+string(all))
 	expect(t, clients[0], "answer to question")
-	await(t, p, func(c proxy.Counters) bool { return c.Active == 2 && c.Sessions == 2 && c.Received == 8 && c.Sent == 18 })
+	await(t, p, func(c proxy.Counters) bool {
+		return c.Active == 2 && c.Sessions == 2 && c.Received == 8 && c.Sent == 18
+	})
 	must(t, served[0].Close())
 	third, err := server.Accept() // there is a place now
 	must(t, err)
