@@ -57,8 +57,10 @@ func TestTopOnTerminal(t *testing.T) {
 	host, port := simulated(t)
 	file := write(t, "net.yaml", "vppConfig:\n  interfaces:\n  - {name: loop1, type: SOFTWARE_LOOPBACK}\n"+
 		"  routes:\n  - {dst_network: 10.0.0.0/8, outgoing_interface: missing}\n")
-	if r := run(t, nil, "--host", host, "--http-port", port, "apply", "-y", file); !strings.Contains(r.out, "1 of 2 in effect") {
-		t.Fatalf("exit %d: %s%s", r.code, r.out, r.err)
+	for _, args := range [][]string{{"apply", "-y", file}, {"wait", "config/vpp/v2/interfaces/loop1"}} { // VPP may connect later
+		if r := run(t, nil, append([]string{"--host", host, "--http-port", port}, args...)...); r.code != 0 {
+			t.Fatalf("%v: exit %d: %s%s", args, r.code, r.out, r.err)
+		}
 	}
 	top := []string{program, "--host", host, "--http-port", port, "top", "--interval", "100ms"}
 	for name, key := range map[string]string{"q": "q", "Q": "Q", "interrupt": "\x03", "escape": "\x1b"} {
