@@ -57,7 +57,7 @@ func TestTopOnTerminal(t *testing.T) {
 	host, port := simulated(t)
 	file := write(t, "net.yaml", "vppConfig:\n  interfaces:\n  - {name: loop1, type: SOFTWARE_LOOPBACK}\n"+
 		"  routes:\n  - {dst_network: 10.0.0.0/8, outgoing_interface: missing}\n")
-	for _, args := range [][]string{{"apply", "-y", file}, {"wait", "config/vpp/v2/interfaces/loop1"}} { // VPP may connect later
+	for _, args := range [][]string{{"config", "update", file}, {"wait", "config/vpp/v2/interfaces/loop1"}} { // VPP may connect later
 		if r := run(t, nil, append([]string{"--host", host, "--http-port", port}, args...)...); r.code != 0 {
 			t.Fatalf("%v: exit %d: %s%s", args, r.code, r.out, r.err)
 		}
