@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestOutput(t *testing.T) {
 	conf := exampletest.File(t, "consul.conf", "address: "+kvtest.Consul(t).Addr+"\noperation-timeout: 1m\n")
 	exampletest.Run(t, run, `10 counted to 100 together
-entries cannot expire: consul: put /example/counter: Consul keeps entries until they are deleted: the store does not support this operation
+a TTL of a second: consul: put /example/counter: a TTL of 1s: Consul has 10s to 24h0m0s: the store does not support this operation
 `, "--consul-config", conf)
 }
 
