@@ -11,8 +11,9 @@ import (
 // with an absolute path, which does not depend on the namespace. A socket keeps its namespace
 // alive until it is closed.
 type Sockets interface {
-	// Listen makes a socket for connections. A link may get the address later. ErrExists if the port or the path is in use; the
-	// path of a Unix socket that no process has open any more is not. Close deletes the path.
+	// Listen makes a socket for connections. A link may get the address later. ErrExists if the
+	// port or the path is in use; the path of a Unix socket that no process has open any more is
+	// not. Close deletes the path.
 	Listen(network, address string) (net.Listener, error)
 	// ListenPacket makes a socket for datagrams, like Listen. What is sent to the sender of a
 	// datagram comes from the address that the datagram was sent to.

@@ -47,9 +47,9 @@ type spec struct {
 	// program returns the program that makes the link if the kernel cannot, empty for none;
 	// nil: there is no such program.
 	program func(d Deps) string
-	// needs is a parameter of the namespace that is 1 while it has links of the type, and then
+	// namespaceSysctl is a parameter of the namespace that is 1 while it has links of the type, and then
 	// again what it was before; empty: none.
-	needs string
+	namespaceSysctl string
 	// learned replaces settings that the kernel changes by itself by the desired ones; nil:
 	// there are none.
 	learned func(v, want *interfaces.Interface)
@@ -169,13 +169,13 @@ func (k declared) acquire(ctx context.Context, v *interfaces.Interface) (*place,
 	if err != nil {
 		return nil, err
 	}
-	if err = k.setNeeds(target, v); err != nil {
+	if err = k.setNamespaceSysctl(target, v); err != nil {
 		closeHandle(target)
 		return nil, err
 	}
 	link, err := k.add(ctx, v, target)
 	if err != nil {
-		err = errors.Join(explain(err), k.restoreNeeds(netlinkapi.Unchecked(target), v))
+		err = errors.Join(explain(err), k.restoreNamespaceSysctl(netlinkapi.Unchecked(target), v))
 		closeHandle(target)
 		return nil, err
 	}

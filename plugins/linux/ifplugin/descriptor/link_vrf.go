@@ -12,12 +12,12 @@ import (
 
 func vrfSpec() spec {
 	return spec{
-		typ:      interfaces.Interface_VRF_DEVICE,
-		former:   true,
-		traits:   traits{packets: true},
-		field:    "vrf_dev",
-		required: true,
-		needs:    netlinkapi.TCPAcceptL3Master,
+		typ:             interfaces.Interface_VRF_DEVICE,
+		former:          true,
+		traits:          traits{packets: true},
+		field:           "vrf_dev",
+		required:        true,
+		namespaceSysctl: netlinkapi.TCPAcceptL3Master,
 		check: func(v *interfaces.Interface) error {
 			if v.GetVrfMasterInterface() != "" {
 				return invalid("vrf_master_interface", "not allowed for type VRF_DEVICE; a VRF cannot be in a VRF")
