@@ -30,8 +30,12 @@ func (a *app) storeName() string {
 	if a.global.store == "" {
 		return a.global.etcdEndpoints
 	}
-	kind, at, _ := strings.Cut(a.global.store, "://")
-	return kind + "://" + at[strings.LastIndexByte(at, '@')+1:]
+	secret := strings.LastIndexByte(a.global.store, '@') + 1
+	kind, _, isURL := strings.Cut(a.global.store, "://")
+	if secret == 0 || !isURL {
+		return a.global.store[secret:]
+	}
+	return kind + "://" + a.global.store[secret:]
 }
 
 // openStore prepares the connection to the store.

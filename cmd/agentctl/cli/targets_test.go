@@ -220,6 +220,11 @@ func TestStoreURL(t *testing.T) {
 	if name := a.storeName(); name != "redis://10.0.0.7:6379/3" {
 		t.Errorf("the store is named %s", name)
 	}
+	for _, wrong := range []string{"redis:pass@10.0.0.7", "pass@10.0.0.7"} {
+		if a.global.store = wrong; a.storeName() != "10.0.0.7" {
+			t.Errorf("the store is named %s", a.storeName())
+		}
+	}
 }
 
 // With -o json there is one list, with the output and the error of each agent.
