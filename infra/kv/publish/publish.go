@@ -301,9 +301,9 @@ func (p *Publisher) again() {
 	p.wake()
 }
 
-// look renews the TTL of values that have one. Otherwise it checks whether the store still has the published values, and publishes
-// all of them again if not. If the store does not respond, the next check
-// repeats it.
+// look renews the TTL of values that have one. Otherwise it checks whether the store still
+// has the published values, and publishes all of them again if not. If the store does not
+// respond, the next check repeats it.
 func (p *Publisher) look(ctx context.Context) {
 	if p.expiring() {
 		p.again()
