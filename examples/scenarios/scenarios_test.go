@@ -187,7 +187,9 @@ var (
 	box = regexp.MustCompile("(?s)(?:<!-- only if: ([^\n]*) -->\n)?```console\n(.*?)```")
 	// agentCommand is a command of the agent, which may read what echo prints.
 	agentCommand = regexp.MustCompile(`^(?:echo '[^']*' \| )?bin/(?:vpp-agent|agentctl) `)
-	comment      = regexp.MustCompile(` {2,}# .*`)
+	// startVPP are the flags of an agent that starts a VPP.
+	startVPP = regexp.MustCompile(`--start-vpp \$VPP_BIN(?: --start-vpp-config \S+)?`)
+	comment  = regexp.MustCompile(` {2,}# .*`)
 )
 
 // parse finds the commands of a document: the lines of its console boxes that begin
@@ -256,7 +258,7 @@ func (s *scenario) execute(t *testing.T) {
 		}
 		command := s.renames.Replace(c.command)
 		if s.simulated {
-			command = strings.Replace(command, "--start-vpp $VPP_BIN", "--simulate", 1)
+			command = startVPP.ReplaceAllString(command, "--simulate")
 		}
 		if daemon, ok := strings.CutSuffix(command, " &"); ok {
 			running.start(t, s.shell(t, "exec "+daemon))

@@ -336,6 +336,8 @@ func TestLocalVPPIsOneOrTheOther(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--simulate --start-vpp /bin/true", "--simulate and --start-vpp"},
 		{"--start-vpp /does/not/exist", "--start-vpp"},
+		{"--start-vpp /bin/true --start-vpp-config /does/not/exist", "--start-vpp-config"},
+		{"--simulate --start-vpp-config /dev/null", "--start-vpp-config without --start-vpp"},
 	} {
 		h := newHouse(t, network, strings.Fields(c.args)...)
 		if err := h.agent.Start(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {

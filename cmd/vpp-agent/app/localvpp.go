@@ -24,7 +24,7 @@ type LocalVPP struct {
 	Processes  *process.Plugin
 	Simulation *Simulation
 
-	program string
+	program, extra string // flags
 
 	dir  tempDir // with the sockets; without path: no VPP is run
 	sim  *vppsim.VPP
@@ -42,11 +42,13 @@ func newLocalVPP(simulation *Simulation) *LocalVPP {
 const (
 	simulateFlag = "simulate"
 	startFlag    = "start-vpp"
+	configFlag   = "start-vpp-config"
 )
 
-// DefineFlags adds --start-vpp.
+// DefineFlags adds --start-vpp and --start-vpp-config.
 func (p *LocalVPP) DefineFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&p.program, startFlag, p.program, "start the VPP executable `file`, and stop it at the end")
+	fs.StringVar(&p.extra, configFlag, p.extra, "`file` with more startup configuration of the VPP that --start-vpp starts")
 }
 
 // Init starts the VPP, if requested.
@@ -55,6 +57,8 @@ func (p *LocalVPP) Init() (err error) {
 	switch {
 	case simulate && p.program != "":
 		return fmt.Errorf("--%s and --%s: expected only one of them", simulateFlag, startFlag)
+	case p.program == "" && p.extra != "":
+		return fmt.Errorf("--%s without --%s: expected both, since it is for the VPP that the agent starts", configFlag, startFlag)
 	case !simulate && p.program == "":
 		return nil
 	}
@@ -128,8 +132,16 @@ func (p *LocalVPP) startProcess() error {
 	if err != nil {
 		return fmt.Errorf("--%s: %w", startFlag, err)
 	}
+	text := startupConf(p.dir.path)
+	if p.extra != "" {
+		more, err := os.ReadFile(p.extra)
+		if err != nil {
+			return fmt.Errorf("--%s: %w", configFlag, err)
+		}
+		text += string(more) // VPP joins sections of the same name
+	}
 	conf := filepath.Join(p.dir.path, "startup.conf")
-	if err := os.WriteFile(conf, []byte(startupConf(p.dir.path)), 0o600); err != nil {
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		return fmt.Errorf("configuration of VPP: %w", err)
 	}
 	return p.keepRunning(program, conf)

@@ -2,7 +2,9 @@ package vppsim_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +34,9 @@ func TestConformance(t *testing.T) {
 			if strings.Contains(string(script), hostInterface) {
 				addHostInterface(t)
 			}
+			for _, m := range namedNamespace.FindAllSubmatch(script, -1) {
+				addNamespace(t, string(m[1]))
+			}
 			c := dial(t, realvpptest.Start(t).Socket)
 			if strings.HasSuffix(file, "rdma.script") && !c.has("rdma_create") {
 				t.Skip("NOT CHECKED AGAINST A REAL VPP: this one was built without the plugin rdma")
@@ -43,6 +48,21 @@ func TestConformance(t *testing.T) {
 			}
 		})
 	}
+}
+
+// namedNamespace is a network namespace that VPP opens.
+var namedNamespace = regexp.MustCompile(`"netns":"(\w+)"`)
+
+// addNamespace makes a network namespace, unless there is one of that name.
+func addNamespace(t *testing.T, name string) {
+	t.Helper()
+	if _, err := os.Stat("/run/netns/" + name); err == nil {
+		return
+	}
+	if out, err := exec.Command("ip", "netns", "add", name).CombinedOutput(); err != nil {
+		t.Fatalf("ip netns add %s: %v: %s", name, err, out)
+	}
+	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name).Run() })
 }
 
 // releaseOf is the release that a VPP says to be, such as "25.10".
@@ -78,9 +98,19 @@ func addHostInterface(t *testing.T) {
 	}
 }
 
+var (
+	// randomMAC is a MAC address that VPP chose.
+	randomMAC = regexp.MustCompile(`"02:fe(:[0-9a-f]{2}){4}"`)
+	// kernelIndex is an index that the kernel chose.
+	kernelIndex = regexp.MustCompile(`"vif_index":\d+`)
+)
+
 // unordered sorts the answers of each request, because VPP's tables are hashes, and
-// leaves out the indexes of counters, which may be zero and then are not printed.
+// leaves out the indexes of counters, which may be zero and then are not printed, and what
+// is chosen at random or by the kernel.
 func unordered(script string) string {
+	script = randomMAC.ReplaceAllString(script, `"02:fe:*"`)
+	script = kernelIndex.ReplaceAllString(script, `"vif_index":"*"`)
 	script = strings.ReplaceAll(script, `"stats_index":"*",`, "")
 	script = strings.ReplaceAll(script, `,"stats_index":"*"`, "")
 	script = strings.ReplaceAll(script, `"stats_index":"*"`, "")

@@ -83,8 +83,10 @@ func (Pair_Type) EnumDescriptor() ([]byte, []int) {
 type Global struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Network namespace of pairs that name none; empty means that of VPP. A change
-	// creates these pairs again. The routes of Linux that VPP takes are those of
-	// this namespace.
+	// creates these pairs again. linux-nl takes the routes of the namespace that
+	// is the default one when VPP starts, whatever it is set to later: let the
+	// startup configuration of VPP have "linux-cp { default netns NAME }", with a
+	// namespace that exists before.
 	DefaultNamespace string `protobuf:"bytes,1,opt,name=default_namespace,json=defaultNamespace,proto3" json:"default_namespace,omitempty"`
 	// VPP gives the host interfaces of pairs the state, MTU and addresses of the
 	// interfaces.
