@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -117,8 +118,27 @@ func newLife(t *testing.T, i catalogue.Item, target vpptest.Target) *life {
 
 func (l *life) start() {
 	l.b = vpptest.Start(l.t, l.target, vpptest.Summaries(&l.printed))
+	announceHosts(l.t, l.b)
+}
+
+// announceHosts tells the agent of the interfaces of the kernel, and makes the network namespaces
+// that a real VPP needs.
+func announceHosts(t *testing.T, b *vpptest.Harness) {
+	t.Helper()
 	for _, name := range catalogue.HostInterfaces() {
-		l.b.SetHostInterface(name, true)
+		b.SetHostInterface(name, true)
+	}
+	if b.Real == nil {
+		return
+	}
+	for _, name := range catalogue.Namespaces() {
+		if _, err := os.Stat("/run/netns/" + name); err == nil {
+			continue
+		}
+		if out, err := exec.Command("ip", "netns", "add", name).CombinedOutput(); err != nil {
+			t.Fatalf("ip netns add %s: %v: %s", name, err, out)
+		}
+		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name).Run() })
 	}
 }
 

@@ -77,12 +77,10 @@ func TestKilledUnderLoad(t *testing.T) {
 }
 
 // catalogueOf are the exemplars of the catalogue, with what they need; on a real VPP those that it
-// can have on any machine.
+// can have on this machine.
 func catalogueOf(t *testing.T, b *vpptest.Harness) values {
 	t.Helper()
-	for _, name := range catalogue.HostInterfaces() {
-		b.SetHostInterface(name, true)
-	}
+	announceHosts(t, b)
 	all := values{}
 	for _, i := range catalogue.All() {
 		if b.Real == nil || i.Real() {

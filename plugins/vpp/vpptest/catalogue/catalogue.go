@@ -5,6 +5,7 @@ package catalogue
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -16,6 +17,23 @@ import (
 
 // HostInterfaces are the interfaces of the kernel that exist in all suites.
 func HostInterfaces() []string { return []string{"eth0", "eth1", "eth2"} }
+
+// Namespaces are the network namespaces that exist in all suites with a real VPP that can make
+// TAPs.
+func Namespaces() []string {
+	if withoutTAPs() != "" {
+		return nil
+	}
+	return []string{"dataplane", "other"}
+}
+
+// withoutTAPs returns why a real VPP cannot make TAPs on this machine; empty: it can.
+func withoutTAPs() string {
+	if _, err := os.Stat("/dev/vhost-net"); err != nil {
+		return "VPP needs /dev/vhost-net for TAPs, which this machine lacks"
+	}
+	return ""
+}
 
 // Item is one type of configuration item, or a part of one that VPP has operations of
 // its own for. The exemplars of all items can be configured together: those that share
@@ -62,7 +80,7 @@ type Item struct {
 	Unread func(want, got proto.Message)
 	// Without gives the reasons for what the item lacks, by field: Needs, Spellings, Updates,
 	// Recreates, Refusals, Conflicts, ByHand; besides Real if a real VPP cannot have it on
-	// every machine, Retrieve if VPP does not tell it, and Restart if an agent cannot read it
+	// this machine, Retrieve if VPP does not tell it, and Restart if an agent cannot read it
 	// back and configures it again.
 	Without map[string]string
 }
@@ -171,7 +189,7 @@ func (i Item) Model() string {
 	return strings.TrimSuffix(name, ":")
 }
 
-// Real reports whether a real VPP can have the exemplar on any machine.
+// Real reports whether a real VPP can have the exemplar on this machine.
 func (i Item) Real() bool { return i.Without["Real"] == "" }
 
 // Needed returns the items that must be configured for the exemplar, by key.

@@ -41,7 +41,7 @@ func interfaceParts() []Item {
 	ndPart.Without = map[string]string{"Restart": "VPP does not tell it: another agent sends it again"}
 	all = append(all, ndPart)
 	for _, queues := range []Item{part("rx modes", "modes/rx-modes", modes), part("rx placement", "placement/rx-placement/queue/0", placement)} {
-		queues.Without = map[string]string{"Real": "a TAP needs a kernel that lets VPP make one"}
+		queues.Without = map[string]string{"Real": withoutTAPs()}
 		all = append(all, queues)
 	}
 	return all

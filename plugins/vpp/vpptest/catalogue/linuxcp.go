@@ -58,7 +58,7 @@ func linuxcpPair() Item {
 		},
 		Unread: func(want, got proto.Message) { want.(*linuxcp.Pair).Namespace = got.(*linuxcp.Pair).Namespace },
 		Without: map[string]string{
-			"Real": "TAPs need /dev/vhost-net", "Spellings": "there are none", "Updates": "VPP cannot change a pair",
+			"Real": withoutTAPs(), "Spellings": "there are none", "Updates": "VPP cannot change a pair",
 			"Conflicts": "the interface is the key",
 		},
 	}

@@ -33,7 +33,7 @@ func tap() Item {
 		},
 		Without: map[string]string{
 			"Needs": "VPP makes the interface of the kernel", "Conflicts": "the kernel refuses, not VPP",
-			"Real": "it needs a kernel that lets VPP make one",
+			"Real": withoutTAPs(),
 		},
 	})
 }
