@@ -80,7 +80,7 @@ func (p *Plugin) links(ctx context.Context, ns *namespace.NetNamespace) (map[int
 func countersOf(name string, meta ifaceidx.LinuxIfMetadata, link netlinkapi.Link) InterfaceCounters {
 	c := link.Counters
 	return InterfaceCounters{
-		Name: name, Type: stateOf(name, meta, link).GetType(), Index: link.Index,
+		Name: name, Type: typeOf(meta, link), Index: link.Index,
 		RXPackets: c.RXPackets, TXPackets: c.TXPackets, RXBytes: c.RXBytes, TXBytes: c.TXBytes,
 		RXErrors: c.RXErrors, TXErrors: c.TXErrors, RXDropped: c.RXDropped, TXDropped: c.TXDropped,
 	}

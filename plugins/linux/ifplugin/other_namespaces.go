@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
@@ -221,11 +222,15 @@ func (e *elsewhere) lookAll(ctx context.Context) bool {
 // look reads the links and addresses of a namespace. It is known before it is read, so that no
 // change is missed.
 func (e *elsewhere) look(ctx context.Context, text string, ns *namespace.NetNamespace) error {
-	links, addrs, err := e.read(ctx, text, ns)
-	if err != nil && !errors.Is(err, netlinkapi.ErrNamespaceGone) {
+	used := false
+	err := e.read(ctx, text, ns, func(h netlinkapi.Handle, links []netlinkapi.Link, addrs []netlinkapi.Address) {
+		used = e.states.look(ns, h, links, addrs)
+	})
+	if errors.Is(err, netlinkapi.ErrNamespaceGone) {
+		used = e.states.look(ns, nil, nil, nil)
+	} else if err != nil {
 		return err
 	}
-	used := e.states.look(ns, links, addrs)
 	used = used || e.removals.uses(func(other *namespace.NetNamespace) bool { return nsmodel.Equal(ns, other) })
 	if !used || err != nil {
 		e.forget(text, noNumber)
@@ -233,30 +238,34 @@ func (e *elsewhere) look(ctx context.Context, text string, ns *namespace.NetName
 	return nil
 }
 
-func (e *elsewhere) read(ctx context.Context, text string, ns *namespace.NetNamespace) ([]netlinkapi.Link, []netlinkapi.Address, error) {
+// read calls see with the links and addresses of a namespace.
+func (e *elsewhere) read(ctx context.Context, text string, ns *namespace.NetNamespace, see descriptor.LinksFunc) error {
 	own, err := e.namespaces.Open(ctx, nil)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer closeHandle(own)
 	h, err := e.namespaces.Peek(ctx, ns)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer closeHandle(h)
 	number, err := own.Number(h)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	if e.know(number, text, ns) {
 		e.removals.missed(ns)
 	}
 	links, err := h.Links()
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	addrs, err := h.Addresses()
-	return links, addrs, err
+	if err == nil {
+		see(h, links, addrs)
+	}
+	return err
 }
 
 // noNumber is the number of no namespace.

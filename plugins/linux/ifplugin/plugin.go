@@ -131,7 +131,9 @@ func (p *Plugin) Init() (err error) {
 		Log:         p.Log,
 	}
 	p.watcher = descriptor.NewWatcher(deps, p.Scheduler.PushSBNotification)
-	p.watcher.OnLinks(func(links []netlinkapi.Link, addrs []netlinkapi.Address) { p.states.look(nil, links, addrs) })
+	p.watcher.OnLinks(func(h netlinkapi.Handle, links []netlinkapi.Link, addrs []netlinkapi.Address) {
+		p.states.look(nil, h, links, addrs)
+	})
 	p.watcher.OnEvents(
 		func(e netlinkapi.Event) bool { return p.removals.event(nil, e) }, func() { p.removals.missed(nil) })
 	p.others = newElsewhere(p.Namespaces, p.states, p.removals, p.Log)

@@ -1,6 +1,7 @@
 package ifplugin
 
 import (
+	"errors"
 	"net/netip"
 	"sync"
 	"time"
@@ -56,8 +57,9 @@ func (s *States) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()
 
 // look takes in all links and addresses of a namespace, and returns whether there are
 // interfaces of the configuration in it. Those that are not there any more under the
-// name that they were given are reported, and so are addresses.
-func (s *States) look(ns *namespace.NetNamespace, links []netlinkapi.Link, addrs []netlinkapi.Address) (used bool) {
+// name that they were given are reported, and so are addresses. h is a handle on the namespace;
+// without links it is not used.
+func (s *States) look(ns *namespace.NetNamespace, h netlinkapi.Sysctls, links []netlinkapi.Link, addrs []netlinkapi.Address) (used bool) {
 	vanished := s.vanished(ns, addrs)
 	var lost []string
 	defer func() {
@@ -77,7 +79,9 @@ func (s *States) look(ns *namespace.NetNamespace, links []netlinkapi.Link, addrs
 		}
 		used = true
 		if link, ok := at[meta.LinuxIfIndex]; ok && link.Name == meta.HostIfName {
-			s.put(meta, stateOf(name, meta, link))
+			if speed, there := speedOf(h, link.Name); there {
+				s.put(meta, stateOf(name, meta, link, speed))
+			}
 			if meta.MasterIf != "" && link.Master == 0 {
 				lost = append(lost, ifmodel.PortKey.Key(name))
 			}
@@ -118,12 +122,22 @@ func (s *States) vanished(ns *namespace.NetNamespace, addrs []netlinkapi.Address
 	return vanished
 }
 
-func stateOf(name string, meta ifaceidx.LinuxIfMetadata, link netlinkapi.Link) *interfaces.InterfaceState {
+func stateOf(name string, meta ifaceidx.LinuxIfMetadata, link netlinkapi.Link, speed uint64) *interfaces.InterfaceState {
 	return &interfaces.InterfaceState{
 		Name: name, InternalName: link.Name, Type: typeOf(meta, link), IfIndex: int32(link.Index),
 		AdminStatus: upDown(link.Up), OperStatus: upDown(link.Up && link.Running),
-		PhysAddress: link.MAC.String(), Mtu: uint32(link.MTU),
+		PhysAddress: link.MAC.String(), Speed: speed, Mtu: uint32(link.MTU),
 	}
+}
+
+// megabit is the number of bits per second in 1 Mb/s.
+const megabit = 1_000_000
+
+// speedOf returns the speed of a link in bits per second; 0 if it cannot be read. It is false if the
+// link has ceased to exist since it was read, or has another name: an event follows.
+func speedOf(h netlinkapi.Sysctls, link string) (speed uint64, there bool) {
+	values, err := h.Sysctls(link, []string{netlinkapi.LinkSpeed})
+	return uint64(values[netlinkapi.LinkSpeed]) * megabit, !errors.Is(err, netlinkapi.ErrNotFound)
 }
 
 func typeOf(meta ifaceidx.LinuxIfMetadata, link netlinkapi.Link) interfaces.Interface_Type {

@@ -22,6 +22,9 @@ func follow(t *testing.T, a *linuxtest.Agent) (told *telling, await func(want st
 	told = &telling{lines: make(chan string, 1000)}
 	told.cancel = a.Interfaces.States().Watch(func(n *interfaces.InterfaceNotification) {
 		s := n.State
+		if s.GetSpeed() != 10_000_000_000 { // of every VETH
+			t.Errorf("the speed of %s is %d bit/s", s.GetName(), s.GetSpeed())
+		}
 		told.lines <- fmt.Sprintf("%v %s %s %v %v/%v %d", n.Type, s.Name, s.InternalName, s.Type, s.AdminStatus, s.OperStatus, s.Mtu)
 	})
 	return told, func(want string) {

@@ -8,7 +8,7 @@ import (
 // Sysctls reads and changes the parameters of links in /proc/sys/net. The name of one is the
 // version of IP and the file in conf/LINK: "ipv4.rp_filter". The offloads of a link are parameters
 // that are 0 or 1, see OffloadParameter, and so are the numbers of its queues. Without a link the
-// parameters are those of the namespace, such as TCPAcceptL3Master.
+// parameters are those of the namespace, such as TCPAcceptL3Master. LinkSpeed can be read only.
 type Sysctls interface {
 	// Sysctls returns parameters of a link, but those that this kernel does not have for it.
 	// A link that is not there is ErrNotFound.
@@ -21,6 +21,9 @@ type Sysctls interface {
 // TCPAcceptL3Master is the parameter of a namespace that lets a socket which listens in no VRF
 // accept the connections of all VRFs: 0 or 1.
 const TCPAcceptL3Master = "ipv4.tcp_l3mdev_accept"
+
+// LinkSpeed is the parameter with the speed of a link in Mb/s, whatever its state is; 0: unknown.
+const LinkSpeed = "link.speed"
 
 // SysctlRange returns the values that a parameter may have; false if the agent does not
 // change the parameter.

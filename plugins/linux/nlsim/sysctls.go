@@ -28,6 +28,9 @@ var fixedOffloads = []string{"large-receive-offload", "ntuple-filters", "receive
 // maxQueues is the most queues that a VETH allows.
 const maxQueues = 8
 
+// vethSpeed is the speed of a VETH in Mb/s.
+const vethSpeed = 10_000
+
 // notified are the parameters whose changes the kernel sends events for.
 var notified = []string{
 	"ipv4.forwarding", "ipv6.forwarding", "ipv4.rp_filter", "ipv4.proxy_arp", "ipv6.proxy_ndp",
@@ -36,6 +39,9 @@ var notified = []string{
 
 // sysctl returns a parameter; false if there is no such.
 func (l *link) sysctl(name string) (value int, known bool) {
+	if name == netlinkapi.LinkSpeed {
+		return l.speed(), true
+	}
 	if _, _, known = netlinkapi.SysctlRange(name); !known {
 		return 0, false
 	}
@@ -49,6 +55,17 @@ func (l *link) sysctl(name string) (value int, known bool) {
 		return value, true
 	}
 	return value + otherSysctls[name], true
+}
+
+// speed returns what the kernel reports for a VETH, and for what is on it.
+func (l *link) speed() int {
+	switch {
+	case l.peer != nil:
+		return vethSpeed
+	case l.parent != nil:
+		return l.parent.speed()
+	}
+	return 0
 }
 
 // offload returns an offload that was not changed, or is that of netlinkapi.Checksums.

@@ -45,9 +45,9 @@ const (
 type Watcher struct {
 	deps   Deps
 	notify func(notifications ...api.KVWithMetadata) error
-	links  func([]netlinkapi.Link, []netlinkapi.Address) // of OnLinks; nil: ignored
-	event  func(netlinkapi.Event) (links bool)           // of OnEvents
-	missed func()                                        // of OnEvents
+	links  LinksFunc                           // of OnLinks; nil: ignored
+	event  func(netlinkapi.Event) (links bool) // of OnEvents
+	missed func()                              // of OnEvents
 
 	mu   sync.Mutex           // held while the state is read and told
 	told map[string]string    // keys that were reported, with the links that they are about
@@ -68,9 +68,13 @@ func NewWatcher(deps Deps, notify func(...api.KVWithMetadata) error) *Watcher {
 	}
 }
 
+// LinksFunc gets all links and addresses of a namespace, and a handle on it that is open during the
+// call.
+type LinksFunc func(h netlinkapi.Handle, links []netlinkapi.Link, addrs []netlinkapi.Address)
+
 // OnLinks lets f see all links and addresses whenever they were read because something may
 // have changed. It must be called before Run.
-func (w *Watcher) OnLinks(f func([]netlinkapi.Link, []netlinkapi.Address)) { w.links = f }
+func (w *Watcher) OnLinks(f LinksFunc) { w.links = f }
 
 // OnEvents lets event see all events; it returns whether the links have to be read
 // because of one. missed is called when events may have been missed. It must be called
@@ -110,7 +114,7 @@ func (w *Watcher) absent(key string) string {
 func (w *Watcher) retrieve(ctx context.Context, _ []api.KV[*emptypb.Empty, any]) ([]api.KV[*emptypb.Empty, any], error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now, err := w.state(ctx)
+	now, err := w.state(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -133,16 +137,15 @@ func (w *Watcher) retrieve(ctx context.Context, _ []api.KV[*emptypb.Empty, any])
 	return kvs, nil
 }
 
-// state is what the kernel has: keys with the links that they are about, the
-// names of all links, the links and the addresses.
+// state is what the kernel has: keys with the links that they are about, and the
+// names of all links.
 type state struct {
 	keys  map[string]string
 	links map[string]bool
-	all   []netlinkapi.Link
-	addrs []netlinkapi.Address
 }
 
-func (w *Watcher) state(ctx context.Context) (state, error) {
+// state reads what the kernel has; see sees it, too, unless it is nil.
+func (w *Watcher) state(ctx context.Context, see LinksFunc) (state, error) {
 	h, err := w.deps.Namespaces.Open(ctx, nil)
 	if err != nil {
 		return state{}, err
@@ -156,7 +159,10 @@ func (w *Watcher) state(ctx context.Context) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	s := state{map[string]string{}, map[string]bool{}, links, addrs}
+	if see != nil {
+		see(h, links, addrs)
+	}
+	s := state{map[string]string{}, map[string]bool{}}
 	names := map[int]string{}
 	for _, l := range links {
 		names[l.Index] = l.Name
@@ -274,12 +280,9 @@ func (w *Watcher) tell(ctx context.Context) {
 func (w *Watcher) compare(ctx context.Context, at time.Time) (again time.Duration, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now, err := w.state(ctx)
+	now, err := w.state(ctx, w.links)
 	if err != nil {
 		return 0, err
-	}
-	if w.links != nil {
-		w.links(now.all, now.addrs)
 	}
 	var changes []api.KVWithMetadata
 	for key, link := range now.keys {

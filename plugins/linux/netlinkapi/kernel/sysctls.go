@@ -36,7 +36,7 @@ func parameterFile(link, name string) (string, error) {
 // Sysctls reads parameters of a link.
 func (h *handle) Sysctls(link string, names []string) (map[string]int, error) {
 	values := map[string]int{}
-	err := errors.Join(h.ns.readOffloads(link, names, values), h.ns.readQueues(link, names, values))
+	err := errors.Join(h.ns.readOffloads(link, names, values), h.ns.readQueues(link, names, values), h.ns.readSpeed(link, names, values))
 	if err != nil {
 		return nil, err
 	}

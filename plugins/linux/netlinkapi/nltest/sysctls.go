@@ -18,6 +18,7 @@ func testSysctls(t *testing.T, w *World) {
 	}
 	testOffloads(t, own)
 	testQueues(t, own)
+	testSpeed(t, own)
 	all, err := own.Sysctls("v.a", []string{"ipv4.rp_filter", "ipv4.nonsense", "ipv6.accept_ra"})
 	if err != nil || len(all) != 2 {
 		t.Errorf("parameters are %v (error %v), expected two", all, err)
@@ -154,6 +155,33 @@ func testQueues(t *testing.T, h netlinkapi.Handle) {
 		t.Error("there are as many queues as there may be at all")
 	}
 	expect(t, "queues that there are not", h.SetSysctl("v.a", netlinkapi.QueuesCombined, 1), netlinkapi.ErrUnsupported)
+}
+
+// testSpeed: a VETH has a speed, and so has what is on it; a loopback has none.
+func testSpeed(t *testing.T, h netlinkapi.Handle) {
+	t.Helper()
+	speeds := map[string]int{"v.a": 10_000, "lo": 0}
+	if err := h.AddLink("vlan.a", netlinkapi.VLAN{ID: 5, Protocol: netlinkapi.VLANProtocol}, MustLink(t, h, "v.a").Index); err == nil {
+		speeds["vlan.a"] = 10_000
+	} else {
+		expect(t, "add a VLAN", err, netlinkapi.ErrUnsupported)
+	}
+	for link, want := range speeds {
+		all, err := h.Sysctls(link, []string{netlinkapi.LinkSpeed})
+		if got, there := all[netlinkapi.LinkSpeed]; err != nil || !there || got != want {
+			t.Errorf("the speed of %s is %v Mb/s (error %v), expected %d", link, all, err, want)
+		}
+	}
+	all, err := h.Sysctls("v.a", []string{netlinkapi.LinkSpeed, "ipv4.rp_filter"})
+	if err != nil || len(all) != 2 {
+		t.Errorf("parameters are %v (error %v), expected two", all, err)
+	}
+	expect(t, "set the speed", h.SetSysctl("v.a", netlinkapi.LinkSpeed, 100), netlinkapi.ErrUnsupported)
+	_, err = h.Sysctls("none", []string{netlinkapi.LinkSpeed})
+	expect(t, "the speed of a link that there is not", err, netlinkapi.ErrNotFound)
+	if speeds["vlan.a"] != 0 {
+		must(t, h.DeleteLink(MustLink(t, h, "vlan.a").Index))
+	}
 }
 
 func sysctl(t *testing.T, h netlinkapi.Handle, name string) int {
