@@ -69,7 +69,7 @@ func wantCode(err error, code codes.Code, text string) error {
 
 func calls() []call {
 	return slices.Concat(configuratorCalls(), managerCalls(), []call{
-		{"ligato.configurator.StatsPollerService/PollStats", same, "", pollStats},
+		{"ligato.configurator.StatsPollerService/PollStats", better, "the interfaces of Linux as well, for requests with `LINUX` among the `sources`", pollStats},
 		{"ligato.generic.MetaService/KnownModels", same, "", knownModels},
 		{"ligato.generic.MetaService/ProtoFileDescriptor", same, "", protoFile},
 	})
@@ -184,7 +184,15 @@ func pollStats(ctx context.Context, c *rpc.ClientConn) error {
 	if stream, err = client.PollStats(ctx, &configurator.PollStatsRequest{NumPolls: 2}); err == nil {
 		_, err = stream.Recv()
 	}
-	return wantCode(err, codes.InvalidArgument, "period")
+	if err := wantCode(err, codes.InvalidArgument, "period"); err != nil {
+		return err
+	}
+	stream, err = client.PollStats(ctx, &configurator.PollStatsRequest{Sources: []configurator.PollStatsRequest_Source{configurator.PollStatsRequest_LINUX}})
+	if err != nil {
+		return err
+	}
+	got, err := stream.Recv()
+	return expect(err, got.GetStats().GetLinuxStats().GetInterface().GetName() != "", "got %v", got)
 }
 
 func knownModels(ctx context.Context, c *rpc.ClientConn) error {

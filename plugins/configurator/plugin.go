@@ -1,7 +1,7 @@
 // Package configurator is the plugin with the gRPC services that configure the
 // agent and return its state: ConfiguratorService (whole configurations in one
 // typed message), ManagerService (items of any model), MetaService (the
-// models) and StatsPollerService (the counters of VPP).
+// models) and StatsPollerService (the counters of VPP and Linux).
 //
 // All clients are one source of the orchestrator, "grpc", unless they name
 // another one in the metadata datasrc. A request with an invalid item is
@@ -61,6 +61,8 @@ type Deps struct {
 	LinuxInterfaces LinuxInterfaceStates `optional:"true"`
 	// Stats provides the counters of VPP; nil disables them.
 	Stats InterfaceStats `optional:"true"`
+	// LinuxStats provides the counters of Linux; nil disables them.
+	LinuxStats LinuxInterfaceStats `optional:"true"`
 	// HTTP serves the statistics of calls; nil disables that.
 	HTTP rest.HTTPHandlers `optional:"true"`
 }
@@ -104,6 +106,12 @@ type InterfaceStats interface {
 	// InterfaceStats returns the counters of all interfaces, as they were no
 	// longer ago than maxAge.
 	InterfaceStats(maxAge time.Duration) ([]*interfaces.InterfaceStats, error)
+}
+
+// LinuxInterfaceStats provides the counters of Linux, as ifplugin.Plugin does.
+type LinuxInterfaceStats interface {
+	// InterfaceStats returns the counters of all interfaces of the configuration.
+	InterfaceStats(ctx context.Context) ([]*linuxif.InterfaceStats, error)
 }
 
 var _ infra.PostInit = (*Plugin)(nil)

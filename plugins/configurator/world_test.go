@@ -46,21 +46,23 @@ func (s *linuxStates) Watch(f func(*linuxif.InterfaceNotification)) (cancel func
 // world is an agent with a mock southbound, and a client of it.
 type world struct {
 	*orchtest.Agent
-	t       *testing.T
-	states  *states
-	linux   *linuxStates
-	stats   *stats
-	config  pb.ConfiguratorServiceClient
-	manager generic.ManagerServiceClient
-	meta    generic.MetaServiceClient
+	t      *testing.T
+	states *states
+	linux  *linuxStates
+	stats  *stats
+
+	linuxStats *linuxStats
+	config     pb.ConfiguratorServiceClient
+	manager    generic.ManagerServiceClient
+	meta       generic.MetaServiceClient
 }
 
 func start(t *testing.T, opts ...orchestrator.Option) *world {
 	t.Helper()
-	w := &world{t: t, Agent: orchtest.New(t, opts...), states: &states{}, linux: &linuxStates{}, stats: &stats{}}
+	w := &world{t: t, Agent: orchtest.New(t, opts...), states: &states{}, linux: &linuxStates{}, stats: &stats{}, linuxStats: &linuxStats{}}
 	w.Start(configurator.NewPlugin(configurator.UseDeps(func(d *configurator.Deps) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = w.GRPC, w.Orchestrator, w.Scheduler, w.states, w.stats
-		d.LinuxInterfaces = w.linux
+		d.LinuxInterfaces, d.LinuxStats = w.linux, w.linuxStats
 	})))
 	w.config, w.manager, w.meta = pb.NewConfiguratorServiceClient(w.Conn), generic.NewManagerServiceClient(w.Conn), generic.NewMetaServiceClient(w.Conn)
 	return w

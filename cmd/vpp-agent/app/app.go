@@ -166,7 +166,7 @@ func New(opts ...Option) (*VPPAgent, error) {
 	a.VPPIfPlugin.Stores, a.VPPIfPlugin.Label, a.VPPIfPlugin.Counters = stores, a.Label, vppCounters{a}
 	a.Configurator = configurator.NewPlugin(configurator.UseDeps(func(d *configurator.Deps) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = a.GRPC, a.Orchestrator, a.Scheduler, vppStates{a}, a.Telemetry
-		d.LinuxInterfaces, d.HTTP = linuxStates{a}, a.HTTP
+		d.LinuxInterfaces, d.LinuxStats, d.HTTP = linuxStates{a}, linuxStates{a}, a.HTTP
 	}))
 	a.AgentAPI = agentapi.NewPlugin(agentapi.UseDeps(func(d *agentapi.Deps) {
 		d.GRPC, d.HTTP, d.Orchestrator, d.Scheduler = a.GRPC, a.HTTP, a.Orchestrator, a.Scheduler
@@ -320,12 +320,17 @@ func (s vppStates) List() []*interfaces.InterfaceState {
 	return s.agent.VPPIfPlugin.States().List()
 }
 
-// linuxStates does the same for Linux.
+// linuxStates does the same for Linux, with counters.
 type linuxStates struct{ agent *VPPAgent }
 
 // Watch calls f with every state and with each that changes.
 func (s linuxStates) Watch(f func(*linuxifpb.InterfaceNotification)) (cancel func()) {
 	return s.agent.LinuxIfPlugin.States().Watch(f)
+}
+
+// InterfaceStats returns the counters of all interfaces.
+func (s linuxStates) InterfaceStats(ctx context.Context) ([]*linuxifpb.InterfaceStats, error) {
+	return s.agent.LinuxIfPlugin.InterfaceStats(ctx)
 }
 
 // vppInterfaces reads interfaces from VPP.

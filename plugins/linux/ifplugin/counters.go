@@ -86,6 +86,29 @@ func countersOf(name string, meta ifaceidx.LinuxIfMetadata, link netlinkapi.Link
 	}
 }
 
+// counters is the inverse of countersOf.
+func (c InterfaceCounters) counters() netlinkapi.Counters {
+	return netlinkapi.Counters{
+		RXPackets: c.RXPackets, TXPackets: c.TXPackets, RXBytes: c.RXBytes, TXBytes: c.TXBytes,
+		RXErrors: c.RXErrors, TXErrors: c.TXErrors, RXDropped: c.RXDropped, TXDropped: c.TXDropped,
+	}
+}
+
+// InterfaceStats reads the counters as Counters does, for clients of gRPC.
+func (p *Plugin) InterfaceStats(ctx context.Context) ([]*interfaces.InterfaceStats, error) {
+	counted, err := p.Counters(ctx)
+	all := make([]*interfaces.InterfaceStats, len(counted))
+	for i, c := range counted {
+		all[i] = &interfaces.InterfaceStats{
+			Name:    c.Name,
+			Rx:      &interfaces.InterfaceStats_CombinedCounter{Packets: c.RXPackets, Bytes: c.RXBytes},
+			Tx:      &interfaces.InterfaceStats_CombinedCounter{Packets: c.TXPackets, Bytes: c.TXBytes},
+			RxError: c.RXErrors, TxError: c.TXErrors, Drops: c.RXDropped + c.TXDropped, RxDrops: c.RXDropped, TxDrops: c.TXDropped,
+		}
+	}
+	return all, err
+}
+
 // publishCounters registers the endpoint and the metrics.
 func (p *Plugin) publishCounters() error {
 	if p.Metrics != nil {

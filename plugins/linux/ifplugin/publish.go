@@ -26,6 +26,9 @@ func (p *Plugin) publishStates() error {
 				states.Remove(state.GetName())
 				return
 			}
+			if p.cfg.StatisticsInterval == 0 {
+				state = withoutCounts(state)
+			}
 			states.Set(state.GetName(), state)
 		})()
 		if p.cfg.StatisticsInterval == 0 {
@@ -53,9 +56,13 @@ func (p *Plugin) countersByName(ctx context.Context) (map[string]InterfaceCounte
 
 func withCounts(state *interfaces.InterfaceState, c InterfaceCounters) *interfaces.InterfaceState {
 	state = proto.CloneOf(state)
-	state.Statistics = &interfaces.InterfaceState_Statistics{
-		InPackets: c.RXPackets, InBytes: c.RXBytes, OutPackets: c.TXPackets, OutBytes: c.TXBytes,
-		DropPackets: c.RXDropped + c.TXDropped, InErrorPackets: c.RXErrors, OutErrorPackets: c.TXErrors,
-	}
+	state.Statistics = statistics(c.counters())
+	return state
+}
+
+// withoutCounts returns a state without its counters, which are not published then.
+func withoutCounts(state *interfaces.InterfaceState) *interfaces.InterfaceState {
+	state = proto.CloneOf(state)
+	state.Statistics = nil
 	return state
 }

@@ -2,6 +2,7 @@ package ifplugin_test
 
 import (
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -18,7 +19,7 @@ func TestPublishedStates(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		const prefix = "/vnf-agent/" + linuxtest.Label + "/linux/status/v2/interface/"
 		to := publishtest.NewStore(prefix+"old", "/vnf-agent/other/linux/status/v2/interface/old")
-		a := linuxtest.StartPublishing(t, w, to)
+		a := linuxtest.StartPublishing(t, w, to, 100*time.Millisecond)
 		x, y := veth("x", "y", "", "10.1.0.1/24"), veth("y", "x", "left", "10.1.0.2/24")
 		must(t, a.Apply(x, y))
 		state := func(values map[string]proto.Message, name string) *interfaces.InterfaceState {
@@ -47,5 +48,23 @@ func TestPublishedStates(t *testing.T) {
 		})
 		must(t, a.Delete(x, y))
 		to.Await(func(values map[string]proto.Message) bool { return len(values) == 1 }) // that of the other agent
+	})
+}
+
+// TestPublishedStatesWithoutCounters: with the interval 0 of counters, states have none, though the
+// reports of changes have them.
+func TestPublishedStatesWithoutCounters(t *testing.T) {
+	t.Parallel()
+	w := nltest.Sim()
+	const key = "/vnf-agent/" + linuxtest.Label + "/linux/status/v2/interface/x"
+	to := publishtest.NewStore()
+	a := linuxtest.StartPublishing(t, w, to, 0)
+	must(t, a.Apply(veth("x", "y", ""), veth("y", "x", "")))
+	to.Await(func(values map[string]proto.Message) bool {
+		s, _ := values[key].(*interfaces.InterfaceState)
+		if s.GetStatistics() != nil {
+			t.Errorf("published with counters: %v", s)
+		}
+		return s.GetOperStatus() == interfaces.InterfaceState_UP && s.GetSpeed() == 10_000_000_000
 	})
 }

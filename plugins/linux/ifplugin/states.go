@@ -47,7 +47,8 @@ func newStates(index ifaceidx.Index, now func() time.Time, report func(keys ...s
 func (s *States) List() []*interfaces.InterfaceState { return s.states.List() }
 
 // Watch calls f with the states of all interfaces, and then with each that
-// changes, until cancel is called. f must not block nor call methods of States;
+// changes, until cancel is called. The counters in a state are those of the moment when it
+// changed; a change of counters alone is not reported. f must not block nor call methods of States;
 // the notification must not be changed.
 func (s *States) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()) {
 	return s.states.Watch(func(state *interfaces.InterfaceState) {
@@ -126,7 +127,14 @@ func stateOf(name string, meta ifaceidx.LinuxIfMetadata, link netlinkapi.Link, s
 	return &interfaces.InterfaceState{
 		Name: name, InternalName: link.Name, Type: typeOf(meta, link), IfIndex: int32(link.Index),
 		AdminStatus: upDown(link.Up), OperStatus: upDown(link.Up && link.Running),
-		PhysAddress: link.MAC.String(), Speed: speed, Mtu: uint32(link.MTU),
+		PhysAddress: link.MAC.String(), Speed: speed, Mtu: uint32(link.MTU), Statistics: statistics(link.Counters),
+	}
+}
+
+func statistics(c netlinkapi.Counters) *interfaces.InterfaceState_Statistics {
+	return &interfaces.InterfaceState_Statistics{
+		InPackets: c.RXPackets, InBytes: c.RXBytes, OutPackets: c.TXPackets, OutBytes: c.TXBytes,
+		DropPackets: c.RXDropped + c.TXDropped, InErrorPackets: c.RXErrors, OutErrorPackets: c.TXErrors,
 	}
 }
 
@@ -168,8 +176,17 @@ func (s *States) put(found ifaceidx.LinuxIfMetadata, state *interfaces.Interface
 		} else {
 			state.LastChange = before.LastChange
 		}
-		return state, !known || !proto.Equal(before, state)
+		return state, !known || !sameButCounters(before, state)
 	})
+}
+
+// sameButCounters compares two states but for their counters, which change all the time.
+func sameButCounters(a, b *interfaces.InterfaceState) bool {
+	counters := b.Statistics
+	b.Statistics = a.GetStatistics()
+	same := proto.Equal(a, b)
+	b.Statistics = counters
+	return same
 }
 
 // gone takes in that an interface does not exist any more.

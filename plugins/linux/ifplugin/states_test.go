@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,9 @@ func follow(t *testing.T, a *linuxtest.Agent) (told *telling, await func(want st
 		s := n.State
 		if s.GetSpeed() != 10_000_000_000 { // of every VETH
 			t.Errorf("the speed of %s is %d bit/s", s.GetName(), s.GetSpeed())
+		}
+		if s.GetStatistics() == nil {
+			t.Errorf("the state of %s has no counters", s.GetName())
 		}
 		told.lines <- fmt.Sprintf("%v %s %s %v %v/%v %d", n.Type, s.Name, s.InternalName, s.Type, s.AdminStatus, s.OperStatus, s.Mtu)
 	})
@@ -188,4 +192,44 @@ func TestListensOnlyForNamespacesOfTheConfiguration(t *testing.T) {
 	}
 	must(t, a.Apply(veth("y", "x", "")))
 	nltest.Poll(t, "the agent does not listen any more", func() bool { return w.Sim.Listeners("") == 0 })
+}
+
+// A change of state is reported with the counters of that moment. A change of counters alone is not.
+func TestStatesHaveCounters(t *testing.T) {
+	t.Parallel()
+	w := nltest.Kernel(t)
+	a := linuxtest.StartReporting(t, w, "linux-interface")
+	var mu sync.Mutex
+	var last *interfaces.InterfaceState // of x
+	reports := 0
+	defer a.Interfaces.States().Watch(func(n *interfaces.InterfaceNotification) {
+		mu.Lock()
+		defer mu.Unlock()
+		if n.GetState().GetName() == "x" {
+			last, reports = n.GetState(), reports+1
+		}
+	})()
+	await := func(what string, is func(s *interfaces.InterfaceState) bool) (counters *interfaces.InterfaceState_Statistics, number int) {
+		t.Helper()
+		nltest.Poll(t, what, func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			counters, number = last.GetStatistics(), reports
+			return last != nil && is(last)
+		})
+		return counters, number
+	}
+	must(t, a.Apply(veth("x", "y", "", "10.1.0.1/24"), veth("y", "x", "left", "10.1.0.2/24")))
+	_, before := await("x is up", func(s *interfaces.InterfaceState) bool { return s.GetOperStatus() == interfaces.InterfaceState_UP })
+	exchange(t, w, "own", "left", "10.1.0.2")
+	own := w.Open(t, "")
+	makeDevice(t, own, "other")                                // so that x is read again
+	must(t, own.SetMTU(expectLink(t, own, "h-x").Index, 1400)) // by another process
+	counters, now := await("the MTU is reported", func(s *interfaces.InterfaceState) bool { return s.GetMtu() == 1400 })
+	if counters.GetInPackets() == 0 || counters.GetOutBytes() <= counters.GetOutPackets() {
+		t.Errorf("counters are %v after an exchange of packets", counters)
+	}
+	if now != before+1 {
+		t.Errorf("%d reports of x for one change", now-before)
+	}
 }

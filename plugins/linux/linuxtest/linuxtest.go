@@ -99,9 +99,9 @@ func StartWireguardGo(t testing.TB, w *nltest.World, program string) *Agent {
 	return startWith(t, w, settings{wireguardGo: program})
 }
 
-// StartPublishing is Start with a store for the states of interfaces, and their counters ten times a second.
-func StartPublishing(t testing.TB, w *nltest.World, store publish.Store) *Agent {
-	return startWith(t, w, settings{store: store})
+// StartPublishing is Start with a store for the states of interfaces, and an interval of their counters; 0: none.
+func StartPublishing(t testing.TB, w *nltest.World, store publish.Store, counters time.Duration) *Agent {
+	return startWith(t, w, settings{store: store, counters: counters})
 }
 
 // StartWithFile is Start with a file that lists containers.
@@ -131,6 +131,7 @@ type settings struct {
 	containers  string              // a file that lists containers; empty: none
 	wireguardGo string              // a program; empty: none
 	store       publish.Store       // for states; nil: none
+	counters    time.Duration       // interval of counters in the store
 	quiet       bool                // log what an agent logs by default, into nothing
 	extra       []infra.Plugin
 }
@@ -158,7 +159,7 @@ func startWith(t testing.TB, w *nltest.World, s settings) *Agent {
 	var stores []publish.Store
 	if s.store != nil {
 		stores = []publish.Store{s.store}
-		ifConf.StatusPublishers, ifConf.StatisticsInterval = []string{s.store.String()}, 100*time.Millisecond
+		ifConf.StatusPublishers, ifConf.StatisticsInterval = []string{s.store.String()}, s.counters
 	}
 	ifs := ifplugin.NewPlugin(ifplugin.UseConf(ifConf), ifplugin.UseDeps(func(d *ifplugin.Deps) {
 		d.Scheduler, d.Namespaces, d.TAPs, d.NetAlloc, d.ServiceLabel, d.Metrics = sched, ns, known, alloc, label, registry

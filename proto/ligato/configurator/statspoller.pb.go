@@ -8,6 +8,7 @@
 package configurator
 
 import (
+	linux "github.com/tenuto-dev/tenuto/proto/ligato/linux"
 	vpp "github.com/tenuto-dev/tenuto/proto/ligato/vpp"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -23,12 +24,62 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// What has statistics.
+type PollStatsRequest_Source int32
+
+const (
+	// The interfaces of VPP.
+	PollStatsRequest_VPP PollStatsRequest_Source = 0
+	// The interfaces of Linux that are configured.
+	PollStatsRequest_LINUX PollStatsRequest_Source = 1
+)
+
+// Enum value maps for PollStatsRequest_Source.
+var (
+	PollStatsRequest_Source_name = map[int32]string{
+		0: "VPP",
+		1: "LINUX",
+	}
+	PollStatsRequest_Source_value = map[string]int32{
+		"VPP":   0,
+		"LINUX": 1,
+	}
+)
+
+func (x PollStatsRequest_Source) Enum() *PollStatsRequest_Source {
+	p := new(PollStatsRequest_Source)
+	*p = x
+	return p
+}
+
+func (x PollStatsRequest_Source) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PollStatsRequest_Source) Descriptor() protoreflect.EnumDescriptor {
+	return file_ligato_configurator_statspoller_proto_enumTypes[0].Descriptor()
+}
+
+func (PollStatsRequest_Source) Type() protoreflect.EnumType {
+	return &file_ligato_configurator_statspoller_proto_enumTypes[0]
+}
+
+func (x PollStatsRequest_Source) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PollStatsRequest_Source.Descriptor instead.
+func (PollStatsRequest_Source) EnumDescriptor() ([]byte, []int) {
+	return file_ligato_configurator_statspoller_proto_rawDescGZIP(), []int{1, 0}
+}
+
 // One set of statistics.
 type Stats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Stats:
 	//
 	//	*Stats_VppStats
+	//	*Stats_LinuxStats
 	Stats         isStats_Stats `protobuf_oneof:"stats"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -80,6 +131,15 @@ func (x *Stats) GetVppStats() *vpp.Stats {
 	return nil
 }
 
+func (x *Stats) GetLinuxStats() *linux.Stats {
+	if x != nil {
+		if x, ok := x.Stats.(*Stats_LinuxStats); ok {
+			return x.LinuxStats
+		}
+	}
+	return nil
+}
+
 type isStats_Stats interface {
 	isStats_Stats()
 }
@@ -89,7 +149,14 @@ type Stats_VppStats struct {
 	VppStats *vpp.Stats `protobuf:"bytes,1,opt,name=vpp_stats,json=vppStats,proto3,oneof"`
 }
 
+type Stats_LinuxStats struct {
+	// Statistics of Linux, only of requests that name LINUX as a source.
+	LinuxStats *linux.Stats `protobuf:"bytes,2,opt,name=linux_stats,json=linuxStats,proto3,oneof"`
+}
+
 func (*Stats_VppStats) isStats_Stats() {}
+
+func (*Stats_LinuxStats) isStats_Stats() {}
 
 // Asks for statistics, once or periodically.
 type PollStatsRequest struct {
@@ -98,7 +165,9 @@ type PollStatsRequest struct {
 	PeriodSec uint32 `protobuf:"varint,1,opt,name=period_sec,json=periodSec,proto3" json:"period_sec,omitempty"`
 	// Number of polls after which the stream ends; 0 means until the client goes
 	// away.
-	NumPolls      uint32 `protobuf:"varint,2,opt,name=num_polls,json=numPolls,proto3" json:"num_polls,omitempty"`
+	NumPolls uint32 `protobuf:"varint,2,opt,name=num_polls,json=numPolls,proto3" json:"num_polls,omitempty"`
+	// What to send statistics of; empty means VPP alone.
+	Sources       []PollStatsRequest_Source `protobuf:"varint,3,rep,packed,name=sources,proto3,enum=ligato.configurator.PollStatsRequest_Source" json:"sources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -145,6 +214,13 @@ func (x *PollStatsRequest) GetNumPolls() uint32 {
 		return x.NumPolls
 	}
 	return 0
+}
+
+func (x *PollStatsRequest) GetSources() []PollStatsRequest_Source {
+	if x != nil {
+		return x.Sources
+	}
+	return nil
 }
 
 // Statistics of one object in one poll.
@@ -206,14 +282,20 @@ var File_ligato_configurator_statspoller_proto protoreflect.FileDescriptor
 
 const file_ligato_configurator_statspoller_proto_rawDesc = "" +
 	"\n" +
-	"%ligato/configurator/statspoller.proto\x12\x13ligato.configurator\x1a\x14ligato/vpp/vpp.proto\"B\n" +
+	"%ligato/configurator/statspoller.proto\x12\x13ligato.configurator\x1a\x18ligato/linux/linux.proto\x1a\x14ligato/vpp/vpp.proto\"z\n" +
 	"\x05Stats\x120\n" +
-	"\tvpp_stats\x18\x01 \x01(\v2\x11.ligato.vpp.StatsH\x00R\bvppStatsB\a\n" +
-	"\x05stats\"N\n" +
+	"\tvpp_stats\x18\x01 \x01(\v2\x11.ligato.vpp.StatsH\x00R\bvppStats\x126\n" +
+	"\vlinux_stats\x18\x02 \x01(\v2\x13.ligato.linux.StatsH\x00R\n" +
+	"linuxStatsB\a\n" +
+	"\x05stats\"\xb4\x01\n" +
 	"\x10PollStatsRequest\x12\x1d\n" +
 	"\n" +
 	"period_sec\x18\x01 \x01(\rR\tperiodSec\x12\x1b\n" +
-	"\tnum_polls\x18\x02 \x01(\rR\bnumPolls\"`\n" +
+	"\tnum_polls\x18\x02 \x01(\rR\bnumPolls\x12F\n" +
+	"\asources\x18\x03 \x03(\x0e2,.ligato.configurator.PollStatsRequest.SourceR\asources\"\x1c\n" +
+	"\x06Source\x12\a\n" +
+	"\x03VPP\x10\x00\x12\t\n" +
+	"\x05LINUX\x10\x01\"`\n" +
 	"\x11PollStatsResponse\x12\x19\n" +
 	"\bpoll_seq\x18\x01 \x01(\rR\apollSeq\x120\n" +
 	"\x05stats\x18\x02 \x01(\v2\x1a.ligato.configurator.StatsR\x05stats2r\n" +
@@ -232,23 +314,28 @@ func file_ligato_configurator_statspoller_proto_rawDescGZIP() []byte {
 	return file_ligato_configurator_statspoller_proto_rawDescData
 }
 
+var file_ligato_configurator_statspoller_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_ligato_configurator_statspoller_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_ligato_configurator_statspoller_proto_goTypes = []any{
-	(*Stats)(nil),             // 0: ligato.configurator.Stats
-	(*PollStatsRequest)(nil),  // 1: ligato.configurator.PollStatsRequest
-	(*PollStatsResponse)(nil), // 2: ligato.configurator.PollStatsResponse
-	(*vpp.Stats)(nil),         // 3: ligato.vpp.Stats
+	(PollStatsRequest_Source)(0), // 0: ligato.configurator.PollStatsRequest.Source
+	(*Stats)(nil),                // 1: ligato.configurator.Stats
+	(*PollStatsRequest)(nil),     // 2: ligato.configurator.PollStatsRequest
+	(*PollStatsResponse)(nil),    // 3: ligato.configurator.PollStatsResponse
+	(*vpp.Stats)(nil),            // 4: ligato.vpp.Stats
+	(*linux.Stats)(nil),          // 5: ligato.linux.Stats
 }
 var file_ligato_configurator_statspoller_proto_depIdxs = []int32{
-	3, // 0: ligato.configurator.Stats.vpp_stats:type_name -> ligato.vpp.Stats
-	0, // 1: ligato.configurator.PollStatsResponse.stats:type_name -> ligato.configurator.Stats
-	1, // 2: ligato.configurator.StatsPollerService.PollStats:input_type -> ligato.configurator.PollStatsRequest
-	2, // 3: ligato.configurator.StatsPollerService.PollStats:output_type -> ligato.configurator.PollStatsResponse
-	3, // [3:4] is the sub-list for method output_type
-	2, // [2:3] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	4, // 0: ligato.configurator.Stats.vpp_stats:type_name -> ligato.vpp.Stats
+	5, // 1: ligato.configurator.Stats.linux_stats:type_name -> ligato.linux.Stats
+	0, // 2: ligato.configurator.PollStatsRequest.sources:type_name -> ligato.configurator.PollStatsRequest.Source
+	1, // 3: ligato.configurator.PollStatsResponse.stats:type_name -> ligato.configurator.Stats
+	2, // 4: ligato.configurator.StatsPollerService.PollStats:input_type -> ligato.configurator.PollStatsRequest
+	3, // 5: ligato.configurator.StatsPollerService.PollStats:output_type -> ligato.configurator.PollStatsResponse
+	5, // [5:6] is the sub-list for method output_type
+	4, // [4:5] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_ligato_configurator_statspoller_proto_init() }
@@ -258,19 +345,21 @@ func file_ligato_configurator_statspoller_proto_init() {
 	}
 	file_ligato_configurator_statspoller_proto_msgTypes[0].OneofWrappers = []any{
 		(*Stats_VppStats)(nil),
+		(*Stats_LinuxStats)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_configurator_statspoller_proto_rawDesc), len(file_ligato_configurator_statspoller_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      1,
 			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_ligato_configurator_statspoller_proto_goTypes,
 		DependencyIndexes: file_ligato_configurator_statspoller_proto_depIdxs,
+		EnumInfos:         file_ligato_configurator_statspoller_proto_enumTypes,
 		MessageInfos:      file_ligato_configurator_statspoller_proto_msgTypes,
 	}.Build()
 	File_ligato_configurator_statspoller_proto = out.File

@@ -185,6 +185,52 @@ func (x *Notification) GetInterface() *interfaces.InterfaceNotification {
 	return nil
 }
 
+// Statistics of Linux.
+type Stats struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Counters of one interface.
+	Interface     *interfaces.InterfaceStats `protobuf:"bytes,1,opt,name=interface,proto3" json:"interface,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Stats) Reset() {
+	*x = Stats{}
+	mi := &file_ligato_linux_linux_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Stats) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Stats) ProtoMessage() {}
+
+func (x *Stats) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_linux_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Stats.ProtoReflect.Descriptor instead.
+func (*Stats) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_linux_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Stats) GetInterface() *interfaces.InterfaceStats {
+	if x != nil {
+		return x.Interface
+	}
+	return nil
+}
+
 var File_ligato_linux_linux_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_linux_proto_rawDesc = "" +
@@ -205,7 +251,9 @@ const file_ligato_linux_linux_proto_rawDesc = "" +
 	"\x0fnftables_tables\x18\x1f \x03(\v2\x1c.ligato.linux.nftables.TableR\x0enftablesTables\x12;\n" +
 	"\fpunt_proxies\x18( \x03(\v2\x18.ligato.linux.punt.ProxyR\vpuntProxies\"\\\n" +
 	"\fNotification\x12L\n" +
-	"\tinterface\x18\x01 \x01(\v2..ligato.linux.interfaces.InterfaceNotificationR\tinterfaceB7Z5github.com/tenuto-dev/tenuto/proto/ligato/linux;linuxb\x06proto3"
+	"\tinterface\x18\x01 \x01(\v2..ligato.linux.interfaces.InterfaceNotificationR\tinterface\"N\n" +
+	"\x05Stats\x12E\n" +
+	"\tinterface\x18\x01 \x01(\v2'.ligato.linux.interfaces.InterfaceStatsR\tinterfaceB7Z5github.com/tenuto-dev/tenuto/proto/ligato/linux;linuxb\x06proto3"
 
 var (
 	file_ligato_linux_linux_proto_rawDescOnce sync.Once
@@ -219,35 +267,38 @@ func file_ligato_linux_linux_proto_rawDescGZIP() []byte {
 	return file_ligato_linux_linux_proto_rawDescData
 }
 
-var file_ligato_linux_linux_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_ligato_linux_linux_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_ligato_linux_linux_proto_goTypes = []any{
 	(*ConfigData)(nil),                       // 0: ligato.linux.ConfigData
 	(*Notification)(nil),                     // 1: ligato.linux.Notification
-	(*interfaces.Interface)(nil),             // 2: ligato.linux.interfaces.Interface
-	(*l3.ARPEntry)(nil),                      // 3: ligato.linux.l3.ARPEntry
-	(*l3.Route)(nil),                         // 4: ligato.linux.l3.Route
-	(*l3.Rule)(nil),                          // 5: ligato.linux.l3.Rule
-	(*l3.Nexthop)(nil),                       // 6: ligato.linux.l3.Nexthop
-	(*iptables.RuleChain)(nil),               // 7: ligato.linux.iptables.RuleChain
-	(*nftables.Table)(nil),                   // 8: ligato.linux.nftables.Table
-	(*punt.Proxy)(nil),                       // 9: ligato.linux.punt.Proxy
-	(*interfaces.InterfaceNotification)(nil), // 10: ligato.linux.interfaces.InterfaceNotification
+	(*Stats)(nil),                            // 2: ligato.linux.Stats
+	(*interfaces.Interface)(nil),             // 3: ligato.linux.interfaces.Interface
+	(*l3.ARPEntry)(nil),                      // 4: ligato.linux.l3.ARPEntry
+	(*l3.Route)(nil),                         // 5: ligato.linux.l3.Route
+	(*l3.Rule)(nil),                          // 6: ligato.linux.l3.Rule
+	(*l3.Nexthop)(nil),                       // 7: ligato.linux.l3.Nexthop
+	(*iptables.RuleChain)(nil),               // 8: ligato.linux.iptables.RuleChain
+	(*nftables.Table)(nil),                   // 9: ligato.linux.nftables.Table
+	(*punt.Proxy)(nil),                       // 10: ligato.linux.punt.Proxy
+	(*interfaces.InterfaceNotification)(nil), // 11: ligato.linux.interfaces.InterfaceNotification
+	(*interfaces.InterfaceStats)(nil),        // 12: ligato.linux.interfaces.InterfaceStats
 }
 var file_ligato_linux_linux_proto_depIdxs = []int32{
-	2,  // 0: ligato.linux.ConfigData.interfaces:type_name -> ligato.linux.interfaces.Interface
-	3,  // 1: ligato.linux.ConfigData.arp_entries:type_name -> ligato.linux.l3.ARPEntry
-	4,  // 2: ligato.linux.ConfigData.routes:type_name -> ligato.linux.l3.Route
-	5,  // 3: ligato.linux.ConfigData.rules:type_name -> ligato.linux.l3.Rule
-	6,  // 4: ligato.linux.ConfigData.nexthops:type_name -> ligato.linux.l3.Nexthop
-	7,  // 5: ligato.linux.ConfigData.iptables_rulechains:type_name -> ligato.linux.iptables.RuleChain
-	8,  // 6: ligato.linux.ConfigData.nftables_tables:type_name -> ligato.linux.nftables.Table
-	9,  // 7: ligato.linux.ConfigData.punt_proxies:type_name -> ligato.linux.punt.Proxy
-	10, // 8: ligato.linux.Notification.interface:type_name -> ligato.linux.interfaces.InterfaceNotification
-	9,  // [9:9] is the sub-list for method output_type
-	9,  // [9:9] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	3,  // 0: ligato.linux.ConfigData.interfaces:type_name -> ligato.linux.interfaces.Interface
+	4,  // 1: ligato.linux.ConfigData.arp_entries:type_name -> ligato.linux.l3.ARPEntry
+	5,  // 2: ligato.linux.ConfigData.routes:type_name -> ligato.linux.l3.Route
+	6,  // 3: ligato.linux.ConfigData.rules:type_name -> ligato.linux.l3.Rule
+	7,  // 4: ligato.linux.ConfigData.nexthops:type_name -> ligato.linux.l3.Nexthop
+	8,  // 5: ligato.linux.ConfigData.iptables_rulechains:type_name -> ligato.linux.iptables.RuleChain
+	9,  // 6: ligato.linux.ConfigData.nftables_tables:type_name -> ligato.linux.nftables.Table
+	10, // 7: ligato.linux.ConfigData.punt_proxies:type_name -> ligato.linux.punt.Proxy
+	11, // 8: ligato.linux.Notification.interface:type_name -> ligato.linux.interfaces.InterfaceNotification
+	12, // 9: ligato.linux.Stats.interface:type_name -> ligato.linux.interfaces.InterfaceStats
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_ligato_linux_linux_proto_init() }
@@ -261,7 +312,7 @@ func file_ligato_linux_linux_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_linux_linux_proto_rawDesc), len(file_ligato_linux_linux_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

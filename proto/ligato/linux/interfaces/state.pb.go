@@ -126,7 +126,7 @@ func (x InterfaceNotification_NotifType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InterfaceNotification_NotifType.Descriptor instead.
 func (InterfaceNotification_NotifType) EnumDescriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_state_proto_rawDescGZIP(), []int{1, 0}
+	return file_ligato_linux_interfaces_state_proto_rawDescGZIP(), []int{2, 0}
 }
 
 // State of one interface.
@@ -152,7 +152,7 @@ type InterfaceState struct {
 	Speed uint64 `protobuf:"varint,9,opt,name=speed,proto3" json:"speed,omitempty"`
 	// MTU in bytes.
 	Mtu uint32 `protobuf:"varint,10,opt,name=mtu,proto3" json:"mtu,omitempty"`
-	// Counters.
+	// Counters, as they were when the state was read.
 	Statistics    *InterfaceState_Statistics `protobuf:"bytes,100,opt,name=statistics,proto3" json:"statistics,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -265,6 +265,115 @@ func (x *InterfaceState) GetStatistics() *InterfaceState_Statistics {
 	return nil
 }
 
+// Counters of one interface, from when it was created.
+type InterfaceStats struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Logical name of the interface.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Everything received.
+	Rx *InterfaceStats_CombinedCounter `protobuf:"bytes,2,opt,name=rx,proto3" json:"rx,omitempty"`
+	// Everything sent.
+	Tx *InterfaceStats_CombinedCounter `protobuf:"bytes,3,opt,name=tx,proto3" json:"tx,omitempty"`
+	// Packets received with errors.
+	RxError uint64 `protobuf:"varint,4,opt,name=rx_error,json=rxError,proto3" json:"rx_error,omitempty"`
+	// Packets that could not be sent.
+	TxError uint64 `protobuf:"varint,5,opt,name=tx_error,json=txError,proto3" json:"tx_error,omitempty"`
+	// Packets dropped, of both directions.
+	Drops uint64 `protobuf:"varint,6,opt,name=drops,proto3" json:"drops,omitempty"`
+	// Packets received and dropped.
+	RxDrops uint64 `protobuf:"varint,7,opt,name=rx_drops,json=rxDrops,proto3" json:"rx_drops,omitempty"`
+	// Packets dropped instead of sent.
+	TxDrops       uint64 `protobuf:"varint,8,opt,name=tx_drops,json=txDrops,proto3" json:"tx_drops,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InterfaceStats) Reset() {
+	*x = InterfaceStats{}
+	mi := &file_ligato_linux_interfaces_state_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InterfaceStats) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InterfaceStats) ProtoMessage() {}
+
+func (x *InterfaceStats) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_state_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InterfaceStats.ProtoReflect.Descriptor instead.
+func (*InterfaceStats) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_state_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *InterfaceStats) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *InterfaceStats) GetRx() *InterfaceStats_CombinedCounter {
+	if x != nil {
+		return x.Rx
+	}
+	return nil
+}
+
+func (x *InterfaceStats) GetTx() *InterfaceStats_CombinedCounter {
+	if x != nil {
+		return x.Tx
+	}
+	return nil
+}
+
+func (x *InterfaceStats) GetRxError() uint64 {
+	if x != nil {
+		return x.RxError
+	}
+	return 0
+}
+
+func (x *InterfaceStats) GetTxError() uint64 {
+	if x != nil {
+		return x.TxError
+	}
+	return 0
+}
+
+func (x *InterfaceStats) GetDrops() uint64 {
+	if x != nil {
+		return x.Drops
+	}
+	return 0
+}
+
+func (x *InterfaceStats) GetRxDrops() uint64 {
+	if x != nil {
+		return x.RxDrops
+	}
+	return 0
+}
+
+func (x *InterfaceStats) GetTxDrops() uint64 {
+	if x != nil {
+		return x.TxDrops
+	}
+	return 0
+}
+
 // A change of state of an interface.
 type InterfaceNotification struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -278,7 +387,7 @@ type InterfaceNotification struct {
 
 func (x *InterfaceNotification) Reset() {
 	*x = InterfaceNotification{}
-	mi := &file_ligato_linux_interfaces_state_proto_msgTypes[1]
+	mi := &file_ligato_linux_interfaces_state_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -290,7 +399,7 @@ func (x *InterfaceNotification) String() string {
 func (*InterfaceNotification) ProtoMessage() {}
 
 func (x *InterfaceNotification) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_state_proto_msgTypes[1]
+	mi := &file_ligato_linux_interfaces_state_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -303,7 +412,7 @@ func (x *InterfaceNotification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterfaceNotification.ProtoReflect.Descriptor instead.
 func (*InterfaceNotification) Descriptor() ([]byte, []int) {
-	return file_ligato_linux_interfaces_state_proto_rawDescGZIP(), []int{1}
+	return file_ligato_linux_interfaces_state_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *InterfaceNotification) GetType() InterfaceNotification_NotifType {
@@ -343,7 +452,7 @@ type InterfaceState_Statistics struct {
 
 func (x *InterfaceState_Statistics) Reset() {
 	*x = InterfaceState_Statistics{}
-	mi := &file_ligato_linux_interfaces_state_proto_msgTypes[2]
+	mi := &file_ligato_linux_interfaces_state_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -355,7 +464,7 @@ func (x *InterfaceState_Statistics) String() string {
 func (*InterfaceState_Statistics) ProtoMessage() {}
 
 func (x *InterfaceState_Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_linux_interfaces_state_proto_msgTypes[2]
+	mi := &file_ligato_linux_interfaces_state_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -420,6 +529,61 @@ func (x *InterfaceState_Statistics) GetOutErrorPackets() uint64 {
 	return 0
 }
 
+// Packets and their bytes.
+type InterfaceStats_CombinedCounter struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of packets.
+	Packets uint64 `protobuf:"varint,1,opt,name=packets,proto3" json:"packets,omitempty"`
+	// Number of bytes.
+	Bytes         uint64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InterfaceStats_CombinedCounter) Reset() {
+	*x = InterfaceStats_CombinedCounter{}
+	mi := &file_ligato_linux_interfaces_state_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InterfaceStats_CombinedCounter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InterfaceStats_CombinedCounter) ProtoMessage() {}
+
+func (x *InterfaceStats_CombinedCounter) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_state_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InterfaceStats_CombinedCounter.ProtoReflect.Descriptor instead.
+func (*InterfaceStats_CombinedCounter) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_state_proto_rawDescGZIP(), []int{1, 0}
+}
+
+func (x *InterfaceStats_CombinedCounter) GetPackets() uint64 {
+	if x != nil {
+		return x.Packets
+	}
+	return 0
+}
+
+func (x *InterfaceStats_CombinedCounter) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
 var File_ligato_linux_interfaces_state_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_interfaces_state_proto_rawDesc = "" +
@@ -457,7 +621,19 @@ const file_ligato_linux_interfaces_state_proto_rawDesc = "" +
 	"\x0eUNKNOWN_STATUS\x10\x00\x12\x06\n" +
 	"\x02UP\x10\x01\x12\b\n" +
 	"\x04DOWN\x10\x02\x12\v\n" +
-	"\aDELETED\x10\x03\"\xca\x01\n" +
+	"\aDELETED\x10\x03\"\xfb\x02\n" +
+	"\x0eInterfaceStats\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12G\n" +
+	"\x02rx\x18\x02 \x01(\v27.ligato.linux.interfaces.InterfaceStats.CombinedCounterR\x02rx\x12G\n" +
+	"\x02tx\x18\x03 \x01(\v27.ligato.linux.interfaces.InterfaceStats.CombinedCounterR\x02tx\x12\x19\n" +
+	"\brx_error\x18\x04 \x01(\x04R\arxError\x12\x19\n" +
+	"\btx_error\x18\x05 \x01(\x04R\atxError\x12\x14\n" +
+	"\x05drops\x18\x06 \x01(\x04R\x05drops\x12\x19\n" +
+	"\brx_drops\x18\a \x01(\x04R\arxDrops\x12\x19\n" +
+	"\btx_drops\x18\b \x01(\x04R\atxDrops\x1aA\n" +
+	"\x0fCombinedCounter\x12\x18\n" +
+	"\apackets\x18\x01 \x01(\x04R\apackets\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\"\xca\x01\n" +
 	"\x15InterfaceNotification\x12L\n" +
 	"\x04type\x18\x01 \x01(\x0e28.ligato.linux.interfaces.InterfaceNotification.NotifTypeR\x04type\x12=\n" +
 	"\x05state\x18\x02 \x01(\v2'.ligato.linux.interfaces.InterfaceStateR\x05state\"$\n" +
@@ -479,27 +655,31 @@ func file_ligato_linux_interfaces_state_proto_rawDescGZIP() []byte {
 }
 
 var file_ligato_linux_interfaces_state_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_ligato_linux_interfaces_state_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_ligato_linux_interfaces_state_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_ligato_linux_interfaces_state_proto_goTypes = []any{
-	(InterfaceState_Status)(0),           // 0: ligato.linux.interfaces.InterfaceState.Status
-	(InterfaceNotification_NotifType)(0), // 1: ligato.linux.interfaces.InterfaceNotification.NotifType
-	(*InterfaceState)(nil),               // 2: ligato.linux.interfaces.InterfaceState
-	(*InterfaceNotification)(nil),        // 3: ligato.linux.interfaces.InterfaceNotification
-	(*InterfaceState_Statistics)(nil),    // 4: ligato.linux.interfaces.InterfaceState.Statistics
-	(Interface_Type)(0),                  // 5: ligato.linux.interfaces.Interface.Type
+	(InterfaceState_Status)(0),             // 0: ligato.linux.interfaces.InterfaceState.Status
+	(InterfaceNotification_NotifType)(0),   // 1: ligato.linux.interfaces.InterfaceNotification.NotifType
+	(*InterfaceState)(nil),                 // 2: ligato.linux.interfaces.InterfaceState
+	(*InterfaceStats)(nil),                 // 3: ligato.linux.interfaces.InterfaceStats
+	(*InterfaceNotification)(nil),          // 4: ligato.linux.interfaces.InterfaceNotification
+	(*InterfaceState_Statistics)(nil),      // 5: ligato.linux.interfaces.InterfaceState.Statistics
+	(*InterfaceStats_CombinedCounter)(nil), // 6: ligato.linux.interfaces.InterfaceStats.CombinedCounter
+	(Interface_Type)(0),                    // 7: ligato.linux.interfaces.Interface.Type
 }
 var file_ligato_linux_interfaces_state_proto_depIdxs = []int32{
-	5, // 0: ligato.linux.interfaces.InterfaceState.type:type_name -> ligato.linux.interfaces.Interface.Type
+	7, // 0: ligato.linux.interfaces.InterfaceState.type:type_name -> ligato.linux.interfaces.Interface.Type
 	0, // 1: ligato.linux.interfaces.InterfaceState.admin_status:type_name -> ligato.linux.interfaces.InterfaceState.Status
 	0, // 2: ligato.linux.interfaces.InterfaceState.oper_status:type_name -> ligato.linux.interfaces.InterfaceState.Status
-	4, // 3: ligato.linux.interfaces.InterfaceState.statistics:type_name -> ligato.linux.interfaces.InterfaceState.Statistics
-	1, // 4: ligato.linux.interfaces.InterfaceNotification.type:type_name -> ligato.linux.interfaces.InterfaceNotification.NotifType
-	2, // 5: ligato.linux.interfaces.InterfaceNotification.state:type_name -> ligato.linux.interfaces.InterfaceState
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	5, // 3: ligato.linux.interfaces.InterfaceState.statistics:type_name -> ligato.linux.interfaces.InterfaceState.Statistics
+	6, // 4: ligato.linux.interfaces.InterfaceStats.rx:type_name -> ligato.linux.interfaces.InterfaceStats.CombinedCounter
+	6, // 5: ligato.linux.interfaces.InterfaceStats.tx:type_name -> ligato.linux.interfaces.InterfaceStats.CombinedCounter
+	1, // 6: ligato.linux.interfaces.InterfaceNotification.type:type_name -> ligato.linux.interfaces.InterfaceNotification.NotifType
+	2, // 7: ligato.linux.interfaces.InterfaceNotification.state:type_name -> ligato.linux.interfaces.InterfaceState
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_ligato_linux_interfaces_state_proto_init() }
@@ -514,7 +694,7 @@ func file_ligato_linux_interfaces_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_linux_interfaces_state_proto_rawDesc), len(file_ligato_linux_interfaces_state_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   3,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
