@@ -157,7 +157,7 @@ func (c *change) reset(sel *selection, key, field string) {
 	}
 	item := proto.Clone(base)
 	m := item.ProtoReflect()
-	for _, f := range sel.fields[:len(sel.fields)-1] {
+	for _, f := range sel.path()[:len(sel.path())-1] {
 		if !m.Has(f) {
 			return
 		}
@@ -368,7 +368,7 @@ func (c *change) writeField(sel *selection, val *gpb.TypedValue, replace bool, f
 		return
 	}
 	read := func(into protoreflect.Message) []*document.Error {
-		for _, f := range sel.fields[:len(sel.fields)-1] {
+		for _, f := range sel.path()[:len(sel.path())-1] {
 			into = into.Mutable(f).Message()
 		}
 		if replace {

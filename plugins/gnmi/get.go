@@ -87,7 +87,7 @@ func (s *service) updates(ctx context.Context, sel *selection, enc gpb.Encoding)
 		return nil, err
 	}
 	for i := range nodes {
-		u, err := nodes[i].update(sel.fields, enc)
+		u, err := nodes[i].update(sel.pathIn(nodes[i].tree, nodes[i].model), enc)
 		if err != nil {
 			return nil, err
 		}

@@ -28,7 +28,7 @@ type selection struct {
 	models []*model
 	keys   map[string]string // the values of keys, by name; keys that are missing may have any
 	key    string            // of the item, if all its keys are given
-	fields []protoreflect.FieldDescriptor
+	fields []fieldPath       // one for each message that nodes may be; none: whole items
 
 	depth    int  // number of elements: of the tree, of the model, and of fields
 	wildcard bool // an element or a key is one
@@ -43,12 +43,58 @@ func (sel *selection) model() *model {
 	return nil
 }
 
-// field returns the field of the path; nil if it selects whole items.
-func (sel *selection) field() protoreflect.FieldDescriptor {
+// fieldPath is a field of a message, or of a message in it.
+type fieldPath struct {
+	of   protoreflect.MessageDescriptor
+	path []protoreflect.FieldDescriptor
+}
+
+// add adds the name of a field.
+func (p *fieldPath) add(i int, name string) *pathError {
+	within := p.of
+	if len(p.path) > 0 {
+		last := p.path[len(p.path)-1]
+		if last.IsList() || last.IsMap() || last.Message() == nil {
+			return wrong(i, "%s: %s is a %s, which has no elements: it is read and written as a whole", name, last.JSONName(), kindText(last))
+		}
+		within = last.Message()
+	}
+	f, err := fieldOf(within, i, name)
+	if err == nil {
+		p.path = append(p.path, f)
+	}
+	return err
+}
+
+// path returns the fields of the path; none if it selects whole items. Of several messages it is
+// that of the first, and the others have fields of the same names.
+func (sel *selection) path() []protoreflect.FieldDescriptor {
 	if len(sel.fields) == 0 {
 		return nil
 	}
-	return sel.fields[len(sel.fields)-1]
+	return sel.fields[0].path
+}
+
+// pathIn returns the fields of the path in the nodes that a tree has of a model.
+func (sel *selection) pathIn(t *tree, m *model) []protoreflect.FieldDescriptor {
+	if len(sel.fields) < 2 {
+		return sel.path()
+	}
+	for _, p := range sel.fields {
+		if p.of == t.fields(m) {
+			return p.path
+		}
+	}
+	return nil
+}
+
+// field returns the field of the path; nil if it selects whole items.
+func (sel *selection) field() protoreflect.FieldDescriptor {
+	path := sel.path()
+	if len(path) == 0 {
+		return nil
+	}
+	return path[len(path)-1]
 }
 
 // has reports whether an item of a model is selected.
@@ -255,27 +301,55 @@ func (sel *selection) setKey(m *model, i int, item proto.Message, label string) 
 	return nil
 }
 
-// fieldElem reads the element of a field.
+// fieldElem reads the element of a field. Models that do not have it are not selected.
 func fieldElem(sel *selection, i int, name string) *pathError {
 	if len(sel.trees) > 1 {
 		return wrong(i, "fields need the name of a tree instead of %s", anyElem)
 	}
-	within := sel.trees[0].fields(sel.model())
-	if last := sel.field(); last != nil {
-		if last.IsList() || last.IsMap() || last.Message() == nil {
-			return wrong(i, "%s: %s is a %s, which has no elements: it is read and written as a whole", name, last.JSONName(), kindText(last))
-		}
-		within = last.Message()
+	t := sel.trees[0]
+	if sel.fields == nil {
+		sel.fields = sel.messages(t)
 	}
-	if within == nil {
+	switch {
+	case sel.fields == nil && t.alike:
+		return wrong(i, "%s: none of the models is in /%s", name, t.name)
+	case sel.fields == nil:
 		return wrong(i, "fields need the name of a model instead of %s", anyElem)
 	}
-	f, err := fieldOf(within, i, name)
-	if err != nil {
-		return err
+	var first *pathError
+	having := sel.fields[:0]
+	for _, p := range sel.fields {
+		if err := p.add(i, name); err == nil {
+			having = append(having, p)
+		} else if first == nil {
+			first = err
+		}
 	}
-	sel.fields = append(sel.fields, f)
+	if len(having) == 0 {
+		return first
+	}
+	sel.fields = having
+	if first != nil {
+		sel.models = slices.DeleteFunc(slices.Clone(sel.models), func(m *model) bool {
+			return !slices.ContainsFunc(having, func(p fieldPath) bool { return p.of == t.fields(m) })
+		})
+	}
 	return nil
+}
+
+// messages returns the messages that a tree has of the selected models, without fields. There are
+// none if a path must name a model.
+func (sel *selection) messages(t *tree) (all []fieldPath) {
+	if sel.model() == nil && !t.alike {
+		return nil
+	}
+	for _, m := range sel.models {
+		of := t.fields(m)
+		if of != nil && !slices.ContainsFunc(all, func(p fieldPath) bool { return p.of == of }) {
+			all = append(all, fieldPath{of: of})
+		}
+	}
+	return all
 }
 
 func fieldOf(within protoreflect.MessageDescriptor, i int, name string) (protoreflect.FieldDescriptor, *pathError) {

@@ -3,8 +3,8 @@
 //
 //	/config/vpp.interfaces[name=loop1]/mtu              the items in effect, of all sources
 //	/state/vpp.interfaces[name=loop1]/state             the states of their values
-//	/operational/vpp.interfaces[name=loop1]/operStatus  what VPP reports of interfaces
-//	/counters/vpp.interfaces[name=loop1]/rx/packets     what VPP counts
+//	/operational/vpp.interfaces[name=loop1]/operStatus  what VPP and Linux report of interfaces
+//	/counters/vpp.interfaces[name=loop1]/rx/packets     what they count
 //
 // The first element below a tree is the name of a model. Its keys are the fields that make the
 // names of its items, which the plugin finds out by trying (see nameFields): it knows no model.
@@ -48,6 +48,8 @@ type Deps struct {
 	Stats InterfaceStats `optional:"true"`
 	// Links provides the operational states of VPP interfaces; nil: there are none.
 	Links InterfaceStates `optional:"true"`
+	// Linux provides the operational states and counters of Linux interfaces; nil: there are none.
+	Linux LinuxInterfaces `optional:"true"`
 	// Label is the target of paths; nil: paths have no target.
 	Label AgentLabel `optional:"true"`
 }
@@ -124,13 +126,14 @@ type service struct {
 	*Plugin
 	codec  *document.Codec
 	models []*model // by name
+	kinds  []*interfaceKind
 	trees  []*tree
 }
 
 var _ gpb.GNMIServer = (*service)(nil)
 
 func newService(p *Plugin) *service {
-	s := &service{Plugin: p, codec: document.New(p.Orchestrator.Models()), models: known(p.Orchestrator.Models())}
+	s := &service{Plugin: p, codec: document.New(p.Orchestrator.Models()), models: known(p.Orchestrator.Models()), kinds: p.interfaceKinds()}
 	s.trees = s.newTrees()
 	return s
 }

@@ -257,7 +257,7 @@ func (sub *subscriber) batch() *batch {
 func (b *batch) node(one *subscription, n *node, always bool) error {
 	key := keyOfNode(n)
 	last, was := one.sent[key]
-	u, err := n.update(one.sel.fields, b.sub.list.GetEncoding())
+	u, err := n.update(one.sel.pathIn(n.tree, n.model), b.sub.list.GetEncoding())
 	switch {
 	case err != nil:
 		return err
@@ -278,7 +278,7 @@ func (b *batch) node(one *subscription, n *node, always bool) error {
 func (b *batch) delete(one *subscription, key sentKey, last sent) error {
 	delete(one.sent, key)
 	n := node{tree: key.tree, model: last.model, key: key.key, item: last.item}
-	p := n.path(one.sel.fields)
+	p := n.path(one.sel.pathIn(key.tree, last.model))
 	b.n.Delete = append(b.n.Delete, p)
 	return b.added(proto.Size(p))
 }

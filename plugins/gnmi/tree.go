@@ -18,7 +18,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/apierr"
 	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
-	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // The names of the trees.
@@ -33,9 +32,11 @@ const (
 // tree is a tree of paths.
 type tree struct {
 	name string
-	// fields returns the type of the nodes of a model, or of any model for nil; it is nil if
-	// that depends on the model, or if the tree has none.
+	// fields returns the type of the nodes of a model; nil if the tree has none of it.
 	fields func(m *model) protoreflect.MessageDescriptor
+	// alike: the nodes of different models have fields in common, so that a path may name a
+	// field of all of them.
+	alike bool
 	// nodes returns the nodes of a selection.
 	nodes func(ctx context.Context, sel *selection) ([]node, error)
 	// node returns the node of a key, which is the way to follow changes; nil: the tree
@@ -63,26 +64,25 @@ func (n *node) path(fields []protoreflect.FieldDescriptor) *gpb.Path {
 
 func (s *service) newTrees() []*tree {
 	config := &tree{name: configTree, fields: func(m *model) protoreflect.MessageDescriptor {
-		if m == nil {
-			return nil
-		}
 		return m.NewInstance().ProtoReflect().Descriptor()
 	}}
 	config.nodes = func(ctx context.Context, sel *selection) ([]node, error) { return s.configured(ctx, config, sel), nil }
 	config.node = func(ctx context.Context, m *model, key string) (node, bool) {
 		return s.configuredNode(ctx, config, m, key)
 	}
-	state := &tree{name: stateTree, fields: func(*model) protoreflect.MessageDescriptor { return (&kvspb.ValueStatus{}).ProtoReflect().Descriptor() }}
+	state := &tree{name: stateTree, alike: true, fields: func(*model) protoreflect.MessageDescriptor {
+		return (&kvspb.ValueStatus{}).ProtoReflect().Descriptor()
+	}}
 	state.nodes = func(ctx context.Context, sel *selection) ([]node, error) { return s.states(ctx, state, sel) }
 	state.node = func(_ context.Context, m *model, key string) (node, bool) {
 		return s.stateNode(state, m, key, s.Orchestrator.Status(key).Status)
 	}
-	operational := &tree{name: operationalTree, fields: ofInterfaces(&interfaces.InterfaceState{})}
-	operational.nodes = func(_ context.Context, sel *selection) ([]node, error) { return sel.filter(s.links(operational)), nil }
-	operational.node = func(_ context.Context, _ *model, key string) (node, bool) { return s.link(operational, key) }
-	counters := &tree{name: countersTree, fields: ofInterfaces(&interfaces.InterfaceStats{})}
-	counters.nodes = func(_ context.Context, sel *selection) ([]node, error) {
-		return s.counters(counters, sel, s.cfg.MinSampleInterval/2)
+	operational := &tree{name: operationalTree, alike: true, fields: s.ofInterfaces(func(k *interfaceKind) protoreflect.MessageDescriptor { return k.state })}
+	operational.nodes = func(_ context.Context, sel *selection) ([]node, error) { return s.links(operational, sel), nil }
+	operational.node = func(_ context.Context, m *model, key string) (node, bool) { return s.link(operational, m, key) }
+	counters := &tree{name: countersTree, alike: true, fields: s.ofInterfaces(func(k *interfaceKind) protoreflect.MessageDescriptor { return k.counters })}
+	counters.nodes = func(ctx context.Context, sel *selection) ([]node, error) {
+		return s.counters(ctx, counters, sel, s.cfg.MinSampleInterval/2)
 	}
 	return []*tree{config, state, operational, counters}
 }
@@ -170,23 +170,21 @@ func (s *service) stateNode(t *tree, m *model, key string, st *api.BaseValueStat
 	return node{t, m, key, it.Sources[0].Val, orchestrator.PublicState(st)}, true
 }
 
-// counters returns the counters of interfaces, no older than maxAge. Those of interfaces that
-// no source configures have the names of VPP. A selection that does not name the tree may lack them.
-func (s *service) counters(t *tree, sel *selection, maxAge time.Duration) (nodes []node, err error) {
-	m := s.interfaceModel()
-	if m == nil || s.Stats == nil {
-		return nil, nil
-	}
-	list, err := s.Stats.InterfaceStats(maxAge)
-	if err != nil {
-		if !sel.named {
-			return nil, nil
+// counters returns the counters of the selected interfaces, those of VPP no older than maxAge. VPP
+// interfaces that no source configures have the names of VPP. A selection that does not name the tree
+// may lack counters.
+func (s *service) counters(ctx context.Context, t *tree, sel *selection, maxAge time.Duration) (nodes []node, err error) {
+	for _, m := range sel.models {
+		k := s.kindOf(m)
+		if k == nil || k.stats == nil {
+			continue
 		}
-		return nil, status.Error(codes.Unavailable, err.Error())
-	}
-	for _, st := range list {
-		if n, ok := interfaceNode(t, m, st.GetName(), st); ok {
-			nodes = append(nodes, n)
+		list, err := k.stats(ctx, maxAge)
+		switch {
+		case err == nil:
+			nodes = append(nodes, k.nodes(t, m, list)...)
+		case sel.named:
+			return nil, status.Error(codes.Unavailable, err.Error())
 		}
 	}
 	return sel.filter(nodes), nil

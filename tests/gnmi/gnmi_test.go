@@ -106,8 +106,13 @@ func connect(t *testing.T, d client.Destination) *gnmi.Client {
 
 func set(t *testing.T, c *gnmi.Client, text string) error {
 	t.Helper()
+	return setItem(t, c, "vpp.interfaces", "loop1", text)
+}
+
+func setItem(t *testing.T, c *gnmi.Client, model, name, text string) error {
+	t.Helper()
 	_, err := c.Set(t.Context(), &gpb.SetRequest{Update: []*gpb.Update{{
-		Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "config"}, {Name: "vpp.interfaces", Key: map[string]string{"name": "loop1"}}}},
+		Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "config"}, {Name: model, Key: map[string]string{"name": name}}}},
 		Val:  &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: []byte(text)}},
 	}}})
 	return err
@@ -145,13 +150,23 @@ func TestStream(t *testing.T) {
 	if err := set(t, changer, `{"type": "SOFTWARE_LOOPBACK"}`); err != nil {
 		t.Fatal(err)
 	}
-	missing := map[string]bool{"state/vpp.interfaces/loop1/state": true, "operational/vpp.interfaces/loop1/operStatus": true}
+	if err := setItem(t, changer, "linux.interfaces.interface", "lo", `{"type": "LOOPBACK", "enabled": true}`); err != nil {
+		t.Fatal(err)
+	}
+	missing := map[string]bool{
+		"state/vpp.interfaces/loop1/state": true, "operational/vpp.interfaces/loop1/operStatus": true,
+		"operational/linux.interfaces.interface/lo/operStatus": true,
+	}
 	received(func(n client.Notification) bool {
 		if u, ok := n.(client.Update); ok {
 			delete(missing, strings.Join(u.Path, "/"))
 		}
 		return len(missing) == 0
 	})
+	counters := &gpb.Path{Elem: []*gpb.PathElem{{Name: "counters"}, {Name: "linux.interfaces.interface"}, {Name: "rx"}, {Name: "packets"}}}
+	if got, err := changer.Get(ctx, &gpb.GetRequest{Path: []*gpb.Path{counters}}); err != nil || len(got.GetNotification()[0].GetUpdate()) != 1 {
+		t.Errorf("counters of Linux: %v, %v", got, err)
+	}
 	if _, err := changer.Set(ctx, &gpb.SetRequest{Delete: []*gpb.Path{{Elem: []*gpb.PathElem{{Name: "config"}}}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -173,6 +173,7 @@ func New(opts ...Option) (*VPPAgent, error) {
 	}))
 	a.GNMI = gnmi.NewPlugin(gnmi.UseDeps(func(d *gnmi.Deps) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Stats, d.Links, d.Label = a.GRPC, a.Orchestrator, a.Scheduler, a.Telemetry, vppStates{a}, a.Label
+		d.Linux = linuxStates{a}
 	}))
 	a.DumpAPI = dumpapi.NewPlugin(dumpapi.UseDeps(func(d *dumpapi.Deps) {
 		d.HTTP, d.Scheduler, d.Codec, d.Interfaces, d.VPP = a.HTTP, a.Scheduler, a.Orchestrator.Codec, vppInterfaces{a}, a.GoVPP
@@ -326,6 +327,11 @@ type linuxStates struct{ agent *VPPAgent }
 // Watch calls f with every state and with each that changes.
 func (s linuxStates) Watch(f func(*linuxifpb.InterfaceNotification)) (cancel func()) {
 	return s.agent.LinuxIfPlugin.States().Watch(f)
+}
+
+// List returns all states.
+func (s linuxStates) List() []*linuxifpb.InterfaceState {
+	return s.agent.LinuxIfPlugin.States().List()
 }
 
 // InterfaceStats returns the counters of all interfaces.
