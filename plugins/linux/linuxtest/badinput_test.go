@@ -207,11 +207,11 @@ func TestAlreadyThere(t *testing.T) {
 	})
 }
 
-// TestAdoptedWhenCreated: by the policy "adopt", an address, routes and a nexthop object that exist before the agent knows
-// their interface stay when the items are deleted. Without a policy the agent deletes them.
+// TestAdoptedWhenCreated: by the policy "adopt", an address, routes, a nexthop object and neighbours that exist before the
+// agent knows their interface stay when the items are deleted. Without a policy the agent deletes them.
 func TestAdoptedWhenCreated(t *testing.T) {
 	t.Parallel()
-	for name, policies := range map[string][]string{"adopt": {"linux-interface", "linux-route", "linux-nexthop"}, "managed": nil} {
+	for name, policies := range map[string][]string{"adopt": {"linux-interface", "linux-route", "linux-nexthop", "linux-arp"}, "managed": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			nltest.Run(t, func(t *testing.T, w *nltest.World) { testFoundByCreate(t, w, policies) })
@@ -229,10 +229,15 @@ func testFoundByCreate(t *testing.T, w *nltest.World, policies []string) {
 	other.Dst = netip.MustParsePrefix("10.8.0.0/16")
 	nexthop := netlinkapi.Nexthop{ID: 7, NextHop: netlinkapi.NextHop{Link: index, Gateway: gateway}, Protocol: netlinkapi.ProtocolStatic}
 	must(t, errors.Join(own.SetUp(index, true), own.AddAddress(addressOf(index, "10.1.0.1/24")), own.AddRoute(same), own.AddRoute(other), own.AddNexthop(nexthop)))
+	neighbour := netlinkapi.Neighbour{Link: index, IP: netip.MustParseAddr("10.1.0.7"), MAC: net.HardwareAddr{2, 0, 0, 0, 0, 7}}
+	changed := netlinkapi.Neighbour{Link: index, IP: netip.MustParseAddr("10.1.0.8"), MAC: net.HardwareAddr{2, 0, 0, 0, 0, 7}}
+	must(t, errors.Join(own.AddNeighbour(neighbour), own.AddNeighbour(changed)))
 	all := items(t, `{"interfaces": [{"name": "e", "type": "EXISTING", "hostIfName": "eth", "enabled": true, "ipAddresses": ["10.1.0.1/24"]}],
 		"routes": [{"dstNetwork": "10.9.0.0/16", "outgoingInterface": "e", "gwAddr": "10.1.0.2", "scope": "GLOBAL"},
 			{"dstNetwork": "10.8.0.0/16", "outgoingInterface": "e", "gwAddr": "10.1.0.3", "scope": "GLOBAL"}],
-		"nexthops": [{"name": "n", "id": 7, "outgoingInterface": "e", "gwAddr": "10.1.0.2"}]}`)
+		"nexthops": [{"name": "n", "id": 7, "outgoingInterface": "e", "gwAddr": "10.1.0.2"}],
+		"arpEntries": [{"interface": "e", "ipAddress": "10.1.0.7", "hwAddress": "02:00:00:00:00:07"},
+			{"interface": "e", "ipAddress": "10.1.0.8", "hwAddress": "02:00:00:00:00:08"}, {"interface": "e", "ipAddress": "10.1.0.9", "hwAddress": "02:00:00:00:00:09"}]}`)
 	a := linuxtest.StartAdopting(t, w, policies...)
 	must(t, a.Apply(all...))
 	awaitConfigured(t, a, all)
@@ -241,11 +246,22 @@ func testFoundByCreate(t *testing.T, w *nltest.World, policies []string) {
 	must(t, err)
 	nexthops, err := own.Nexthops()
 	must(t, err)
+	neighbours, err := own.Neighbours()
+	must(t, err)
+	at := func(ip, mac string) bool {
+		return slices.ContainsFunc(neighbours, func(n netlinkapi.Neighbour) bool {
+			return n.IP.String() == ip && n.MAC.String() == mac && n.Permanent
+		})
+	}
+	if at("10.1.0.9", "02:00:00:00:00:09") {
+		t.Error("a neighbour of the agent remains")
+	}
 	to := func(dst netip.Prefix, gateway string) bool {
 		return slices.ContainsFunc(routes, func(r netlinkapi.Route) bool { return r.Dst == dst && r.Gateway.String() == gateway })
 	}
 	for what, exists := range map[string]bool{
 		"address": sameAddresses(t, own, index, []string{"10.1.0.1/24"}), "route": to(same.Dst, "10.1.0.2"), "changed route": to(other.Dst, "10.1.0.3"),
+		"neighbour": at("10.1.0.7", "02:00:00:00:00:07"), "changed neighbour": at("10.1.0.8", "02:00:00:00:00:08"),
 		"nexthop object": slices.ContainsFunc(nexthops, func(n netlinkapi.Nexthop) bool { return n.ID == nexthop.ID }),
 	} {
 		if expected := len(policies) > 0; exists != expected {

@@ -177,6 +177,11 @@ func (c *checked) DeleteAddress(a Address) error {
 // Neighbours implements Neighbours.
 func (c *checked) Neighbours() ([]Neighbour, error) { return read(c, c.Handle.Neighbours) }
 
+// AddNeighbour implements Neighbours.
+func (c *checked) AddNeighbour(n Neighbour) error {
+	return c.do(func() error { return c.Handle.AddNeighbour(n) })
+}
+
 // SetNeighbour implements Neighbours.
 func (c *checked) SetNeighbour(n Neighbour) error {
 	return c.do(func() error { return c.Handle.SetNeighbour(n) })

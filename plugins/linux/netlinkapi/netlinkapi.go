@@ -182,6 +182,9 @@ type Neighbour struct {
 // Neighbours reads and changes ARP and NDP entries.
 type Neighbours interface {
 	Neighbours() ([]Neighbour, error)
+	// AddNeighbour adds a permanent entry, in place of a learned one. ErrExists if there is a
+	// permanent one.
+	AddNeighbour(n Neighbour) error
 	// SetNeighbour adds or replaces a permanent entry.
 	SetNeighbour(n Neighbour) error
 	// DeleteNeighbour returns ErrNotFound if there is no such entry.

@@ -180,15 +180,26 @@ func (h *handle) Neighbours() (ns []netlinkapi.Neighbour, err error) {
 	return ns, err
 }
 
-func (h *handle) SetNeighbour(n netlinkapi.Neighbour) error {
-	return h.set("SetNeighbour", n.Link, func(l *link) error {
-		if !l.Up {
-			return errNetworkDown
+func (h *handle) AddNeighbour(n netlinkapi.Neighbour) error {
+	return h.set("AddNeighbour", n.Link, func(l *link) error {
+		if slices.ContainsFunc(h.ns.neighs, sameNeighbour(n)) { // none is learned here
+			return netlinkapi.ErrExists
 		}
-		n.Permanent = true
-		h.ns.neighs = append(slices.DeleteFunc(h.ns.neighs, sameNeighbour(n)), n)
-		return nil
+		return l.setNeighbour(n)
 	})
+}
+
+func (h *handle) SetNeighbour(n netlinkapi.Neighbour) error {
+	return h.set("SetNeighbour", n.Link, func(l *link) error { return l.setNeighbour(n) })
+}
+
+func (l *link) setNeighbour(n netlinkapi.Neighbour) error {
+	if !l.Up {
+		return errNetworkDown
+	}
+	n.Permanent = true
+	l.ns.neighs = append(slices.DeleteFunc(l.ns.neighs, sameNeighbour(n)), n)
+	return nil
 }
 
 func (h *handle) DeleteNeighbour(n netlinkapi.Neighbour) error {

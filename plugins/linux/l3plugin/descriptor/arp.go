@@ -56,9 +56,11 @@ func NewARP(deps Deps) *api.KVDescriptor {
 		ValueComparator: sameARP,
 		Validate:        d.validate,
 		Dependencies:    arpDependencies,
-		CreateContext:   func(ctx context.Context, _ string, v *l3.ARPEntry) (ARPMetadata, error) { return d.set(ctx, v) },
+		CreateContext: func(ctx context.Context, _ string, v *l3.ARPEntry) (ARPMetadata, error) {
+			return d.set(ctx, v, addNeighbour)
+		},
 		UpdateContext: func(ctx context.Context, _ string, _, v *l3.ARPEntry, _ ARPMetadata) (ARPMetadata, error) {
-			return d.set(ctx, v)
+			return d.set(ctx, v, netlinkapi.Neighbours.SetNeighbour)
 		},
 		DeleteContext:        d.delete,
 		RetrieveContext:      d.retrieve,
@@ -118,7 +120,21 @@ func (d arp) neighbour(p *ifaceidx.Place, v *l3.ARPEntry) (netlinkapi.Neighbour,
 	return netlinkapi.Neighbour{Link: p.Link.Index, IP: address(v.GetIpAddress()), MAC: mac}, nil
 }
 
-func (d arp) set(ctx context.Context, v *l3.ARPEntry) (none ARPMetadata, err error) {
+// addNeighbour adds an entry. It takes over a permanent one, which another program made: the error is
+// then api.ErrFound.
+func addNeighbour(h netlinkapi.Neighbours, n netlinkapi.Neighbour) error {
+	err := h.AddNeighbour(n)
+	if !errors.Is(err, netlinkapi.ErrExists) {
+		return err
+	}
+	if err := h.SetNeighbour(n); err != nil {
+		return err
+	}
+	return api.ErrFound
+}
+
+// set makes an entry by change.
+func (d arp) set(ctx context.Context, v *l3.ARPEntry, change func(netlinkapi.Neighbours, netlinkapi.Neighbour) error) (none ARPMetadata, err error) {
 	p, err := d.find(ctx, v.GetInterface())
 	if err != nil {
 		return none, err
@@ -128,7 +144,7 @@ func (d arp) set(ctx context.Context, v *l3.ARPEntry) (none ARPMetadata, err err
 	if err != nil {
 		return none, err
 	}
-	return ARPMetadata{v.GetInterface(), n.IP}, p.SetNeighbour(n)
+	return ARPMetadata{v.GetInterface(), n.IP}, change(p, n)
 }
 
 func (d arp) delete(ctx context.Context, _ string, v *l3.ARPEntry, _ ARPMetadata) error {

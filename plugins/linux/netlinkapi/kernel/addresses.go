@@ -138,47 +138,6 @@ func (h *handle) DeleteAddress(a netlinkapi.Address) error {
 	return classify(fmt.Sprintf("delete address %s", a.Prefix), err)
 }
 
-func (h *handle) Neighbours() ([]netlinkapi.Neighbour, error) {
-	found, err := dump("list neighbours", func() ([]netlink.Neigh, error) {
-		return h.ns.route.NeighList(0, netlink.FAMILY_ALL)
-	})
-	if err != nil {
-		return nil, err
-	}
-	ns := make([]netlinkapi.Neighbour, 0, len(found))
-	for _, n := range found {
-		ip, ok := netip.AddrFromSlice(n.IP)
-		if !ok || n.Family != netlink.FAMILY_V4 && n.Family != netlink.FAMILY_V6 {
-			continue // an entry of a bridge
-		}
-		ns = append(ns, netlinkapi.Neighbour{
-			Link: n.LinkIndex, IP: ip.Unmap(), MAC: n.HardwareAddr, Permanent: n.State&netlink.NUD_PERMANENT != 0,
-		})
-	}
-	return ns, nil
-}
-
-func (h *handle) SetNeighbour(n netlinkapi.Neighbour) error {
-	err := h.ns.route.NeighSet(neigh(n))
-	return classify(fmt.Sprintf("set neighbour %s", n.IP), err)
-}
-
-func (h *handle) DeleteNeighbour(n netlinkapi.Neighbour) error {
-	err := h.ns.route.NeighDel(neigh(n))
-	return classify(fmt.Sprintf("delete neighbour %s", n.IP), err)
-}
-
-func neigh(n netlinkapi.Neighbour) *netlink.Neigh {
-	return &netlink.Neigh{
-		LinkIndex:    n.Link,
-		Family:       family(n.IP),
-		State:        netlink.NUD_PERMANENT,
-		Type:         unix.RTN_UNICAST,
-		IP:           n.IP.AsSlice(),
-		HardwareAddr: n.MAC,
-	}
-}
-
 func family(ip netip.Addr) int {
 	if ip.Is4() {
 		return netlink.FAMILY_V4

@@ -105,7 +105,7 @@ func (k *Kernel) Open(path string) (netlinkapi.Handle, error) {
 		k.open[id] = ns
 	}
 	ns.leases++
-	return &handle{k: k, ns: ns, sockets: sockets{ns}, nexthops: nexthops{ns}}, nil
+	return &handle{k: k, ns: ns, sockets: sockets{ns}, nexthops: nexthops{ns}, neighbours: neighbours{ns}}, nil
 }
 
 func openFile(path string) (*os.File, netlinkapi.NamespaceID, error) {

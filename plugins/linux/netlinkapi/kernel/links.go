@@ -15,6 +15,7 @@ import (
 type handle struct {
 	sockets
 	nexthops
+	neighbours
 	k      *Kernel
 	ns     *namespace
 	closed bool

@@ -261,15 +261,18 @@ func testRoutes(t *testing.T, w *World) {
 
 func testNeighbours(t *testing.T, w *World) {
 	own := w.Open(t, "")
-	must(t, own.AddVeth("va", "vb"))
-	i := MustLink(t, own, "va").Index
-	must(t, own.SetUp(i, true))
+	i := cable(t, own, "10.1.0.1/24", "fd00:1::1/64")
 	mac, _ := net.ParseMAC("02:00:00:00:00:77")
 	other, _ := net.ParseMAC("02:00:00:00:00:78")
 	for _, ip := range []string{"10.1.0.7", "fd00:1::7"} {
 		n := netlinkapi.Neighbour{Link: i, IP: netip.MustParseAddr(ip), MAC: mac}
-		must(t, own.SetNeighbour(n))
+		if w.Sim == nil {
+			learn(t, own, n)
+		}
+		must(t, own.AddNeighbour(n))
+		expect(t, "add "+ip+" again", own.AddNeighbour(n), netlinkapi.ErrExists)
 		n.MAC = other
+		expect(t, "add "+ip+" with another MAC address", own.AddNeighbour(n), netlinkapi.ErrExists)
 		must(t, own.SetNeighbour(n))
 		ns, err := own.Neighbours()
 		must(t, err)
@@ -281,6 +284,22 @@ func testNeighbours(t *testing.T, w *World) {
 		must(t, own.DeleteNeighbour(n))
 		expect(t, "delete "+ip+" again", own.DeleteNeighbour(n), netlinkapi.ErrNotFound)
 	}
+}
+
+// learn makes the kernel look for a neighbour, so that it has an entry of its own.
+func learn(t *testing.T, h netlinkapi.Handle, n netlinkapi.Neighbour) {
+	t.Helper()
+	Poll(t, "the kernel has an entry", func() bool {
+		c, err := h.Dial(t.Context(), "udp", net.JoinHostPort(n.IP.String(), "9"))
+		if err != nil { // an IPv6 address cannot be used at once
+			return false
+		}
+		_, _ = c.Write([]byte("x"))
+		must(t, c.Close())
+		all, err := h.Neighbours()
+		must(t, err)
+		return slices.ContainsFunc(all, func(o netlinkapi.Neighbour) bool { return o.Link == n.Link && o.IP == n.IP && !o.Permanent })
+	})
 }
 
 func testWatch(t *testing.T, w *World) {
