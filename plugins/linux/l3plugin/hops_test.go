@@ -217,7 +217,9 @@ func TestValidateHops(t *testing.T) {
 		four + `,"nextHops":[{"outgoingInterface":"y"},{"outgoingInterface":"y","weight":2}]`:   "next_hops[1]: the same next hop again",
 		four + `,"nextHops":[{"outgoingInterface":"y","onLink":true}]`:                          "next_hops[0].on_link: not allowed",
 		four + `,"nextHops":[{"outgoingInterface":"y","gwAddr":"alloc:n"}]`:                     "next_hops[0].gw_addr: \"alloc:n\"",
-		four + `,"nextHops":[{"outgoingInterface":"y","gwAddr":"fd00::1"}]`:                     "next_hops[0].gw_addr: \"fd00::1\" is not of the IP version",
+		four + `,"nextHops":[{"outgoingInterface":"y","gwAddr":"fd00::1"}]`:                     "",
+		four + `,"nextHops":[{"outgoingInterface":"y","gwAddr":"fe80::1%y"}]`:                   "next_hops[0].gw_addr: \"fe80::1%y\"",
+		six + `,"gwAddr":"fd00::1","nextHops":[{"outgoingInterface":"y","gwAddr":"10.0.0.1"}]`:  "next_hops[0].gw_addr: \"10.0.0.1\"; expected an IPv6 address",
 		six + `,"nextHops":[{"outgoingInterface":"y","gwAddr":"fe80::1"}]`:                      "gw_addr: empty; expected a gateway",
 		six + `,"gwAddr":"fd00::1","nextHops":[{"outgoingInterface":"y"}]`:                      "next_hops[0].gw_addr: empty",
 	} {

@@ -220,7 +220,10 @@ func TestValidate(t *testing.T) {
 		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0","scope":"LINK"}`:                                     "dst_network",
 		`{"outgoingInterface":"x","dstNetwork":"alloc:n","scope":"LINK"}`:                                      "allocates no addresses",
 		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"LINK","gwAddr":"10.0.0.1"}`:               "not allowed with scope LINK",
-		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"GLOBAL","gwAddr":"fd00::1"}`:              "IP version",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"GLOBAL","gwAddr":"fd00::1"}`:              "",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"GLOBAL","gwAddr":"fe80::1%x"}`:            "gw_addr",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"LINK","gwAddr":"fe80::1"}`:                "not allowed with scope LINK",
+		`{"outgoingInterface":"x","dstNetwork":"fd00:2::/64","gwAddr":"10.0.0.1"}`:                             "gw_addr: \"10.0.0.1\"; expected an IPv6 address",
 		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"GLOBAL","gwAddr":"10.0.0.1/8"}`:           "gw_addr",
 	} {
 		check(json, &l3.Route{}, route.Validate, want)

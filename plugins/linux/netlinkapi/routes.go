@@ -28,7 +28,7 @@ type Route struct {
 	Link     int // 0: the type is not RouteUnicast, or there is a Nexthop
 	Table    uint32
 	Dst      netip.Prefix // the default route is 0.0.0.0/0 or ::/0
-	Gateway  netip.Addr   // invalid: none
+	Gateway  netip.Addr   // invalid: none; one of IPv6 may be that of an IPv4 route, since Linux 5.2
 	Scope    Scope        // 0 for IPv6
 	Metric   uint32       // the kernel reads 0 as 1024 for IPv6
 	Protocol Protocol

@@ -94,6 +94,8 @@ func (ns *space) checkHop(r netlinkapi.Route, hop netlinkapi.NextHop) error {
 		return netlinkapi.ErrNotFound
 	case !l.Up:
 		return errNetworkDown
+	case r.Dst.Addr().Is6() && hop.Gateway.Is4():
+		return errInvalid
 	case hop.Gateway.IsValid() && !hop.OnLink && !ns.reachable(r, hop):
 		return errNetworkUnreachable
 	case hop.OnLink && !hop.Gateway.IsValid():

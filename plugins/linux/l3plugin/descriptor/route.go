@@ -165,10 +165,16 @@ func validateGateway(v *l3.Route, dst netip.Prefix) error {
 		return nil
 	case v.GetScope() == l3.Route_LINK:
 		return invalid("gw_addr", "%q; not allowed with scope LINK", v.GetGwAddr())
-	case dst.IsValid() && gw.Is4() != dst.Addr().Is4():
-		return invalid("gw_addr", "%q is not of the IP version of the destination %s", v.GetGwAddr(), dst)
+	case otherVersion(gw, dst):
+		return invalid("gw_addr", "%q; expected an IPv6 address for the destination %s", v.GetGwAddr(), dst)
 	}
 	return nil
+}
+
+// otherVersion reports whether a gateway is of the wrong IP version. An IPv4 route may have an IPv6
+// gateway. dst is invalid if it is not known.
+func otherVersion(gw netip.Addr, dst netip.Prefix) bool {
+	return gw.Is4() && dst.IsValid() && dst.Addr().Is6()
 }
 
 func routeDependencies(_ string, v *l3.Route) []api.Dependency {

@@ -191,8 +191,8 @@ func checkHop(field string, h *l3.Route_NextHop, dst netip.Prefix, again bool) e
 	switch {
 	case !gw.IsValid() || gw.Zone() != "":
 		return invalid(field+".gw_addr", "%q; expected an IP address without prefix length", gateway)
-	case dst.IsValid() && gw.Is4() != dst.Addr().Is4():
-		return invalid(field+".gw_addr", "%q is not of the IP version of the destination %s", gateway, dst)
+	case otherVersion(gw, dst):
+		return invalid(field+".gw_addr", "%q; expected an IPv6 address for the destination %s", gateway, dst)
 	}
 	return nil
 }

@@ -141,6 +141,10 @@ func (h *hopMessage) attribute(kind uint16, value []byte) {
 	case unix.RTA_GATEWAY:
 		gateway, _ := netip.AddrFromSlice(value)
 		h.Gateway = gateway.Unmap()
+	case unix.RTA_VIA: // a gateway of another IP version than the route; its family is first
+		if len(value) > 2 {
+			h.Gateway, _ = netip.AddrFromSlice(value[2:])
+		}
 	case unix.RTA_ENCAP_TYPE:
 		if len(value) >= 2 {
 			h.encap = binary.NativeEndian.Uint16(value)

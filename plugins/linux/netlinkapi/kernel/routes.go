@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -163,10 +164,10 @@ func routeRequest(op netlinkapi.RouteOp, r netlinkapi.Route) request {
 	case r.Nexthop != 0:
 		m.add(rtaNexthop, u32(r.Nexthop))
 	case len(all) == 1:
-		m.addHop(all[0])
+		m.addHop(all[0], r.Dst.Addr())
 		m.add(unix.RTA_OIF, u32(uint32(all[0].Link)))
 	case len(all) > 1:
-		m.add(unix.RTA_MULTIPATH, multipath(all))
+		m.add(unix.RTA_MULTIPATH, multipath(all, r.Dst.Addr()))
 	}
 	if r.Table > 255 {
 		m.add(unix.RTA_TABLE, u32(r.Table))
@@ -180,22 +181,26 @@ func routeRequest(op netlinkapi.RouteOp, r netlinkapi.Route) request {
 	return m
 }
 
-// addHop adds what a next hop has beside its link.
-func (r *request) addHop(h netlinkapi.NextHop) {
-	if h.Gateway.IsValid() {
+// addHop adds what a next hop of a route to a destination has beside its link.
+func (r *request) addHop(h netlinkapi.NextHop, dst netip.Addr) {
+	switch {
+	case !h.Gateway.IsValid():
+	case h.Gateway.Is4() == dst.Is4():
 		r.add(unix.RTA_GATEWAY, h.Gateway.AsSlice())
+	default:
+		r.add(unix.RTA_VIA, append(u16(uint16(family(h.Gateway))), h.Gateway.AsSlice()...))
 	}
 	if h.Labelled() {
 		r.addLabels(unix.RTA_ENCAP_TYPE, unix.RTA_ENCAP, h.Labels)
 	}
 }
 
-// multipath encodes several next hops.
-func multipath(all []netlinkapi.NextHop) []byte {
+// multipath encodes several next hops of a route to a destination.
+func multipath(all []netlinkapi.NextHop, dst netip.Addr) []byte {
 	var data []byte
 	for _, h := range all {
 		var attributes request
-		attributes.addHop(h)
+		attributes.addHop(h, dst)
 		data = binary.NativeEndian.AppendUint16(data, uint16(unix.SizeofRtNexthop+len(attributes)))
 		data = append(data, uint8(onLink(h)), uint8(max(h.Weight, 1)-1))
 		data = binary.NativeEndian.AppendUint32(data, uint32(h.Link))

@@ -25,6 +25,7 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"routes":                   testRoutes,
 		"route fields":             testRouteFields,
 		"route types":              testRouteTypes,
+		"IPv6 gateways":            testIPv6Gateways,
 		"multipath":                testMultipath,
 		"dead next hops":           testDeadHops,
 		"change routes":            testChangeRoutes,

@@ -61,6 +61,43 @@ func testRouteFields(t *testing.T, w *World) {
 	expectRoutes(t, own)
 }
 
+// testIPv6Gateways: routes of IPv4 have gateways of IPv6, beside ones of IPv4 as well. A route of
+// IPv6 has no gateway of IPv4.
+func testIPv6Gateways(t *testing.T, w *World) {
+	own := w.Open(t, "")
+	first, second, both := multipath(t, own)
+	hops := slices.Clone(both[0].Hops())
+	hops[0].Gateway, hops[2].Gateway = netip.MustParseAddr("fd00:1::2"), netip.MustParseAddr("fd00:9::1") // the latter is on the link
+	mixed, table := both[0], inTable(static(first, "10.2.0.0/16", "fd00:1::2"), 77)
+	mixed.SetHops(hops)
+	for _, r := range []netlinkapi.Route{static(first, "10.2.0.0/16", "fd00:1::2"), static(first, "0.0.0.0/0", "fe80::2"), mixed, table} {
+		must(t, own.AddRoute(r))
+		expectRoute(t, own, r)
+		expect(t, "add it again", own.AddRoute(r), netlinkapi.ErrExists)
+		plain := static(first, r.Dst.String(), "10.1.0.2")
+		plain.Table = r.Table
+		must(t, own.ReplaceRoute(plain))
+		expectRoute(t, own, plain)
+		must(t, own.ReplaceRoute(r))
+		expectRoute(t, own, r)
+		must(t, own.DeleteRoute(r))
+		expect(t, "delete it again", own.DeleteRoute(r), netlinkapi.ErrNotFound)
+	}
+	for _, wrong := range []netlinkapi.Route{
+		static(first, "10.2.0.0/16", "fd00:3::2"), static(second, "10.2.0.0/16", "fd00:9::2"), static(first, "fd00:2::/64", "10.1.0.2"),
+	} {
+		if err := own.AddRoute(wrong); err == nil {
+			t.Errorf("added %+v", wrong)
+		}
+	}
+	far := static(first, "10.2.0.0/16", "fd00:9::2")
+	far.OnLink = true
+	must(t, own.AddRoute(far))
+	expectRoute(t, own, far)
+	must(t, own.SetUp(first, false))
+	expectRoutes(t, own)
+}
+
 // routesTo returns the routes of the agent to a destination.
 func routesTo(t *testing.T, h netlinkapi.Handle, dst string) (found []netlinkapi.Route) {
 	t.Helper()

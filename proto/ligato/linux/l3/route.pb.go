@@ -160,7 +160,7 @@ type Route struct {
 	// allocation.
 	DstNetwork string `protobuf:"bytes,3,opt,name=dst_network,json=dstNetwork,proto3" json:"dst_network,omitempty"`
 	// Next hop, or a reference to the gateway of an allocation. Not allowed with
-	// scope LINK.
+	// scope LINK. An IPv4 route may have an IPv6 address here, which needs Linux 5.2.
 	GwAddr string `protobuf:"bytes,4,opt,name=gw_addr,json=gwAddr,proto3" json:"gw_addr,omitempty"`
 	// Metric; of several routes to one destination the lowest wins. For IPv6, 0
 	// means 1024.
@@ -339,7 +339,8 @@ type Route_NextHop struct {
 	// Logical name of the Linux interface; required. It is in the namespace of
 	// the interface of the route.
 	OutgoingInterface string `protobuf:"bytes,1,opt,name=outgoing_interface,json=outgoingInterface,proto3" json:"outgoing_interface,omitempty"`
-	// Next hop, no reference to an allocation; required for IPv6.
+	// Next hop, no reference to an allocation; required for IPv6. An IPv4 route may
+	// have an IPv6 address here.
 	GwAddr string `protobuf:"bytes,2,opt,name=gw_addr,json=gwAddr,proto3" json:"gw_addr,omitempty"`
 	// Share of the packets; 0 means 1.
 	Weight uint32 `protobuf:"varint,3,opt,name=weight,proto3" json:"weight,omitempty"`
