@@ -168,11 +168,17 @@ func rapidMode(r *rand.Rand) string {
 func (s *simulation) notify() {
 	key := rapid.SampledFrom([]string{"n/0", "n/1"}).Draw(s.T, "notified")
 	it := &model.Item{Value: 7}
-	gone := rapid.Bool().Draw(s.T, "gone")
+	if rapid.Bool().Draw(s.T, "gone") {
+		it = nil
+	}
+	s.report(key, it)
+}
+
+// report notifies the scheduler of a value of the southbound; nil: it is gone.
+func (s *simulation) report(key string, it *model.Item) {
 	s.digest()
 	s.w.mu.Lock()
-	if gone {
-		it = nil
+	if it == nil {
 		delete(s.w.notified, key)
 		delete(s.o.notified, key)
 	} else {

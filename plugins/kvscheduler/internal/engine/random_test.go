@@ -291,7 +291,7 @@ func randomCase(t *rapid.T, counts *tally) {
 		steps, most = []string{"change", "storm"}, 4
 	}
 	if counts.policies {
-		steps = append(steps, "stranger", "storm")
+		steps = append(steps, "stranger", "find", "storm")
 	}
 	for range rapid.IntRange(1, most).Draw(t, "steps") {
 		step := rapid.SampledFrom(steps).Draw(t, "step")
@@ -319,6 +319,8 @@ func randomCase(t *rapid.T, counts *tally) {
 			s.lost()
 		case "stranger":
 			s.stranger()
+		case "find":
+			s.find()
 		case "session":
 			s.session()
 		case "restart":

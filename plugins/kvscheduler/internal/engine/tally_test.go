@@ -73,15 +73,16 @@ func (t *tally) report(tb testing.TB) {
 		return
 	}
 	for _, kind := range faultKinds {
-		if t.faults[kind] == 0 && (t.policies || kind != strangers && kind != policyStorm) {
+		if t.faults[kind] == 0 && (t.policies || kind != strangers && kind != foundByCreate && kind != policyStorm) {
 			tb.Errorf("no fault %q in %d cases", kind, t.cases)
 		}
 	}
 }
 
 const (
-	strangers   = "object made by a foreign hand"
-	policyStorm = "storm with ownership policies"
+	strangers     = "object made by a foreign hand"
+	foundByCreate = "object found by Create"
+	policyStorm   = "storm with ownership policies"
 )
 
 // faultKinds are all faults that random cases inject.
@@ -90,7 +91,7 @@ var faultKinds = []string{
 	"operation that is not done", "callback that hangs", "dump failed", "dump panicked", "dump incomplete",
 	"first dump failed", "first dump panicked", "first dump without content",
 	"session down", "session down, state lost", "scheduler restarted", "scheduler killed in an operation",
-	strangers, policyStorm, "value deleted by a foreign hand", "value changed by a foreign hand",
+	strangers, foundByCreate, policyStorm, "value deleted by a foreign hand", "value changed by a foreign hand",
 	"clock set", "clock set during an operation",
 	"notification lost", "notification duplicated", "notification reordered",
 	"foreign hand in a storm", "session that changes while callbacks run late", "callback that returns late",

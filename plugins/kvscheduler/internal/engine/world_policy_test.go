@@ -47,6 +47,7 @@ func (w *world) forbidden(op, key string) string {
 	base, derived := baseOfDerived(key)
 	policy := w.rules.of(base)
 	switch {
+	case key == w.unseen: // Create finds it
 	case policy == registry.Observe || policy == registry.Ignore:
 		return "which is not to be touched"
 	case !w.foreign[base]:

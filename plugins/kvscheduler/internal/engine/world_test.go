@@ -55,6 +55,8 @@ type world struct {
 	// others made them; what they depend on is not for the scheduler to know.
 	raw    map[string]bool
 	placed map[string]*model.Item // what others made
+	// unseen is the key of an object that Create finds; see hide.
+	unseen string
 	// mum southbounds do not report which process created a value.
 	mum bool
 	// rules are the ownership policies; asked reports whether the northbound desires
@@ -300,6 +302,9 @@ func (w *world) create(ctx context.Context, key string, it *model.Item) (any, er
 	}
 	defer w.claim("create", key)()
 	base, derived := baseOfDerived(key)
+	if key == w.unseen {
+		return w.find(ctx, key, it)
+	}
 	switch exists, orphan := w.exists[key] != nil, derived && w.exists[base] == nil; {
 	case exists && w.misled(key):
 		return nil, fmt.Errorf("create %s: it exists", key)
