@@ -10,6 +10,8 @@ import (
 
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+	"github.com/tenuto-dev/tenuto/proto/ligato/linux"
+	linuxif "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	"github.com/tenuto-dev/tenuto/proto/ligato/vpp"
 	vppif "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -60,4 +62,47 @@ func TestManyRoutesOverGRPC(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.await(t, loopKey, pb.ValueState_NONEXISTENT)
+}
+
+// Clients of gRPC are notified of Linux interfaces with speed and counters, and poll the counters.
+func TestLinuxInterfacesOverGRPC(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "{}", "--simulate")
+	h.write(t, "linux-nsplugin.conf", "disabled: false\n") // it is simulated
+	h.start(t)
+	conn, err := rpc.NewClient(h.GRPC.Addr().String(), rpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	end := func(name, peer string) *linuxif.Interface {
+		return &linuxif.Interface{Name: name, Type: linuxif.Interface_VETH, Enabled: true, Link: &linuxif.Interface_Veth{Veth: &linuxif.VethLink{PeerIfName: peer}}}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	c := configurator.NewConfiguratorServiceClient(conn)
+	config := &configurator.Config{LinuxConfig: &linux.ConfigData{Interfaces: []*linuxif.Interface{end("x", "y"), end("y", "x")}}}
+	if _, err := c.Update(ctx, &configurator.UpdateRequest{Update: config, WaitDone: true}); err != nil {
+		t.Fatal(err)
+	}
+	of := &configurator.Notification{Notification: &configurator.Notification_LinuxNotification{LinuxNotification: &linux.Notification{
+		Interface: &linuxif.InterfaceNotification{State: &linuxif.InterfaceState{Name: "x", OperStatus: linuxif.InterfaceState_UP}},
+	}}}
+	notes, err := c.Notify(ctx, &configurator.NotifyRequest{Filters: []*configurator.Notification{of}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := notes.Recv()
+	if s := n.GetNotification().GetLinuxNotification().GetInterface().GetState(); err != nil || s.GetSpeed() != 10_000_000_000 || s.GetStatistics() == nil {
+		t.Errorf("notification %v, %v", n, err)
+	}
+	polls, err := configurator.NewStatsPollerServiceClient(conn).PollStats(ctx, &configurator.PollStatsRequest{Sources: []configurator.PollStatsRequest_Source{configurator.PollStatsRequest_LINUX}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"x", "y"} {
+		if got, err := polls.Recv(); err != nil || got.GetStats().GetLinuxStats().GetInterface().GetName() != name {
+			t.Errorf("counters %v, %v, expected those of %s", got, err, name)
+		}
+	}
 }
