@@ -67,7 +67,6 @@ type call struct {
 
 type callKey struct{}
 
-// TagRPC implements stats.Handler.
 func (c *calls) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
 	service, method, _ := strings.Cut(strings.TrimPrefix(info.FullMethodName, "/"), "/")
 	if !c.known(service) { // names invented by clients must not become labels
@@ -79,7 +78,6 @@ func (c *calls) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Cont
 	return context.WithValue(ctx, callKey{}, &call{"unary", service, method})
 }
 
-// HandleRPC implements stats.Handler.
 func (c *calls) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	about, ok := ctx.Value(callKey{}).(*call)
 	if !ok {
@@ -122,10 +120,8 @@ func caller(ctx context.Context) string {
 	return addr
 }
 
-// TagConn implements stats.Handler.
 func (c *calls) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 
-// HandleConn implements stats.Handler.
 func (c *calls) HandleConn(_ context.Context, s stats.ConnStats) {
 	switch s.(type) {
 	case *stats.ConnBegin:

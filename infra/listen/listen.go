@@ -110,10 +110,8 @@ type peer struct {
 
 func (p peer) RemoteAddr() net.Addr { return p }
 
-// Network implements net.Addr.
 func (peer) Network() string { return "unix" }
 
-// String implements net.Addr.
 func (p peer) String() string { return fmt.Sprintf("unix-socket:%d", p.number) }
 
 func (l *socketListener) Close() error {

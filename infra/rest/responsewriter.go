@@ -30,7 +30,6 @@ func (c Config) newResponseWriter(w http.ResponseWriter, now time.Time) *respons
 	return a
 }
 
-// WriteHeader implements http.ResponseWriter.
 func (a *responseWriter) WriteHeader(status int) {
 	if a.status == 0 && status >= http.StatusOK { // informational responses precede it
 		a.status = status

@@ -18,7 +18,6 @@ type event struct {
 	incomplete []string
 }
 
-// Incomplete implements datasync.Partial.
 func (e event) Incomplete() []string { return e.incomplete }
 
 // GetContext ends when the watch ends.
@@ -32,7 +31,6 @@ func (e event) Done(err error) {
 	}
 }
 
-// Answer implements datasync.Answerable.
 func (e event) Answer() func(err error) { return e.Done }
 
 type change struct {

@@ -31,7 +31,6 @@ func (p *Plugin) metrics() (http.HandlerFunc, error) {
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{}).ServeHTTP, nil
 }
 
-// Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- c.service
 	ch <- c.ready
@@ -39,7 +38,6 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- c.inf
 }
 
-// Collect implements prometheus.Collector.
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value int, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)

@@ -59,7 +59,6 @@ func prepare(file *bbolt.DB) (revision int64, err error) {
 // a server.
 func (d *database) Features() kv.Features { return kv.Features{Revisions: true} }
 
-// Get implements kv.DB.
 func (d *database) Get(_ context.Context, key string) (item kv.Item, err error) {
 	err = d.file.View(func(tx *bbolt.Tx) error {
 		value := tx.Bucket(entries).Get([]byte(key))
@@ -79,7 +78,6 @@ func revisionOf(tx *bbolt.Tx, key []byte) int64 {
 	return 0
 }
 
-// List implements kv.DB.
 func (d *database) List(ctx context.Context, prefix string, opts ...kv.ListOption) (l kv.Listing, err error) {
 	keysOnly := kv.CollectList(opts).KeysOnly
 	err = d.file.View(func(tx *bbolt.Tx) error {
@@ -110,7 +108,6 @@ func each(tx *bbolt.Tx, prefix string, visit func(key, value []byte) error) erro
 	return nil
 }
 
-// Put implements kv.DB.
 func (d *database) Put(_ context.Context, key string, value []byte, opts ...kv.PutOption) error {
 	if o := kv.CollectPut(opts); o.TTL > 0 || o.ClientLifetime {
 		return fmt.Errorf("put %s: bolt keeps entries until they are deleted: %w", key, kv.ErrNotSupported)
@@ -120,7 +117,6 @@ func (d *database) Put(_ context.Context, key string, value []byte, opts ...kv.P
 	}))
 }
 
-// Delete implements kv.DB.
 func (d *database) Delete(_ context.Context, key string, opts ...kv.DelOption) (n int64, err error) {
 	all := kv.CollectDel(opts).Prefix
 	err = d.update(func(tx *bbolt.Tx) (ops []kv.Op, err error) {
@@ -139,12 +135,10 @@ func (d *database) Delete(_ context.Context, key string, opts ...kv.DelOption) (
 	return n, wrap("delete", key, err)
 }
 
-// Txn implements kv.DB.
 func (d *database) Txn(_ context.Context, ops ...kv.Op) error {
 	return wrap("transaction", "", d.update(func(*bbolt.Tx) ([]kv.Op, error) { return kv.LastOps(ops), nil }))
 }
 
-// CompareAndSwap implements kv.DB.
 func (d *database) CompareAndSwap(_ context.Context, key string, old, value []byte) (done bool, err error) {
 	err = d.update(func(tx *bbolt.Tx) ([]kv.Op, error) {
 		now := tx.Bucket(entries).Get([]byte(key))
@@ -156,7 +150,6 @@ func (d *database) CompareAndSwap(_ context.Context, key string, old, value []by
 	return done && err == nil, wrap("compare and swap", key, err)
 }
 
-// WatchFrom implements kv.DB.
 func (d *database) WatchFrom(ctx context.Context, prefix string, revision int64, handle func([]kv.Event) error) error {
 	return wrap("watch", prefix, d.journal.watch(ctx, prefix, revision, handle))
 }

@@ -38,7 +38,6 @@ func name(key string) (string, error) {
 	return key[1:], nil
 }
 
-// Get implements kv.DB.
 func (d *database) Get(ctx context.Context, key string) (kv.Item, error) {
 	n, err := name(key)
 	if err != nil {
@@ -58,7 +57,6 @@ func item(p pair) kv.Item {
 	return kv.Item{Key: "/" + p.Key, Value: append([]byte{}, p.Value...)} // an empty value is not nil
 }
 
-// List implements kv.DB.
 func (d *database) List(ctx context.Context, prefix string, opts ...kv.ListOption) (kv.Listing, error) {
 	pairs, _, err := d.read(ctx, strings.TrimPrefix(prefix, "/"), 0, 0)
 	if err != nil {
@@ -104,7 +102,6 @@ func (d *database) Put(ctx context.Context, key string, value []byte, opts ...kv
 	return wrap("put", key, err)
 }
 
-// Delete implements kv.DB.
 func (d *database) Delete(ctx context.Context, key string, opts ...kv.DelOption) (int64, error) {
 	n, err := name(key)
 	if err != nil {
@@ -121,7 +118,6 @@ func (d *database) Delete(ctx context.Context, key string, opts ...kv.DelOption)
 	return int64(len(pairs)), wrap("delete", key, err)
 }
 
-// Txn implements kv.DB.
 func (d *database) Txn(ctx context.Context, ops ...kv.Op) error {
 	ops = kv.LastOps(ops)
 	switch n := len(ops); {

@@ -74,7 +74,6 @@ func (d *database) revision(ctx context.Context, timeout time.Duration) (int64, 
 	return resp.Header.Revision, nil
 }
 
-// Get implements kv.DB.
 func (d *database) Get(ctx context.Context, key string) (kv.Item, error) {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
@@ -168,7 +167,6 @@ func (d *database) Put(ctx context.Context, key string, value []byte, opts ...kv
 	return wrap("put", key, err)
 }
 
-// Delete implements kv.DB.
 func (d *database) Delete(ctx context.Context, key string, opts ...kv.DelOption) (int64, error) {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
@@ -186,7 +184,6 @@ func (d *database) Delete(ctx context.Context, key string, opts ...kv.DelOption)
 	return resp.Deleted, nil
 }
 
-// Txn implements kv.DB.
 func (d *database) Txn(ctx context.Context, ops ...kv.Op) error {
 	if len(ops) == 0 {
 		return nil
@@ -213,7 +210,6 @@ func request(op kv.Op) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: []byte(op.Key), Value: op.Value}}}
 }
 
-// CompareAndSwap implements kv.DB.
 func (d *database) CompareAndSwap(ctx context.Context, key string, old, value []byte) (bool, error) {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()

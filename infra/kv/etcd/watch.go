@@ -66,7 +66,6 @@ func (d *database) resume(ctx context.Context, v *follow.View) (int64, error) {
 	return last.Revision, nil
 }
 
-// WatchFrom implements kv.DB.
 func (d *database) WatchFrom(ctx context.Context, prefix string, revision int64, handle func([]kv.Event) error) error {
 	err := d.watch(ctx, prefix, revision, func() {}, func(events []kv.Event) error {
 		for len(events) > 0 {

@@ -42,7 +42,6 @@ func (d *database) close() error {
 // lifetime of a client.
 func (d *database) Features() kv.Features { return kv.Features{TTL: true, Shared: true} }
 
-// Get implements kv.DB.
 func (d *database) Get(ctx context.Context, key string) (kv.Item, error) {
 	value, err := d.reads.Get(ctx, key).Bytes()
 	if errors.Is(err, goredis.Nil) {
@@ -236,7 +235,6 @@ else
 end
 return 1`
 
-// CompareAndSwap implements kv.DB.
 func (d *database) CompareAndSwap(ctx context.Context, key string, old, value []byte) (bool, error) {
 	flag := func(b []byte) int {
 		if b == nil {
