@@ -160,10 +160,7 @@ func WithClientLifetimeTTL() PutOption { return func(o *PutOptions) { o.ClientLi
 // CollectPut collects the options. A TTL that is not positive counts as one
 // nanosecond, the shortest TTL.
 func CollectPut(opts []PutOption) PutOptions {
-	o := PutOptions{TTL: -1}
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := collect(PutOptions{TTL: -1}, opts)
 	switch {
 	case o.TTL == -1:
 		o.TTL = 0
@@ -185,12 +182,7 @@ type DelOption func(*DelOptions)
 func WithPrefix() DelOption { return func(o *DelOptions) { o.Prefix = true } }
 
 // CollectDel collects the options.
-func CollectDel(opts []DelOption) (o DelOptions) {
-	for _, opt := range opts {
-		opt(&o)
-	}
-	return o
-}
+func CollectDel(opts []DelOption) DelOptions { return collect(DelOptions{}, opts) }
 
 // ListOptions are the collected options of a List.
 type ListOptions struct {
@@ -204,7 +196,9 @@ type ListOption func(*ListOptions)
 func KeysOnly() ListOption { return func(o *ListOptions) { o.KeysOnly = true } }
 
 // CollectList collects the options.
-func CollectList(opts []ListOption) (o ListOptions) {
+func CollectList(opts []ListOption) ListOptions { return collect(ListOptions{}, opts) }
+
+func collect[O any, F ~func(*O)](o O, opts []F) O {
 	for _, opt := range opts {
 		opt(&o)
 	}
