@@ -73,7 +73,7 @@ func (r *runner) result(m *member, phase Phase, err error) error {
 		return nil
 	}
 	failed := PluginFailed{Name: m.name, Phase: phase, Err: err}
-	if p := (*panicError)(nil); errors.As(err, &p) {
+	if p, ok := errors.AsType[*panicError](err); ok {
 		failed.Stack = p.stack
 	}
 	r.emit(failed)

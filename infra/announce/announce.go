@@ -120,7 +120,7 @@ func split(endpoint string) (host, port string, err error) {
 		return endpoint, "", nil
 	}
 	host, port, err = net.SplitHostPort(endpoint)
-	if missing := (*net.AddrError)(nil); errors.As(err, &missing) && missing.Err == "missing port in address" {
+	if missing, ok := errors.AsType[*net.AddrError](err); ok && missing.Err == "missing port in address" {
 		host, err = endpoint, nil
 	}
 	if err != nil {

@@ -205,7 +205,7 @@ func (e *fieldError) Unwrap() error { return e.cause }
 // within adds a field to the start of the path of an error. Paths are made of errors
 // only, because most messages have nothing to decrypt.
 func within(field string, err error) error {
-	if inner := (*fieldError)(nil); errors.As(err, &inner) {
+	if inner, ok := errors.AsType[*fieldError](err); ok {
 		return &fieldError{field + "." + inner.path, inner.cause}
 	}
 	return &fieldError{field, err}

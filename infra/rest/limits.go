@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,11 +19,7 @@ func (c RateLimiter) limitRate(next http.Handler) http.Handler {
 	if c.Limit == 0 {
 		return next
 	}
-	burst := c.Burst
-	if burst == 0 {
-		burst = max(1, int(math.Ceil(c.Limit)))
-	}
-	l := limit.New(c.Limit, burst)
+	l := limit.New(c.Limit, cmp.Or(c.Burst, max(1, int(math.Ceil(c.Limit)))))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ok, wait := l.Allow(limit.Client(r.RemoteAddr), time.Now())
 		if !ok {

@@ -169,8 +169,7 @@ func (d *database) CompareAndSwap(ctx context.Context, key string, old, value []
 			v.Verb = "delete-cas"
 		}
 		_, err = d.transact(ctx, v)
-		var conflict conflictError
-		if !errors.As(err, &conflict) {
+		if _, conflict := errors.AsType[conflictError](err); !conflict {
 			return err == nil, wrap("compare and swap", key, err)
 		}
 	}

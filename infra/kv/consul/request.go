@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,8 +74,8 @@ func (e conflictError) Error() string { return e.what }
 
 // missing reports whether a transaction failed because a key does not exist.
 func missing(err error) bool {
-	var conflict conflictError
-	return errors.As(err, &conflict) && strings.Contains(conflict.what, "doesn't exist")
+	conflict, ok := errors.AsType[conflictError](err)
+	return ok && strings.Contains(conflict.what, "doesn't exist")
 }
 
 // transact executes all operations or none. Consul allows at most 64.
@@ -155,13 +156,7 @@ func (d *database) read(ctx context.Context, prefix string, index uint64, wait t
 }
 
 func below(prefix string, pairs []pair) []pair {
-	ours := pairs[:0]
-	for _, p := range pairs {
-		if strings.HasPrefix(p.Key, prefix) {
-			ours = append(ours, p)
-		}
-	}
-	return ours
+	return slices.DeleteFunc(pairs, func(p pair) bool { return !strings.HasPrefix(p.Key, prefix) })
 }
 
 func decodePairs(status int, text []byte) (pairs []pair, err error) {
