@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -45,12 +46,7 @@ func (m Map[M]) Len() int { return m.s.Len() }
 func (m Map[M]) Labels() []string {
 	m.s.mu.RLock()
 	defer m.s.mu.RUnlock()
-	labels := make([]string, 0, len(m.s.items))
-	for label := range m.s.items {
-		labels = append(labels, label)
-	}
-	slices.Sort(labels)
-	return labels
+	return sorted(m.s.items)
 }
 
 // All iterates over a snapshot, in alphabetical order of labels.
@@ -133,11 +129,12 @@ func (ix Index[M, K]) Lookup(m Map[M], key K) []string {
 	}
 	m.s.mu.RLock()
 	defer m.s.mu.RUnlock()
-	set := built.labels[key]
-	labels := make([]string, 0, len(set))
-	for label := range set {
-		labels = append(labels, label)
-	}
+	return sorted(built.labels[key])
+}
+
+// sorted returns the labels of a map in alphabetical order.
+func sorted[V any](by map[string]V) []string {
+	labels := slices.AppendSeq(make([]string, 0, len(by)), maps.Keys(by))
 	slices.Sort(labels)
 	return labels
 }

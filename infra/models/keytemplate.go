@@ -55,34 +55,25 @@ func ParseKeyTemplate(text string) (KeyTemplate, error) {
 
 // Key fills in the arguments in order. An empty or missing argument becomes
 // InvalidPart; surplus arguments are ignored.
-func (t KeyTemplate) Key(args ...string) string {
-	var b strings.Builder
-	for i := range t.names {
-		b.WriteString(t.literals[i])
-		if i < len(args) && args[i] != "" {
-			b.WriteString(args[i])
-		} else {
-			b.WriteString(InvalidPart)
-		}
-	}
-	b.WriteString(t.literals[len(t.names)])
-	return b.String()
-}
+func (t KeyTemplate) Key(args ...string) string { return t.fill(len(t.names), args) }
 
 // Prefix returns the key up to and excluding the argument after the given
 // ones, for AnyOf dependencies.
-func (t KeyTemplate) Prefix(args ...string) string {
+func (t KeyTemplate) Prefix(args ...string) string { return t.fill(len(args), args) }
+
+// fill returns the key up to the argument n.
+func (t KeyTemplate) fill(n int, args []string) string {
 	var b strings.Builder
 	for i := range t.names {
 		b.WriteString(t.literals[i])
-		if i >= len(args) {
+		if i == n {
 			return b.String()
 		}
-		if args[i] == "" {
-			b.WriteString(InvalidPart)
-			continue
+		arg := InvalidPart
+		if i < len(args) && args[i] != "" {
+			arg = args[i]
 		}
-		b.WriteString(args[i])
+		b.WriteString(arg)
 	}
 	b.WriteString(t.literals[len(t.names)])
 	return b.String()

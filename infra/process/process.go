@@ -170,15 +170,7 @@ func (p *Process) Start() error {
 
 // alive reports whether the process runs or will be restarted; p.mu is held.
 func (p *Process) alive() bool {
-	if p.life == nil {
-		return false
-	}
-	select {
-	case <-p.life.done:
-		return false
-	default:
-		return true
-	}
+	return p.life != nil && !ended(p.life.done)
 }
 
 // Stop stops the process by StopSignal, and kills it after StopTimeout. It
@@ -207,9 +199,11 @@ func (p *Process) Signal(s os.Signal) error {
 	if p.run == nil {
 		return fmt.Errorf("signal to %s: %w", p.spec.Name, ErrNotRunning)
 	}
-	if err := p.run.cmd.Process.Signal(s); errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("signal to %s: %w", p.spec.Name, ErrNotRunning)
-	} else if err != nil {
+	err := p.run.cmd.Process.Signal(s)
+	if errors.Is(err, os.ErrProcessDone) {
+		err = ErrNotRunning
+	}
+	if err != nil {
 		return fmt.Errorf("signal to %s: %w", p.spec.Name, err)
 	}
 	return nil
