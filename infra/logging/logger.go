@@ -2,6 +2,7 @@ package logging
 
 import (
 	"fmt"
+	"log"
 	"strings"
 
 	"go.uber.org/zap"
@@ -139,3 +140,14 @@ type nop struct{ Logger }
 func Nop() PluginLogger { return nop{logger{z: zap.NewNop()}} }
 
 func (n nop) NewLogger(string) Logger { return n }
+
+// StdLog returns a logger of the standard library whose lines l writes as
+// warnings, for servers that expect one.
+func StdLog(l Logger) *log.Logger { return log.New(warnings{l}, "", 0) }
+
+type warnings struct{ Logger }
+
+func (w warnings) Write(line []byte) (int, error) {
+	w.Warn(strings.TrimSuffix(string(line), "\n"))
+	return len(line), nil
+}

@@ -1,6 +1,8 @@
 package filedb
 
-import "time"
+import (
+	"time"
+)
 
 const (
 	// quiet is how long no change may happen before changes are read, so that
@@ -46,3 +48,15 @@ func (s *settler) due() (at time.Time, ok bool) {
 }
 
 func (s *settler) reset() { *s = settler{} }
+
+// clock is the clock by which changes settle.
+type clock interface {
+	Now() time.Time
+	After(d time.Duration) <-chan time.Time
+}
+
+// systemClock is the clock of the machine.
+type systemClock struct{}
+
+func (systemClock) Now() time.Time                         { return time.Now() }
+func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
