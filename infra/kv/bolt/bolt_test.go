@@ -76,7 +76,11 @@ func TestConfiguration(t *testing.T) {
 		t.Error(err)
 	}
 	dir := t.TempDir()
-	for text, want := range map[string]string{
+	if err := os.WriteFile(filepath.Join(dir, "junk.db"), []byte(strings.Repeat("x", 70000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	newPlugin := func() kvtest.Plugin { return bolt.NewPlugin() }
+	kvtest.Configuration(t, newPlugin, map[string]string{
 		"":                             "db-path: expected",
 		"db-path: x\nfile-mode: 0044":  "file-mode: 44",
 		"db-path: x\nlock-timeout: 0":  "lock-timeout",
@@ -85,30 +89,7 @@ func TestConfiguration(t *testing.T) {
 		"dbpath: x":                    "db-path",
 		"db-path: " + dir + "/ok.db":   "",
 		"db-path: " + dir + "/junk.db": "junk.db: invalid database",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, "junk.db"), []byte(strings.Repeat("x", 70000)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "bolt.conf"), []byte(text+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		a := agenttest.New(t, agent.AllPlugins(bolt.NewPlugin()), agent.Args("--config-dir", dir))
-		err := a.Start(t.Context())
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
-	}
-	p := bolt.NewPlugin()
-	agenttest.Start(t, p)
-	if !p.Disabled() || p.DB() != nil {
-		t.Error("enabled without a configuration")
-	}
-	if err := p.Put("x", nil); !errors.Is(err, kv.ErrDisabled) {
-		t.Errorf("put into a disabled store: %v", err)
-	}
-	if _, err := p.Delete("x"); !errors.Is(err, kv.ErrDisabled) {
-		t.Errorf("delete in a disabled store: %v", err)
-	}
+	})
 }
 
 func TestDuplicatesAreFiltered(t *testing.T) {

@@ -5,16 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"github.com/tenuto-dev/tenuto/infra/agent"
-	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/health"
 	"github.com/tenuto-dev/tenuto/infra/kv"
@@ -36,12 +32,7 @@ func connect(tb testing.TB, cfg consul.Config) (p *consul.Plugin, tree *health.T
 	tb.Helper()
 	tree = health.NewTree(nil)
 	p = consul.NewPlugin(consul.UseConf(cfg), consul.UseDeps(func(d *consul.Deps) { d.Health = tree.Plugin("consul") }))
-	a := agenttest.Start(tb, p)
-	return p, tree, func() {
-		if err := a.Stop(); err != nil {
-			tb.Error(err)
-		}
-	}
+	return p, tree, kvtest.Start(tb, p)
 }
 
 func put(t *testing.T, p *consul.Plugin, key, value string) {
@@ -186,8 +177,8 @@ func TestConfiguration(t *testing.T) {
 	if err := config.Lint(consul.DefaultConfig()); err != nil {
 		t.Error(err)
 	}
-	dir := t.TempDir()
-	for text, want := range map[string]string{
+	newPlugin := func() kvtest.Plugin { return consul.NewPlugin() }
+	kvtest.Configuration(t, newPlugin, map[string]string{
 		"":                             "",
 		"address: localhost:8500":      "",
 		"address: ''":                  "address",
@@ -199,23 +190,7 @@ func TestConfiguration(t *testing.T) {
 		"ca-file: /nowhere":            "ca-file",
 		"adress: x":                    "adress",
 		"resync-after-reconnect: true": "",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, "consul.conf"), []byte(text+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		err := agenttest.New(t, agent.AllPlugins(consul.NewPlugin()), agent.Args("--config-dir", dir)).Start(t.Context())
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
-	}
-	p := consul.NewPlugin()
-	agenttest.Start(t, p)
-	if !p.Disabled() || p.DB() != nil {
-		t.Error("enabled without a configuration")
-	}
-	if err := p.Put("x", nil); !errors.Is(err, kv.ErrDisabled) {
-		t.Errorf("put into a disabled store: %v", err)
-	}
+	})
 }
 
 // The entries of a session expire with it, as if the agent had crashed; an entry that was put

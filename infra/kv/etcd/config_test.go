@@ -2,14 +2,8 @@ package etcd_test
 
 import (
 	"context"
-	"errors"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/agent"
-	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
@@ -45,8 +39,8 @@ func TestConfiguration(t *testing.T) {
 	if err := config.Lint(etcd.DefaultConfig()); err != nil {
 		t.Error(err)
 	}
-	dir := t.TempDir()
-	for text, want := range map[string]string{
+	newPlugin := func() kvtest.Plugin { return etcd.NewPlugin() }
+	kvtest.Configuration(t, newPlugin, map[string]string{
 		"":                               "",
 		"endpoints: ['']":                "endpoints[0]",
 		"dial-timeout: 0":                "dial-timeout",
@@ -58,21 +52,5 @@ func TestConfiguration(t *testing.T) {
 		"endpoint: x":                    "endpoints",
 		"insecure-transport: true\n":     "",
 		"endpoints: [https://127.0.0.1]": "",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, "etcd.conf"), []byte(text+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		err := agenttest.New(t, agent.AllPlugins(etcd.NewPlugin()), agent.Args("--config-dir", dir)).Start(t.Context())
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
-	}
-	p := etcd.NewPlugin()
-	agenttest.Start(t, p)
-	if !p.Disabled() || p.DB() != nil {
-		t.Error("enabled without a configuration")
-	}
-	if err := p.Put("x", nil); !errors.Is(err, kv.ErrDisabled) {
-		t.Errorf("put into a disabled store: %v", err)
-	}
+	})
 }

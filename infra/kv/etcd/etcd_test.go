@@ -7,7 +7,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
@@ -27,12 +26,7 @@ func conf(addr string) etcd.Config {
 func connect(tb testing.TB, cfg etcd.Config) (p *etcd.Plugin, stop func()) {
 	tb.Helper()
 	p = etcd.NewPlugin(etcd.UseConf(cfg))
-	a := agenttest.Start(tb, p)
-	return p, func() {
-		if err := a.Stop(); err != nil {
-			tb.Error(err)
-		}
-	}
+	return p, kvtest.Start(tb, p)
 }
 
 // Children finds each part of a key once, and reads nothing below it.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,15 +13,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
-
-func joinSorted(keys []string, byKey map[string]string) string {
-	slices.Sort(keys)
-	var parts []string
-	for _, key := range slices.Compact(keys) {
-		parts = append(parts, byKey[key])
-	}
-	return strings.Join(parts, " ")
-}
 
 // fault is a failure of the server.
 type fault struct {

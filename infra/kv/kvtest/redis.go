@@ -17,9 +17,8 @@ func Redis(tb testing.TB, args ...string) *Process {
 	tb.Helper()
 	binary := find(tb, "redis-server", "redis-server")
 	return start(tb, redisReady, func(p *Process) []string {
-		_, port, _ := net.SplitHostPort(p.Direct) // freeAddr returned it
 		return append([]string{
-			binary, "--bind", "127.0.0.1", "--port", port, "--dir", p.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "always",
+			binary, "--bind", "127.0.0.1", "--port", portOf(p.Direct), "--dir", p.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "always",
 		}, args...)
 	})
 }
@@ -30,11 +29,10 @@ func Sentinel(tb testing.TB, master *Process) *Process {
 	tb.Helper()
 	binary := find(tb, "redis-server", "redis-server")
 	return start(tb, redisReady, func(p *Process) []string {
-		_, port, _ := net.SplitHostPort(p.Direct)
 		host, masterPort, _ := net.SplitHostPort(master.Direct)
 		file := filepath.Join(p.dir, "sentinel.conf")
 		text := fmt.Sprintf("bind 127.0.0.1\nport %s\nsentinel monitor test %s %s 1\nsentinel down-after-milliseconds test 60000\nsentinel failover-timeout test 600000\n",
-			port, host, masterPort)
+			portOf(p.Direct), host, masterPort)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			tb.Fatal(err)
 		}
@@ -78,6 +76,5 @@ func (p *Process) Command(tb testing.TB, words ...string) {
 // FreePort returns a port of 127.0.0.1 that is free until the end of the test.
 func FreePort(tb testing.TB) string {
 	tb.Helper()
-	_, port, _ := net.SplitHostPort(freeAddr(tb))
-	return port
+	return portOf(freeAddr(tb))
 }

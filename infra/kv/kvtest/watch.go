@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -184,17 +185,22 @@ func history(b *bench) {
 }
 
 func text(prefix string, events []kv.Event) string {
-	byKey := map[string]string{}
-	var keys []string
+	var texts []string
 	for _, ev := range events {
 		key := strings.TrimPrefix(ev.Key, prefix)
-		keys = append(keys, key)
-		byKey[key] = key + "=" + string(ev.Value)
 		if ev.Deleted {
-			byKey[key] = "-" + key
+			texts = append(texts, "-"+key)
+		} else {
+			texts = append(texts, key+"="+string(ev.Value))
 		}
 	}
-	return joinSorted(keys, byKey)
+	return joinByKey(texts)
+}
+
+// joinByKey joins texts that begin with a key, or with a dash and a key.
+func joinByKey(texts []string) string {
+	slices.SortFunc(texts, func(a, b string) int { return strings.Compare(strings.TrimPrefix(a, "-"), strings.TrimPrefix(b, "-")) })
+	return strings.Join(texts, " ")
 }
 
 // watch checks the basic case: the present content, then changes.
@@ -208,21 +214,19 @@ func watch(b *bench) {
 			if u.Resync {
 				s = "resync "
 			}
-			byKey, keys := map[string]string{}, []string{}
+			var texts []string
 			for _, ch := range u.Changes {
-				keys = append(keys, ch.Key)
-				if ch.Deleted {
-					byKey[ch.Key] = "-" + ch.Key
-					continue
-				}
 				var v wrapperspb.StringValue
-				if err := ch.Value.Decode(&v); err != nil {
-					byKey[ch.Key] = ch.Key + " bad"
-					continue
+				switch {
+				case ch.Deleted:
+					texts = append(texts, "-"+ch.Key)
+				case ch.Value.Decode(&v) != nil:
+					texts = append(texts, ch.Key+" bad")
+				default:
+					texts = append(texts, ch.Key+"="+v.Value)
 				}
-				byKey[ch.Key] = ch.Key + "=" + v.Value
 			}
-			watched.add(s + joinSorted(keys, byKey))
+			watched.add(s + joinByKey(texts))
 			return nil
 		})
 	})

@@ -1,9 +1,6 @@
 package redis_test
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -33,12 +30,7 @@ func connect(tb testing.TB, cfg redis.Config) (p *redis.Plugin, tree *health.Tre
 	tb.Helper()
 	tree = health.NewTree(nil)
 	p = redis.NewPlugin(redis.UseConf(cfg), redis.UseDeps(func(d *redis.Deps) { d.Health = tree.Plugin("redis") }))
-	a := agenttest.Start(tb, p)
-	return p, tree, func() {
-		if err := a.Stop(); err != nil {
-			tb.Error(err)
-		}
-	}
+	return p, tree, kvtest.Start(tb, p)
 }
 
 func put(t *testing.T, p *redis.Plugin, key, value string) {
@@ -250,8 +242,8 @@ func TestConfiguration(t *testing.T) {
 	if err := config.Lint(redis.DefaultConfig()); err != nil {
 		t.Error(err)
 	}
-	dir := t.TempDir()
-	for text, want := range map[string]string{
+	newPlugin := func() kvtest.Plugin { return redis.NewPlugin() }
+	kvtest.Configuration(t, newPlugin, map[string]string{
 		"":                                        "",
 		"endpoint: localhost:6379":                "",
 		"endpoint: a\nendpoints: [b]":             "expected one of them",
@@ -268,21 +260,5 @@ func TestConfiguration(t *testing.T) {
 		"endpoint: x\nadress: y":                  "adress",
 		"endpoints: [a:1]\nmaster-name: x\ndb: 1": "",
 		"pool: {max-connections: 3, busy-timeout: 1s, idle-timeout: 1m, idle-check-frequency: 1s}": "",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, "redis.conf"), []byte(text+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		err := agenttest.New(t, agent.AllPlugins(redis.NewPlugin()), agent.Args("--config-dir", dir)).Start(t.Context())
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
-	}
-	p := redis.NewPlugin()
-	agenttest.Start(t, p)
-	if !p.Disabled() || p.DB() != nil {
-		t.Error("enabled without a configuration")
-	}
-	if err := p.Put("x", nil); !errors.Is(err, kv.ErrDisabled) {
-		t.Errorf("put into a disabled store: %v", err)
-	}
+	})
 }
