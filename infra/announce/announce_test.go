@@ -2,13 +2,9 @@ package announce_test
 
 import (
 	"errors"
-	"maps"
 	"net"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -22,77 +18,39 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/holder"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/publish"
+	"github.com/tenuto-dev/tenuto/infra/kv/publish/publishtest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what must come; it is no measure.
-const patience = 2 * time.Minute
-
-// store is a data store in memory.
+// store is a data store in memory, on servers.
 type store struct {
-	name     string
-	servers  []string
-	disabled bool
-
-	mu      sync.Mutex
-	values  map[string]string
-	changed chan struct{}
+	*publishtest.Store
+	servers []string
 }
 
-func newStore(name string, servers ...string) *store {
-	return &store{name: name, servers: servers, values: map[string]string{}, changed: make(chan struct{}, 1)}
-}
+func newStore(servers ...string) *store { return &store{publishtest.NewStore(), servers} }
 
-func (s *store) String() string    { return s.name }
-func (s *store) Disabled() bool    { return s.disabled }
 func (s *store) Servers() []string { return s.servers }
 
 func (s *store) Put(key string, value proto.Message, opts ...kv.PutOption) error {
 	if !kv.CollectPut(opts).ClientLifetime {
 		return errors.New("expected an entry with the lifetime of the agent")
 	}
-	text, err := protojson.Marshal(value)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.values[key] = strings.ReplaceAll(string(text), " ", "")
-	s.wake()
-	return err
-}
-
-func (s *store) Delete(key string, opts ...kv.DelOption) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.values, func(k, _ string) bool { return k == key || kv.CollectDel(opts).Prefix && strings.HasPrefix(k, key) })
-	s.wake()
-	return true, nil
-}
-
-func (s *store) wake() {
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
+	return s.Store.Put(key, value, opts...)
 }
 
 // await waits until the agent has published this.
 func (s *store) await(t *testing.T, want string) {
 	t.Helper()
-	late := time.After(patience)
-	for {
-		s.mu.Lock()
-		got, all := s.values["/me/"+announced.AgentKey], slices.Collect(maps.Keys(s.values))
-		s.mu.Unlock()
-		if got == want {
-			return
+	s.AwaitText(t, func(values map[string]proto.Message) string {
+		text, err := protojson.Marshal(values["/me/"+announced.AgentKey])
+		if err != nil {
+			return err.Error()
 		}
-		select {
-		case <-s.changed:
-		case <-late:
-			t.Fatalf("published %s (keys %q)\nexpected %s", got, all, want)
-		}
-	}
+		return strings.ReplaceAll(string(text), " ", "")
+	}, want)
 }
 
 // fileStore is a data store without servers.
@@ -152,7 +110,7 @@ func TestPublishedAddresses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStore("memory", "[", "127.0.0.1:2379") // the first one cannot be reached
+			s := newStore("[", "127.0.0.1:2379") // the first one cannot be reached
 			p := newPlugin(&test.http, &test.grpc, test.conf, s, fileStore{})
 			a := agenttest.New(t, agent.AllPlugins(p), agent.Name("test"), agent.Version("v1", "", ""))
 			if err := a.Start(t.Context()); err != nil {
@@ -186,7 +144,7 @@ func TestStores(t *testing.T) {
 		"stores: [memory]\nhttp-endpoint: ''": "",
 		"stores: []":                          "",
 	} {
-		s := newStore("memory", "127.0.0.1:2379")
+		s := newStore("127.0.0.1:2379")
 		a := agenttest.New(t, agent.AllPlugins(newPlugin(listens(), listens(), conf, s, fileStore{})))
 		err := a.Start(t.Context())
 		switch {

@@ -1,6 +1,7 @@
 package statuscheck_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
@@ -20,75 +20,27 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/health/statuscheck"
 	"github.com/tenuto-dev/tenuto/infra/health/statuscheck/status"
-	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/publish"
+	"github.com/tenuto-dev/tenuto/infra/kv/publish/publishtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what must come; it is no measure.
-const patience = 2 * time.Minute
-
 // store is a data store in memory.
-type store struct {
-	mu      sync.Mutex
-	values  map[string]proto.Message
-	changed chan struct{}
-}
+type store struct{ *publishtest.Store }
 
-func newStore() *store {
-	return &store{values: map[string]proto.Message{}, changed: make(chan struct{}, 1)}
-}
-
-func (s *store) String() string { return "memory" }
-func (s *store) Disabled() bool { return false }
-
-func (s *store) Put(key string, value proto.Message, _ ...kv.PutOption) error {
-	s.change(func() { s.values[key] = value })
-	return nil
-}
-
-func (s *store) Delete(key string, opts ...kv.DelOption) (bool, error) {
-	s.change(func() {
-		maps.DeleteFunc(s.values, func(k string, _ proto.Message) bool {
-			return k == key || kv.CollectDel(opts).Prefix && strings.HasPrefix(k, key)
-		})
-	})
-	return true, nil
-}
-
-func (s *store) change(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f()
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
-}
+func newStore(keys ...string) *store { return &store{publishtest.NewStore(keys...)} }
 
 // await waits until what is published reads like this, times left out.
 func (s *store) await(t *testing.T, want ...string) {
 	t.Helper()
-	late := time.After(patience)
-	for {
-		got := s.text()
-		if slices.Equal(got, want) {
-			return
-		}
-		select {
-		case <-s.changed:
-		case <-late:
-			t.Fatalf("published\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
-	}
+	s.AwaitText(t, text, strings.Join(want, "\n"))
 }
 
-func (s *store) text() (lines []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, key := range slices.Sorted(maps.Keys(s.values)) {
-		switch v := s.values[key].(type) {
+func text(values map[string]proto.Message) string {
+	var lines []string
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		switch v := values[key].(type) {
 		case *status.AgentStatus:
 			var plugins []string
 			for _, p := range v.Plugins {
@@ -97,9 +49,11 @@ func (s *store) text() (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s %v %s", key, v.State, strings.Join(plugins, ",")))
 		case *status.PluginStatus:
 			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %v %s", key, v.State, v.Error)))
+		default:
+			lines = append(lines, key+" of another agent")
 		}
 	}
-	return lines
+	return strings.Join(lines, "\n")
 }
 
 // part is a plugin that others may need.
@@ -132,8 +86,7 @@ func newPlugin(s *store, conf string) *statuscheck.Plugin {
 
 func TestPublished(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	s.values["/me/check/status/v1/plugin/left"] = &status.PluginStatus{}
+	s := newStore("/me/check/status/v1/plugin/left")
 	vpp, extra := newPart("vpp", nil), newPart("extra", nil)
 	user := newPart("user", vpp)
 	a := agenttest.Start(t, newPlugin(s, "publishers: [memory]"), vpp, extra, user)
@@ -165,24 +118,12 @@ func TestPublishedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	agenttest.Start(t, newPlugin(s, "publishers: [memory]\npublish-interval: 100ms"))
-	late := time.After(patience)
 	first := int64(0)
-	for {
-		s.mu.Lock()
-		now, _ := s.values["/me/check/status/v1/plugin/status-check"].(*status.PluginStatus)
-		s.mu.Unlock()
-		if first == 0 {
-			first = now.GetLastUpdate()
-		}
-		if now.GetLastUpdate() > first {
-			return
-		}
-		select {
-		case <-s.changed:
-		case <-late:
-			t.Fatal("not published again")
-		}
-	}
+	s.Await(func(values map[string]proto.Message) bool {
+		now, _ := values["/me/check/status/v1/plugin/status-check"].(*status.PluginStatus)
+		first = cmp.Or(first, now.GetLastUpdate())
+		return now.GetLastUpdate() > first
+	})
 }
 
 func TestProbes(t *testing.T) {
@@ -228,11 +169,11 @@ func TestDefaultPublishers(t *testing.T) {
 		p := newPlugin(s, text)
 		p.Default = []publish.Store{disabled{newStore()}, s}
 		agenttest.Start(t, p)
-		if want {
-			s.await(t, "/me/check/status/v1/agent OK status-check=OK", "/me/check/status/v1/plugin/status-check OK")
-		} else if got := s.text(); len(got) > 0 {
-			t.Errorf("%q: published %q", text, got)
+		if !want {
+			s.await(t)
+			continue
 		}
+		s.await(t, "/me/check/status/v1/agent OK status-check=OK", "/me/check/status/v1/plugin/status-check OK")
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -80,6 +82,24 @@ func (s *Store) AwaitWrite(cause func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.tried == before {
+		s.cond.Wait()
+	}
+}
+
+// patience is how long AwaitText waits; it only stops a hung test.
+const patience = 2 * time.Minute
+
+// AwaitText waits until the values, as text returns them, are what the test wants.
+func (s *Store) AwaitText(tb testing.TB, text func(values map[string]proto.Message) string, want string) {
+	tb.Helper()
+	late := time.Now().Add(patience)
+	defer time.AfterFunc(patience, s.cond.Broadcast).Stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for got := text(s.values); got != want; got = text(s.values) {
+		if time.Now().After(late) {
+			tb.Fatalf("published\n%s\nexpected\n%s", got, want)
+		}
 		s.cond.Wait()
 	}
 }
