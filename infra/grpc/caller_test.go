@@ -18,28 +18,20 @@ import (
 
 // porter is a service that says who calls.
 type porter interface {
-	Who(ctx context.Context) *wrapperspb.StringValue
+	Who(ctx context.Context, in *emptypb.Empty) (*wrapperspb.StringValue, error)
 }
 
 type porterService struct{}
 
-func (porterService) Who(ctx context.Context) *wrapperspb.StringValue {
+func (porterService) Who(ctx context.Context, _ *emptypb.Empty) (*wrapperspb.StringValue, error) {
 	user, addr := grpc.Caller(ctx)
-	return wrapperspb.String(user + " " + addr)
+	return wrapperspb.String(user + " " + addr), nil
 }
 
 func porterDesc() *rpc.ServiceDesc {
 	return &rpc.ServiceDesc{
 		ServiceName: "test.Porter", HandlerType: (*porter)(nil),
-		Methods: []rpc.MethodDesc{{MethodName: "Who", Handler: func(srv any, ctx context.Context, dec func(any) error, next rpc.UnaryServerInterceptor) (any, error) {
-			in := &emptypb.Empty{}
-			if err := dec(in); err != nil {
-				return nil, err
-			}
-			return next(ctx, in, &rpc.UnaryServerInfo{Server: srv, FullMethod: "/test.Porter/Who"}, func(ctx context.Context, _ any) (any, error) {
-				return srv.(porter).Who(ctx), nil
-			})
-		}}},
+		Methods: []rpc.MethodDesc{method("test.Porter", "Who", porter.Who)},
 	}
 }
 

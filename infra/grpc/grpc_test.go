@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -66,18 +67,23 @@ func (s *echoService) Hang(stream rpc.ServerStream) error {
 	return status.Error(codes.Unavailable, "goodbye")
 }
 
+// method describes a unary method of a service of the tests.
+func method[S any, In, Out proto.Message](service, name string, call func(S, context.Context, In) (Out, error)) rpc.MethodDesc {
+	return rpc.MethodDesc{MethodName: name, Handler: func(srv any, ctx context.Context, dec func(any) error, next rpc.UnaryServerInterceptor) (any, error) {
+		var none In
+		in := none.ProtoReflect().New().Interface()
+		if err := dec(in); err != nil {
+			return nil, err
+		}
+		info := &rpc.UnaryServerInfo{Server: srv, FullMethod: "/" + service + "/" + name}
+		return next(ctx, in, info, func(ctx context.Context, req any) (any, error) { return call(srv.(S), ctx, req.(In)) })
+	}}
+}
+
 func echoDesc() *rpc.ServiceDesc {
 	return &rpc.ServiceDesc{
 		ServiceName: "test.Echo", HandlerType: (*echo)(nil),
-		Methods: []rpc.MethodDesc{{MethodName: "Echo", Handler: func(srv any, ctx context.Context, dec func(any) error, next rpc.UnaryServerInterceptor) (any, error) {
-			in := &wrapperspb.BytesValue{}
-			if err := dec(in); err != nil {
-				return nil, err
-			}
-			return next(ctx, in, &rpc.UnaryServerInfo{Server: srv, FullMethod: "/test.Echo/Echo"}, func(ctx context.Context, req any) (any, error) {
-				return srv.(echo).Echo(ctx, req.(*wrapperspb.BytesValue))
-			})
-		}}},
+		Methods: []rpc.MethodDesc{method("test.Echo", "Echo", echo.Echo)},
 		Streams: []rpc.StreamDesc{{StreamName: "Hang", ServerStreams: true, Handler: func(srv any, stream rpc.ServerStream) error {
 			return srv.(echo).Hang(stream)
 		}}},

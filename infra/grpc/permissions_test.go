@@ -37,15 +37,7 @@ func (vaultService) Open(ctx context.Context, _ *emptypb.Empty) (*wrapperspb.Boo
 func vaultDesc() *rpc.ServiceDesc {
 	return &rpc.ServiceDesc{
 		ServiceName: "test.Vault", HandlerType: (*vault)(nil),
-		Methods: []rpc.MethodDesc{{MethodName: "Open", Handler: func(srv any, ctx context.Context, dec func(any) error, next rpc.UnaryServerInterceptor) (any, error) {
-			in := &emptypb.Empty{}
-			if err := dec(in); err != nil {
-				return nil, err
-			}
-			return next(ctx, in, &rpc.UnaryServerInfo{Server: srv, FullMethod: "/test.Vault/Open"}, func(ctx context.Context, req any) (any, error) {
-				return srv.(vault).Open(ctx, req.(*emptypb.Empty))
-			})
-		}}},
+		Methods: []rpc.MethodDesc{method("test.Vault", "Open", vault.Open)},
 	}
 }
 
