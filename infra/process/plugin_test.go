@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
@@ -95,10 +94,7 @@ func TestRun(t *testing.T) {
 func TestEndOfTheAgent(t *testing.T) {
 	t.Parallel()
 	p := NewPlugin()
-	a := agenttest.New(t, agent.AllPlugins(p))
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	a := agenttest.Start(t, p)
 	proc, _ := shell(t, p, "exec sleep 1000", func(s *Spec) { s.Restart = Restart{Max: Forever} })
 	start(t, proc)
 	if err := a.Stop(); err != nil {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/listen/listentest"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
@@ -36,7 +35,7 @@ func scrape(t *testing.T, p *rest.Plugin, edit func(*http.Request)) string {
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	cert, key, pool := certificate(t)
+	files, pool := certificate(t)
 	p := rest.NewPlugin(local(cheap + `
 users: [{name: a, password: p, permissions: [things]}]
 anonymous: [prometheus, 'GET /open/{x}']
@@ -97,7 +96,7 @@ anonymous: [prometheus, 'GET /open/{x}']
 	if strings.Contains(text, "certificate") {
 		t.Error("a server without TLS has a certificate")
 	}
-	secure := rest.NewPlugin(local(fmt.Sprintf("server-cert-file: %s\nserver-key-file: %s\n", cert, key)))
+	secure := rest.NewPlugin(local(fmt.Sprintf("server-cert-file: %s\nserver-key-file: %s\n", files.Cert, files.Key)))
 	agenttest.Start(t, metrics.NewPlugin(metrics.UseDeps(func(d *metrics.Deps) { d.HTTP = secure })))
 	resp, text := do(t, trusting(pool), "GET", secure.URL()+"/metrics", nil)
 	if resp.StatusCode != 200 || !strings.Contains(text, "http_server_certificate_not_after_timestamp_seconds 1") {
@@ -140,10 +139,7 @@ func stall(t *testing.T, p *rest.Plugin) {
 func TestStreamsEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	p := rest.NewPlugin(local("stall-timeout: 500ms\n"))
-	a := agenttest.New(t, agent.AllPlugins(p))
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	a := agenttest.Start(t, p)
 	next := make(chan struct{})
 	if err := p.RegisterHTTPHandler("/events", plain(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -199,10 +195,7 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 // from being served, and end with the server.
 func TestTenThousandConnections(t *testing.T) {
 	p := rest.NewPlugin(local("max-connections: 0\nread-header-timeout: 10m\n"))
-	a := agenttest.New(t, agent.AllPlugins(metrics.NewPlugin(metrics.UseDeps(func(d *metrics.Deps) { d.HTTP = p }))))
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	a := agenttest.Start(t, metrics.NewPlugin(metrics.UseDeps(func(d *metrics.Deps) { d.HTTP = p })))
 	n := listentest.Crowd(t, p.Addr(), "GET / HT")
 	for { // accepted in order, but counted a moment later
 		text := scrape(t, p, nil)

@@ -1,21 +1,14 @@
 package rest_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
@@ -233,14 +227,15 @@ func TestBasicAuth(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	cert, key, pool := certificate(t)
+	files, pool := certificate(t)
+	cert, key := files.Cert, files.Key
 	p := start(t, fmt.Sprintf("server-cert-file: %s\nserver-key-file: %s\n", cert, key))
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
 	if resp, _ := do(t, client, "GET", p.URL()+"/info/version", nil); resp.StatusCode != 200 || resp.TLS == nil {
 		t.Errorf("got %s", resp.Status)
 	}
 
-	mutual := start(t, fmt.Sprintf("server-cert-file: %s\nserver-key-file: %s\nclient-cert-files: [%s]\n", cert, key, cert))
+	mutual := start(t, fmt.Sprintf("server-cert-file: %s\nserver-key-file: %s\nclient-cert-files: [%s]\n", cert, key, files.CA))
 	req, err := http.NewRequestWithContext(t.Context(), "GET", mutual.URL()+"/info/version", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -266,9 +261,9 @@ func TestTLS(t *testing.T) {
 // A certificate that is renewed is shown to the next client.
 func TestCertificateIsRenewed(t *testing.T) {
 	t.Parallel()
-	cert, key, _ := certificate(t)
-	p := start(t, fmt.Sprintf("server-cert-file: %s\nserver-key-file: %s\n", cert, key))
-	newCert, newKey, pool := certificate(t)
+	old, _ := certificate(t)
+	p := start(t, fmt.Sprintf("server-cert-file: %s\nserver-key-file: %s\n", old.Cert, old.Key))
+	renewed, pool := certificate(t)
 	ask := func() (*http.Response, error) {
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}}
 		defer client.CloseIdleConnections()
@@ -282,7 +277,7 @@ func TestCertificateIsRenewed(t *testing.T) {
 		resp.Body.Close()
 		t.Fatal("the new certificate is there already")
 	}
-	if err := errors.Join(os.Rename(newCert, cert), os.Rename(newKey, key)); err != nil {
+	if err := errors.Join(os.Rename(renewed.Cert, old.Cert), os.Rename(renewed.Key, old.Key)); err != nil {
 		t.Fatal(err)
 	}
 	resp, err := ask()
@@ -298,37 +293,15 @@ func TestCertificateIsRenewed(t *testing.T) {
 	}
 }
 
-// certificate makes a certificate for 127.0.0.1 that signs itself.
-func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
+// certificate makes an authority, and a certificate for 127.0.0.1 that it signs.
+func certificate(t *testing.T) (files kvtest.Certs, pool *x509.CertPool) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
+	files, pool = kvtest.NewCerts(t), x509.NewCertPool()
+	ca, err := os.ReadFile(files.CA)
+	if err != nil || !pool.AppendCertsFromPEM(ca) {
+		t.Fatalf("certificate of the authority: %v", err)
 	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalECPrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})
-	if err := errors.Join(os.WriteFile(cert, certPEM, 0o600), os.WriteFile(key, keyPEM, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	pool = x509.NewCertPool()
-	pool.AppendCertsFromPEM(certPEM)
-	return cert, key, pool
+	return files, pool
 }
 
 // A request that is being answered when the agent stops sees its context end
@@ -336,10 +309,7 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 func TestGracefulShutdown(t *testing.T) {
 	t.Parallel()
 	p := rest.NewPlugin(local(""))
-	a := agenttest.New(t, agent.AllPlugins(p))
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	a := agenttest.Start(t, p)
 	arrived := make(chan struct{})
 	if err := p.RegisterHTTPHandler("/long", plain(func(w http.ResponseWriter, r *http.Request) {
 		close(arrived)

@@ -17,9 +17,9 @@ import (
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	const everybody, onTheWay, readable = "any client that reaches the HTTP server can change", "is not encrypted", "can read a file with secrets"
-	cert, key, _ := certificate(t)
+	files, _ := certificate(t)
 	openKey := filepath.Join(t.TempDir(), "open.pem")
-	data, err := os.ReadFile(key)
+	data, err := os.ReadFile(files.Key)
 	if err == nil {
 		err = os.WriteFile(openKey, data, 0o600)
 	}
@@ -30,7 +30,7 @@ func TestWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	users := cheap + "users: [{name: a, password: hush-hush, permissions: [%s]}]\n"
-	certs := "server-cert-file: " + cert + "\nserver-key-file: "
+	certs := "server-cert-file: " + files.Cert + "\nserver-key-file: "
 	for _, test := range []struct {
 		conf string
 		mode os.FileMode
@@ -39,7 +39,7 @@ func TestWarnings(t *testing.T) {
 		{"endpoint: 127.0.0.1:0", 0o644, nil},
 		{"endpoint: 0.0.0.0:0", 0o644, []string{everybody}},
 		{"endpoint: 0.0.0.0:0\n" + fmt.Sprintf(users, "all"), 0o600, []string{onTheWay}},
-		{"endpoint: 0.0.0.0:0\n" + fmt.Sprintf(users, "http") + certs + key, 0o600, nil},
+		{"endpoint: 0.0.0.0:0\n" + fmt.Sprintf(users, "http") + certs + files.Key, 0o600, nil},
 		{"endpoint: 127.0.0.1:0\n" + fmt.Sprintf(users, "al"), 0o644, []string{"unknown permission in http.conf", readable}},
 		{"endpoint: 127.0.0.1:0\n" + certs + openKey, 0o600, []string{readable}},
 	} {

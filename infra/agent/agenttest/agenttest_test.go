@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra"
-	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 )
 
@@ -41,10 +40,7 @@ func TestLeaksAreSeenAndNamed(t *testing.T) {
 	p := &sloppy{wake: make(chan struct{})}
 	p.SetName("sloppy")
 	other := agenttest.Start(t) // an agent beside it is not blamed
-	a := agenttest.New(t, agent.AllPlugins(p))
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	a := agenttest.Start(t, p)
 	if err := a.Stop(); err != nil {
 		t.Fatal(err)
 	}
