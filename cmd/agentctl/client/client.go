@@ -4,6 +4,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -53,29 +54,21 @@ type Client struct {
 
 // New returns a client; it does not connect yet.
 func New(opts Options) *Client {
-	if opts.Host == "" {
-		opts.Host = DefaultHost
-	}
-	if opts.Port == 0 {
-		opts.Port = DefaultPort
-	}
+	opts.Host, opts.Port = cmp.Or(opts.Host, DefaultHost), cmp.Or(opts.Port, DefaultPort)
 	scheme := "http"
 	if opts.TLS != nil {
 		scheme = "https"
 	}
+	base := fmt.Sprintf("%s://%s", scheme, net.JoinHostPort(strings.Trim(opts.Host, "[]"), fmt.Sprint(opts.Port)))
 	transport := &http.Transport{TLSClientConfig: opts.TLS, IdleConnTimeout: 30 * time.Second}
 	if socket := socketPath(opts.Host); socket != "" { // the traffic stays on this machine: no TLS
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer
 			return d.DialContext(ctx, "unix", socket)
 		}
-		return &Client{base: "http://localhost", opts: opts, transport: transport, http: &http.Client{Transport: transport, Timeout: opts.Timeout}}
+		base = "http://localhost"
 	}
-	return &Client{
-		base: fmt.Sprintf("%s://%s", scheme, net.JoinHostPort(strings.Trim(opts.Host, "[]"), fmt.Sprint(opts.Port))),
-		opts: opts, transport: transport,
-		http: &http.Client{Transport: transport, Timeout: opts.Timeout},
-	}
+	return &Client{base: base, opts: opts, transport: transport, http: &http.Client{Transport: transport, Timeout: opts.Timeout}}
 }
 
 // socketPath returns the path of a host that is a unix socket ("/run/agent.sock",
@@ -141,15 +134,6 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte
 	return c.do(ctx, http.MethodGet, path, query, nil)
 }
 
-// getJSON requests a path and decodes the response.
-func (c *Client) getJSON(ctx context.Context, path string, query url.Values, into any) error {
-	body, err := c.get(ctx, path, query)
-	if err != nil {
-		return err
-	}
-	return decode(path, body, into)
-}
-
 func decode(path string, body []byte, into any) error {
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("answer of %s: %w", path, err)
@@ -169,11 +153,9 @@ var hasValues = map[string]bool{
 func (c *Client) do(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
 	u := c.base + path
 	if c.opts.ShowSecrets && hasValues[path] {
-		query = maps.Clone(query)
-		if query == nil {
-			query = url.Values{}
-		}
-		query.Set("show-secrets", "true")
+		with := url.Values{"show-secrets": {"true"}}
+		maps.Copy(with, query)
+		query = with
 	}
 	if len(query) > 0 {
 		u += "?" + query.Encode()

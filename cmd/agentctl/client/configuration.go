@@ -48,11 +48,7 @@ func outcomeQuery(query url.Values, wait time.Duration) url.Values {
 // Configuration returns what the northbound asks for now, as YAML. labels are those of
 // the items, as in "team=blue,owner,!old"; empty: all items.
 func (c *Client) Configuration(ctx context.Context, labels string) ([]byte, error) {
-	query := url.Values{}
-	if labels != "" {
-		query.Set("labels", labels)
-	}
-	return c.get(ctx, "/configuration", query)
+	return c.get(ctx, "/configuration", parameters("labels", labels))
 }
 
 // UpdateConfiguration adds or changes the items of a document in YAML or JSON.
@@ -60,13 +56,7 @@ func (c *Client) Configuration(ctx context.Context, labels string) ([]byte, erro
 // failed there is an outcome beside the error; it is nil if nothing was changed.
 func (c *Client) UpdateConfiguration(ctx context.Context, document []byte, o ChangeOptions) (*response.Outcome, error) {
 	const path = "/configuration"
-	query := outcomeQuery(url.Values{}, o.Wait)
-	if o.Replace {
-		query.Set("replace", "true")
-	}
-	if o.Labels != "" {
-		query.Set("labels", o.Labels)
-	}
+	query := outcomeQuery(parameters("replace", when(o.Replace, "true"), "labels", o.Labels), o.Wait)
 	body, err := c.do(ctx, http.MethodPut, path, query, document)
 	if err != nil {
 		return outcomeOf(err)
@@ -77,9 +67,8 @@ func (c *Client) UpdateConfiguration(ctx context.Context, document []byte, o Cha
 
 // outcomeOf finds the outcome in the answer to a change that failed in part.
 func outcomeOf(err error) (*response.Outcome, error) {
-	var e *Error
 	var answer response.Outcome
-	if errors.As(err, &e) && json.Unmarshal(e.Body, &answer) == nil && (answer.Summary != nil || len(answer.Results) > 0) {
+	if e, ok := errors.AsType[*Error](err); ok && json.Unmarshal(e.Body, &answer) == nil && (answer.Summary != nil || len(answer.Results) > 0) {
 		return &answer, err
 	}
 	return nil, problemsOf(err)
@@ -94,9 +83,8 @@ func (c *Client) ValidateConfiguration(ctx context.Context, document []byte) err
 
 // problemsOf finds the problems in the answer that refused a document.
 func problemsOf(err error) error {
-	var e *Error
 	var problems []response.Problem
-	if errors.As(err, &e) && e.Status == http.StatusBadRequest && json.Unmarshal(e.Body, &problems) == nil {
+	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusBadRequest && json.Unmarshal(e.Body, &problems) == nil {
 		return &ProblemsError{problems}
 	}
 	return err

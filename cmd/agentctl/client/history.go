@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strconv"
 
@@ -12,6 +11,14 @@ import (
 
 const historyPath = "/scheduler/txn-history"
 
+// number returns a number as the value of a parameter; empty if it is not given.
+func number(n *uint64) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatUint(*n, 10)
+}
+
 // History returns the transactions in the history of the agent.
 func (c *Client) History(ctx context.Context) (Answer[[]*api.RecordedTxn], error) {
 	return get[[]*api.RecordedTxn](ctx, c, historyPath, url.Values{"format": {"json"}})
@@ -19,42 +26,19 @@ func (c *Client) History(ctx context.Context) (Answer[[]*api.RecordedTxn], error
 
 // Transaction returns one transaction.
 func (c *Client) Transaction(ctx context.Context, seq uint64) (Answer[*api.RecordedTxn], error) {
-	query := url.Values{"format": {"json"}, "seq-num": {strconv.FormatUint(seq, 10)}}
-	return get[*api.RecordedTxn](ctx, c, historyPath, query)
+	return get[*api.RecordedTxn](ctx, c, historyPath, parameters("format", "json", "seq-num", number(&seq)))
 }
 
 // BriefHistory returns the transactions, or one of them, without the bulk of their
 // operations.
-func (c *Client) BriefHistory(ctx context.Context, seq *uint64) (list []*response.BriefTxn, err error) {
-	query := url.Values{"brief": {"1"}}
-	if seq != nil {
-		query.Set("seq-num", strconv.FormatUint(*seq, 10))
-	}
-	err = c.getJSON(ctx, historyPath, query, &list)
-	return list, err
+func (c *Client) BriefHistory(ctx context.Context, seq *uint64) ([]*response.BriefTxn, error) {
+	return value[[]*response.BriefTxn](ctx, c, historyPath, parameters("brief", "1", "seq-num", number(seq)))
 }
 
 // HistoryText returns one transaction, or all of them if seq is nil, in the
 // form of the log.
 func (c *Client) HistoryText(ctx context.Context, seq *uint64) (string, error) {
-	query := url.Values{"format": {"text"}}
-	if seq != nil {
-		query.Set("seq-num", strconv.FormatUint(*seq, 10))
-	}
-	body, err := c.get(ctx, historyPath, query)
-	return string(body), err
-}
-
-// Resync makes the agent read the southbound again and repair what differs.
-// With retry, the agent retries failed operations later.
-func (c *Client) Resync(ctx context.Context, retry, verbose bool) (Answer[*api.RecordedTxn], error) {
-	query := url.Values{}
-	for name, set := range map[string]bool{"retry": retry, "verbose": verbose} {
-		if set {
-			query.Set(name, "1")
-		}
-	}
-	return ask[*api.RecordedTxn](ctx, c, http.MethodPost, "/scheduler/downstream-resync", query)
+	return c.text(ctx, historyPath, parameters("format", "text", "seq-num", number(seq)))
 }
 
 // CriticalPath explains the duration of a transaction with at most limit steps; 0 asks
@@ -65,19 +49,16 @@ func (c *Client) CriticalPath(ctx context.Context, seq uint64, limit uint) (Answ
 
 // CriticalPathText is CriticalPath as text.
 func (c *Client) CriticalPathText(ctx context.Context, seq uint64, limit uint) (string, error) {
-	body, err := c.get(ctx, historyPath, criticalPath(seq, limit, "text"))
-	return string(body), err
+	return c.text(ctx, historyPath, criticalPath(seq, limit, "text"))
 }
 
 func criticalPath(seq uint64, limit uint, format string) url.Values {
 	return url.Values{
-		"seq-num": {strconv.FormatUint(seq, 10)}, "critical-path": {"1"}, "format": {format},
-		"limit": {strconv.FormatUint(uint64(limit), 10)},
+		"seq-num": {number(&seq)}, "critical-path": {"1"}, "format": {format}, "limit": {strconv.FormatUint(uint64(limit), 10)},
 	}
 }
 
 // Queue returns the state of the queues of the agent.
-func (c *Client) Queue(ctx context.Context) (q api.QueueStatus, err error) {
-	err = c.getJSON(ctx, "/scheduler/queue", nil, &q)
-	return q, err
+func (c *Client) Queue(ctx context.Context) (api.QueueStatus, error) {
+	return value[api.QueueStatus](ctx, c, "/scheduler/queue", nil)
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -21,16 +20,7 @@ func (c *Client) Login(ctx context.Context) (t Token, err error) {
 	if !ok {
 		return t, errors.New("logging in needs a user and a password")
 	}
-	body, err := json.Marshal(map[string]string{"username": user, "password": password})
-	if err != nil {
-		return t, err
-	}
-	const path = "/auth/login"
-	answer, err := c.do(ctx, http.MethodPost, path, nil, body)
-	if err != nil {
-		return t, err
-	}
-	return t, decode(path, answer, &t)
+	return send[Token](ctx, c, "/auth/login", map[string]string{"username": user, "password": password})
 }
 
 // Logout makes the token of Options.Token useless.

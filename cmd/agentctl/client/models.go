@@ -10,24 +10,17 @@ import (
 
 // Models returns the models of the agent; described asks for the descriptors of their
 // messages, too.
-func (c *Client) Models(ctx context.Context, described bool) (m response.Models, err error) {
-	query := url.Values{}
-	if described {
-		query.Set("descriptors", "true")
-	}
-	err = c.getJSON(ctx, "/info/models", query, &m)
-	return m, err
+func (c *Client) Models(ctx context.Context, described bool) (response.Models, error) {
+	return value[response.Models](ctx, c, "/info/models", parameters("descriptors", when(described, "true")))
 }
 
 // Items returns the sources of all items, or of those with the keys, with their values.
-func (c *Client) Items(ctx context.Context, keys ...string) (items []response.SourcedItem, err error) {
-	err = c.getJSON(ctx, "/configuration/items", url.Values{"key": keys}, &items)
-	return items, err
+func (c *Client) Items(ctx context.Context, keys ...string) ([]response.SourcedItem, error) {
+	return value[[]response.SourcedItem](ctx, c, "/configuration/items", url.Values{"key": keys})
 }
 
 // Sources returns the states of the sources of the configuration, the one with the
 // highest priority last.
-func (c *Client) Sources(ctx context.Context) (list []orchestrator.SourceStatus, err error) {
-	err = c.getJSON(ctx, "/configuration/sources", nil, &list)
-	return list, err
+func (c *Client) Sources(ctx context.Context) ([]orchestrator.SourceStatus, error) {
+	return value[[]orchestrator.SourceStatus](ctx, c, "/configuration/sources", nil)
 }

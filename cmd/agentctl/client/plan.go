@@ -22,17 +22,8 @@ type ApplyOptions struct {
 }
 
 func (o ApplyOptions) query() url.Values {
-	query := outcomeQuery(url.Values{}, o.Wait)
-	if o.Revert {
-		query.Set("revert", "true")
-	}
-	if o.Verify {
-		query.Set("verify", "true")
-	}
-	if o.ConfirmTimeout > 0 {
-		query.Set("confirm-timeout", o.ConfirmTimeout.String())
-	}
-	return query
+	return outcomeQuery(parameters("revert", when(o.Revert, "true"), "verify", when(o.Verify, "true"),
+		"confirm-timeout", when(o.ConfirmTimeout > 0, o.ConfirmTimeout.String())), o.Wait)
 }
 
 // PlanRequest is the request of a plan.
@@ -42,11 +33,7 @@ type PlanRequest struct {
 }
 
 func (r PlanRequest) query() url.Values {
-	query := url.Values{}
-	if r.Replace {
-		query.Set("replace", "true")
-	}
-	return query
+	return parameters("replace", when(r.Replace, "true"))
 }
 
 // Plan returns the effects of UpdateConfiguration. The plan has its fingerprint and
@@ -77,20 +64,19 @@ func (c *Client) ApplyRequest(ctx context.Context, r PlanRequest, fingerprint st
 // Rollback restores the desired state after a transaction.
 func (c *Client) Rollback(ctx context.Context, to uint64, o ApplyOptions) (response.Applied, error) {
 	query := o.query()
-	query.Set("to", strconv.FormatUint(to, 10))
+	query.Set("to", number(&to))
 	return c.apply(ctx, "/scheduler/rollback", query, nil)
 }
 
 // PlanRollback returns the plan of Rollback, for display.
 func (c *Client) PlanRollback(ctx context.Context, to uint64) ([]byte, error) {
-	query := url.Values{"dry-run": {"true"}, "to": {strconv.FormatUint(to, 10)}, "limit": {"1000"}}
+	query := url.Values{"dry-run": {"true"}, "to": {number(&to)}, "limit": {"1000"}}
 	return c.do(ctx, http.MethodPost, "/scheduler/rollback", query, nil)
 }
 
 func (c *Client) apply(ctx context.Context, path string, query url.Values, body []byte) (a response.Applied, err error) {
 	answer, err := c.do(ctx, http.MethodPost, path, query, body)
-	var e *Error
-	if errors.As(err, &e) && json.Unmarshal(e.Body, &a) == nil {
+	if e, ok := errors.AsType[*Error](err); ok && json.Unmarshal(e.Body, &a) == nil {
 		return a, err
 	}
 	if err != nil {
@@ -102,12 +88,6 @@ func (c *Client) apply(ctx context.Context, path string, query url.Values, body 
 // Confirm confirms the waiting change and returns its transaction; nil if
 // unknown.
 func (c *Client) Confirm(ctx context.Context) (seqNum *uint64, err error) {
-	const path = "/scheduler/confirm"
-	body, err := c.do(ctx, http.MethodPost, path, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	var a response.Applied
-	err = decode(path, body, &a)
-	return a.SeqNum, err
+	a, err := post[response.Applied](ctx, c, "/scheduler/confirm", nil)
+	return a.Value.SeqNum, err
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -14,33 +13,30 @@ import (
 
 // Values returns the states of all values, with the times of their last changes, if the agent
 // knows them.
-func (c *Client) Values(ctx context.Context) (list []response.TimedStatus, err error) {
-	err = c.getJSON(ctx, "/scheduler/status", url.Values{"times": {"1"}}, &list)
-	if e := (*Error)(nil); errors.As(err, &e) && e.Status == http.StatusBadRequest { // an older agent
-		err = c.getJSON(ctx, "/scheduler/status", nil, &list)
+func (c *Client) Values(ctx context.Context) ([]response.TimedStatus, error) {
+	const path = "/scheduler/status"
+	list, err := value[[]response.TimedStatus](ctx, c, path, url.Values{"times": {"1"}})
+	if HasStatus(err, http.StatusBadRequest) { // an older agent
+		return value[[]response.TimedStatus](ctx, c, path, nil)
 	}
 	return list, err
 }
 
 // Summary counts the values by state and names the worst, at most so many.
-func (c *Client) Summary(ctx context.Context, worst int) (sum response.Summary, err error) {
-	err = c.getJSON(ctx, "/scheduler/summary", url.Values{"limit": {strconv.Itoa(worst)}}, &sum)
-	return sum, err
+func (c *Client) Summary(ctx context.Context, worst int) (response.Summary, error) {
+	return value[response.Summary](ctx, c, "/scheduler/summary", url.Values{"limit": {strconv.Itoa(worst)}})
 }
 
 // DumpIndex returns the possible arguments of Dump.
-func (c *Client) DumpIndex(ctx context.Context) (index response.DumpIndex, err error) {
-	err = c.getJSON(ctx, "/scheduler/dump", nil, &index)
-	return index, err
+func (c *Client) DumpIndex(ctx context.Context) (response.DumpIndex, error) {
+	return value[response.DumpIndex](ctx, c, "/scheduler/dump", nil)
 }
 
 // Dump returns the values with a key prefix of DumpIndex; view is "SB" (the actual
 // state, read now), "NB" (the desired state) or "cached" (the actual state as the
 // scheduler knows it).
-func (c *Client) Dump(ctx context.Context, keyPrefix, view string) (list []response.DumpedValue, err error) {
-	query := url.Values{"key-prefix": {keyPrefix}, "view": {view}}
-	err = c.getJSON(ctx, "/scheduler/dump", query, &list)
-	return list, err
+func (c *Client) Dump(ctx context.Context, keyPrefix, view string) ([]response.DumpedValue, error) {
+	return value[[]response.DumpedValue](ctx, c, "/scheduler/dump", url.Values{"key-prefix": {keyPrefix}, "view": {view}})
 }
 
 // GraphQuery selects a picture of the graph.
@@ -52,13 +48,8 @@ type GraphQuery struct {
 
 // Graph returns a picture of the values and their relations.
 func (c *Client) Graph(ctx context.Context, q GraphQuery) ([]byte, error) {
-	query := url.Values{"format": {q.Format}}
-	if q.Txn != nil {
-		query.Set("txn", strconv.FormatUint(*q.Txn, 10))
-	}
-	for _, p := range q.Prefixes {
-		query.Add("prefix", p)
-	}
+	query := parameters("format", q.Format, "txn", number(q.Txn))
+	query["prefix"] = q.Prefixes
 	return c.get(ctx, "/scheduler/graph", query)
 }
 
@@ -72,19 +63,16 @@ type Revision struct {
 }
 
 // Timeline returns how a value changed, as far as the history reaches.
-func (c *Client) Timeline(ctx context.Context, key string) (list []Revision, err error) {
-	err = c.getJSON(ctx, "/scheduler/key-timeline", url.Values{"key": {key}}, &list)
-	return list, err
+func (c *Client) Timeline(ctx context.Context, key string) ([]Revision, error) {
+	return value[[]Revision](ctx, c, "/scheduler/key-timeline", url.Values{"key": {key}})
 }
 
 // Why explains the state of a value, down to the values that block it.
-func (c *Client) Why(ctx context.Context, key string) (e api.Explanation, err error) {
-	err = c.getJSON(ctx, "/scheduler/why", url.Values{"key": {key}, "format": {"json"}}, &e)
-	return e, err
+func (c *Client) Why(ctx context.Context, key string) (api.Explanation, error) {
+	return value[api.Explanation](ctx, c, "/scheduler/why", url.Values{"key": {key}, "format": {"json"}})
 }
 
 // WhyText is Why as a tree in text.
 func (c *Client) WhyText(ctx context.Context, key string) (string, error) {
-	body, err := c.get(ctx, "/scheduler/why", url.Values{"key": {key}, "format": {"text"}})
-	return string(body), err
+	return c.text(ctx, "/scheduler/why", url.Values{"key": {key}, "format": {"text"}})
 }

@@ -11,30 +11,19 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/announce/announced"
+	"github.com/tenuto-dev/tenuto/infra/health/probe"
 	"github.com/tenuto-dev/tenuto/infra/holder"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 )
 
 // Identity returns the identity of the agent.
-func Identity(ctx context.Context, c *Client) (id holder.Identity, err error) {
-	err = c.getJSON(ctx, announced.AgentPath, nil, &id)
-	return id, err
+func Identity(ctx context.Context, c *Client) (holder.Identity, error) {
+	return value[holder.Identity](ctx, c, announced.AgentPath, nil)
 }
 
 // Version says which program answers.
-type Version struct {
-	App        string
-	Version    string
-	GitCommit  string
-	GitBranch  string
-	BuildUser  string
-	BuildHost  string
-	BuildTime  int64 // seconds since 1970; 0 if not known
-	GoVersion  string
-	OS         string
-	Arch       string
-	APIVersion string
-	OSType     string
-}
+type Version = rest.Version
 
 // Status is the state of an agent as reported by /readiness. Numeric states
 // are 0 (INIT), 1 (OK) and 2 (ERROR, also DEGRADED); times are seconds since
@@ -57,13 +46,7 @@ type Status struct {
 }
 
 // PluginStatus is the state of one plugin.
-type PluginStatus struct {
-	Name       string `json:"name,omitempty"`
-	State      int    `json:"state,omitempty"`
-	Error      string `json:"error,omitempty"`
-	LastChange int64  `json:"last_change,omitempty"`
-	LastUpdate int64  `json:"last_update,omitempty"`
-}
+type PluginStatus = probe.PluginStatus
 
 // Health is the tree of states: INIT, OK, DEGRADED, ERROR or DISABLED.
 type Health struct {
@@ -90,16 +73,15 @@ type HealthState struct {
 }
 
 // Version returns the build of the agent.
-func (c *Client) Version(ctx context.Context) (v Version, err error) {
-	err = c.getJSON(ctx, "/info/version", nil, &v)
-	return v, err
+func (c *Client) Version(ctx context.Context) (Version, error) {
+	return value[Version](ctx, c, "/info/version", nil)
 }
 
 // Status returns the state of the agent; ready reports whether the agent is
 // ready.
 func (c *Client) Status(ctx context.Context) (s Status, ready bool, err error) {
 	body, err := c.get(ctx, "/readiness", nil)
-	if e := (*Error)(nil); errors.As(err, &e) && e.Status >= http.StatusInternalServerError {
+	if e, ok := errors.AsType[*Error](err); ok && e.Status >= http.StatusInternalServerError {
 		if json.Unmarshal(e.Body, &s) != nil || s.PluginStatus == nil {
 			return Status{}, false, err // an error of the request rather than the status
 		}
@@ -147,20 +129,16 @@ type LoggerLevel struct {
 }
 
 // Loggers lists the loggers of the agent.
-func (c *Client) Loggers(ctx context.Context) (list []LoggerLevel, err error) {
-	err = c.getJSON(ctx, "/log/list", nil, &list)
-	return list, err
+func (c *Client) Loggers(ctx context.Context) ([]LoggerLevel, error) {
+	return value[[]LoggerLevel](ctx, c, "/log/list", nil)
 }
 
 // SetLogLevel sets the level of a logger, of a pattern ("vpp-*") or of
 // "default", and returns what was set.
-func (c *Client) SetLogLevel(ctx context.Context, logger, level string) (set LoggerLevel, err error) {
+func (c *Client) SetLogLevel(ctx context.Context, logger, level string) (LoggerLevel, error) {
 	path := "/log/" + url.PathEscape(logger) + "/" + url.PathEscape(level)
-	body, err := c.do(ctx, http.MethodPut, path, nil, nil)
-	if err != nil {
-		return set, err
-	}
-	return set, decode(path, body, &set)
+	set, err := ask[LoggerLevel](ctx, c, http.MethodPut, path, nil, nil)
+	return set.Value, err
 }
 
 // VPPMetric is the name of the metric returned by VPPMetrics, the only one of the
@@ -168,16 +146,14 @@ func (c *Client) SetLogLevel(ctx context.Context, logger, level string) (set Log
 const VPPMetric = "govppmux.stats"
 
 // VPPMetrics returns the counters of requests to VPP.
-func (c *Client) VPPMetrics(ctx context.Context) (counters map[string]any, err error) {
-	err = c.getJSON(ctx, "/metrics/"+VPPMetric, nil, &counters)
-	return counters, err
+func (c *Client) VPPMetrics(ctx context.Context) (map[string]any, error) {
+	return value[map[string]any](ctx, c, "/metrics/"+VPPMetric, nil)
 }
 
 // Simulated returns the southbounds that the agent simulates: "vpp", "linux".
 func (c *Client) Simulated(ctx context.Context) ([]string, error) {
-	var reply struct{ Simulated []string }
-	err := c.getJSON(ctx, "/info/simulated", nil, &reply)
-	if e := (*Error)(nil); errors.As(err, &e) && e.Status == http.StatusNotFound {
+	reply, err := value[struct{ Simulated []string }](ctx, c, "/info/simulated", nil)
+	if HasStatus(err, http.StatusNotFound) {
 		return c.simulatedVPP(ctx)
 	}
 	return reply.Simulated, err
@@ -186,12 +162,8 @@ func (c *Client) Simulated(ctx context.Context) ([]string, error) {
 // simulatedVPP asks an agent without the endpoint: an older one, or one with other
 // plugins.
 func (c *Client) simulatedVPP(ctx context.Context) ([]string, error) {
-	var stats struct {
-		Session struct {
-			Simulated bool `json:"simulated"`
-		} `json:"session"`
-	}
-	if err := c.getJSON(ctx, "/govppmux/stats", nil, &stats); err != nil || !stats.Session.Simulated {
+	stats, err := value[struct{ Session struct{ Simulated bool } }](ctx, c, "/govppmux/stats", nil)
+	if err != nil || !stats.Session.Simulated {
 		return nil, err
 	}
 	return []string{"vpp"}, nil
@@ -199,14 +171,20 @@ func (c *Client) simulatedVPP(ctx context.Context) ([]string, error) {
 
 // VPPCommand runs a command of VPP's command line and returns what it prints.
 func (c *Client) VPPCommand(ctx context.Context, command string) (output string, err error) {
-	const path = "/vpp/command"
-	request, err := json.Marshal(map[string]string{"vppclicommand": command})
-	if err != nil {
-		return "", err
+	return send[string](ctx, c, "/vpp/command", map[string]string{"vppclicommand": command})
+}
+
+// Capabilities are what the VPP of the agent can do.
+type Capabilities struct {
+	VPP struct {
+		Version   string
+		PID       uint32
+		Simulated bool
 	}
-	body, err := c.do(ctx, http.MethodPost, path, nil, request)
-	if err != nil {
-		return "", err
-	}
-	return output, decode(path, body, &output)
+	Items []binding.Ability
+}
+
+// Capabilities returns what the VPP of the agent can do.
+func (c *Client) Capabilities(ctx context.Context) (Answer[Capabilities], error) {
+	return get[Capabilities](ctx, c, "/vpp/capabilities", nil)
 }

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,14 +28,8 @@ const maxEvent = maxAnswer
 // the stream (ErrStreamEnded) or ctx ends. Options.Timeout applies only until
 // the stream begins.
 func (c *Client) Watch(ctx context.Context, prefix, since string, f func(api.WatchEvent) error) error {
-	query := url.Values{}
-	for name, value := range map[string]string{"prefix": prefix, "since": since} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
 	const path = "/scheduler/watch"
-	resp, err := c.stream(ctx, path, query, c.opts.Timeout)
+	resp, err := c.stream(ctx, path, parameters("prefix", prefix, "since", since), c.opts.Timeout)
 	if err != nil {
 		return err
 	}
@@ -108,13 +102,8 @@ const waitReserve = 5 * time.Second
 // Wait returns when values are in the requested states, or cannot reach them,
 // or after the timeout; Options.Timeout does not apply.
 func (c *Client) Wait(ctx context.Context, q WaitQuery) (result response.Wait, err error) {
-	query := url.Values{"key": q.Keys, "prefix": q.Prefixes, "state": q.States}
-	if q.Txn != nil {
-		query.Set("txn", strconv.FormatUint(*q.Txn, 10))
-	}
-	if q.Timeout > 0 {
-		query.Set("timeout", q.Timeout.String())
-	}
+	query := parameters("txn", number(q.Txn), "timeout", when(q.Timeout > 0, q.Timeout.String()))
+	maps.Copy(query, url.Values{"key": q.Keys, "prefix": q.Prefixes, "state": q.States})
 	const path = "/scheduler/wait"
 	within := q.Timeout
 	if within > 0 {
