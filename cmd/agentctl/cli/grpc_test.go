@@ -80,24 +80,26 @@ func newFakeGRPC(t *testing.T) (f *fakeGRPC, port, socket string) {
 	configurator.RegisterConfiguratorServiceServer(s, f)
 	tenutov1.RegisterAgentServiceServer(s, &fakeItems{})
 	socket = filepath.Join(t.TempDir(), "s")
-	done := make(chan error, 2)
-	for _, at := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", socket}} {
-		var lc net.ListenConfig
-		ln, err := lc.Listen(t.Context(), at[0], at[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if at[0] == "tcp" {
-			_, port, _ = net.SplitHostPort(ln.Addr().String())
-		}
-		go func() { done <- s.Serve(ln) }()
+	serveGRPC(t, s, "unix", socket)
+	return f, serveGRPC(t, s, "tcp", "127.0.0.1:0"), socket
+}
+
+// serveGRPC serves until the end of the test, and returns the port, if there is one.
+func serveGRPC(t *testing.T, server *rpc.Server, network, address string) (port string) {
+	t.Helper()
+	var lc net.ListenConfig
+	ln, err := lc.Listen(t.Context(), network, address)
+	if err != nil {
+		t.Fatal(err)
 	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
 	t.Cleanup(func() {
-		s.Stop()
-		<-done
-		<-done
+		server.Stop()
+		<-served
 	})
-	return f, port, socket
+	_, port, _ = net.SplitHostPort(ln.Addr().String())
+	return port
 }
 
 func TestConfigOverGRPC(t *testing.T) {

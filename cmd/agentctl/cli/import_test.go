@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,23 +66,12 @@ func TestImportIntoAgent(t *testing.T) {
 	server := rpc.NewServer()
 	generic.RegisterManagerServiceServer(server, f)
 	generic.RegisterMetaServiceServer(server, f)
-	var lc net.ListenConfig
-	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ln) }()
-	t.Cleanup(func() {
-		server.Stop()
-		<-served
-	})
+	port := serveGRPC(t, server, "tcp", "127.0.0.1:0")
 	file := filepath.Join(t.TempDir(), "items.txt")
 	lines := strings.SplitAfter(importFile, "\n")
 	if err := os.WriteFile(file, []byte(strings.Join(lines[:4], "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	port := portOf(t, ln.Addr())
 	r := run(t, nil, "--grpc-port", port, "import", "--grpc", "-t", "5m", "--txops", "1", file)
 	if r.code != 0 || r.out != "imported 2 items\n" || len(f.requests) != 2 || f.requests[1][0] != "vpp.interfaces loop2" {
 		t.Errorf("exit %d, %s%s, requests %q", r.code, r.out, r.err, f.requests)

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
-	"net"
 	"strings"
 	"testing"
 
@@ -39,18 +37,7 @@ func TestServiceCall(t *testing.T) {
 	server := rpc.NewServer()
 	configurator.RegisterConfiguratorServiceServer(server, f)
 	reflection.Register(server)
-	var lc net.ListenConfig
-	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ln) }()
-	t.Cleanup(func() {
-		server.Stop()
-		<-served
-	})
-	port := portOf(t, ln.Addr())
+	port := serveGRPC(t, server, "tcp", "127.0.0.1:0")
 	const service = "ligato.configurator.ConfiguratorService"
 	for _, test := range []struct {
 		request, line string
@@ -72,17 +59,8 @@ func TestServiceCall(t *testing.T) {
 	if got := f.deleted.GetDelete().GetVppConfig().GetInterfaces()[0].GetName(); got != "stuck" {
 		t.Errorf("the request was for %q", got)
 	}
-	silent := rpc.NewServer()
-	ln, err = lc.Listen(context.WithoutCancel(t.Context()), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { served <- silent.Serve(ln) }()
-	t.Cleanup(func() {
-		silent.Stop()
-		<-served
-	})
-	if r := callService(t, portOf(t, ln.Addr()), "", service, "Dump"); r.code == 0 || !strings.Contains(r.err, "the server does not support reflection (reflection in grpc.conf)") {
+	silent := serveGRPC(t, rpc.NewServer(), "tcp", "127.0.0.1:0")
+	if r := callService(t, silent, "", service, "Dump"); r.code == 0 || !strings.Contains(r.err, "the server does not support reflection (reflection in grpc.conf)") {
 		t.Errorf("without reflection: exit %d, %s", r.code, r.err)
 	}
 }
