@@ -41,11 +41,7 @@ func (a *app) checkCommand() *cobra.Command {
 		Example: "  agentctl check net.yaml\n  agentctl model export > models.json && agentctl check --models models.json net.yaml",
 		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := onlyFile(file, args)
-			if err != nil {
-				return err
-			}
-			text, err := readDocument(cmd, file)
+			file, text, err := readOnlyFile(cmd, file, args)
 			if err != nil {
 				return err
 			}
@@ -55,11 +51,8 @@ func (a *app) checkCommand() *cobra.Command {
 				if a.models, custom, err = readModels(modelsFile); err != nil {
 					return err
 				}
-				if doc := document.New(a.models).Decode(file, text, ""); len(doc.Errs) > 0 { // the simulated agent has more models
-					for _, e := range doc.Errs {
-						fmt.Fprintln(a.Err, e)
-					}
-					return refusal(file, len(doc.Errs))
+				if err := a.tellErrors(file, document.New(a.models).Decode(file, text, "").Errs); err != nil { // the simulated agent has more models
+					return err
 				}
 			}
 			outcome, err := simulate(cmd.Context(), text, custom)
@@ -190,6 +183,5 @@ func (a *app) tellChecked(file string, text []byte, o *response.Outcome) error {
 	case waiting > 0:
 		return findingError{fmt.Errorf("%s is valid; %d of %d items wait for what is not in it", file, waiting, o.Summary.Items)}
 	}
-	_, err := fmt.Fprintf(a.Out, "OK: %d items\n", o.Summary.Items)
-	return err
+	return a.printf("OK: %d items\n", o.Summary.Items)
 }

@@ -96,17 +96,14 @@ func (a *app) printResync(txn *api.RecordedTxn) error {
 	a.printUnread(txn.Unread)
 	switch {
 	case done == 0 && unreadError(txn.Unread) != nil:
-		_, err := fmt.Fprintf(a.Out, "Transaction %d: nothing was done for what was not read.\n", txn.SeqNum)
-		return err
+		return a.printf("Transaction %d: nothing was done for what was not read.\n", txn.SeqNum)
 	case done == 0:
-		_, err := fmt.Fprintf(a.Out, "Transaction %d: nothing had to be done.\n", txn.SeqNum)
-		return err
+		return a.printf("Transaction %d: nothing had to be done.\n", txn.SeqNum)
 	}
 	if err := t.write(a); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.Out, "Transaction %d, %v.\n", txn.SeqNum, txn.Stop.Sub(txn.Start).Round(10*time.Microsecond))
-	return err
+	return a.printf("Transaction %d, %v.\n", txn.SeqNum, txn.Stop.Sub(txn.Start).Round(10*time.Microsecond))
 }
 
 // failures returns "key: error" for each failed operation.

@@ -54,8 +54,7 @@ func (a *app) configDelete() *cobra.Command {
 			if len(missing) > 0 {
 				fmt.Fprintf(a.Err, "warning: clients have not put %d of %d items: %s\n", len(missing), len(keys), strings.Join(missing[:min(len(missing), maxPerReason)], ", "))
 			}
-			_, err = fmt.Fprintln(a.Out, "OK")
-			return err
+			return a.printf("OK\n")
 		},
 	}
 	cmd.Flags().BoolVar(&waitDone, "waitdone", false, "wait until the items are gone")
@@ -84,25 +83,26 @@ func (a *app) missing(ctx context.Context, conn *rpc.ClientConn, keys []string) 
 
 // decode parses a document and prints its errors.
 func (a *app) decode(file string, text []byte) (cfg *configurator.Config, keys []string, err error) {
-	set := a.set()
-	hidden := func(_ string, value proto.Message) (proto.Message, bool) { return value, true } // the agent has the secrets
-	doc := document.New(set).WithSecrets(hidden).Decode(file, text, "")
-	for _, e := range doc.Errs {
-		fmt.Fprintln(a.Err, e)
-	}
-	if n := len(doc.Errs); n > 0 {
-		return nil, nil, refusal(file, n)
+	doc := a.decodeHidden(file, text)
+	if err := a.tellErrors(file, doc.Errs); err != nil {
+		return nil, nil, err
 	}
 	var items []proto.Message
 	for _, it := range doc.Items {
 		items, keys = append(items, it.Value), append(keys, it.Key)
 	}
 	cfg = &configurator.Config{}
-	return cfg, keys, container.Fill(set, items, cfg)
+	return cfg, keys, container.Fill(a.set(), items, cfg)
+}
+
+// decodeHidden parses a document whose secrets may be hidden: the agent has them.
+func (a *app) decodeHidden(file string, text []byte) *document.Document {
+	hidden := func(_ string, value proto.Message) (proto.Message, bool) { return value, true }
+	return document.New(a.set()).WithSecrets(hidden).Decode(file, text, "")
 }
 
 func (a *app) configRetrieve() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use: "retrieve", Aliases: []string{"ret", "read", "dump"}, Args: args(cobra.NoArgs),
 		Short: "Show what is really there in VPP and Linux, over gRPC",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -118,9 +118,7 @@ func (a *app) configRetrieve() *cobra.Command {
 				return a.writeConfig(resp.GetDump())
 			})
 		},
-	}
-	a.formatFlag(cmd, protoFormat)
-	return cmd
+	}, protoFormat)
 }
 
 // writeConfig writes a configuration in the format of files.
@@ -212,6 +210,5 @@ func (a *app) tellNotification(resp *configurator.NotifyResponse) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Out, "NOTIFICATION #%d\n Source: %s\n Value:\n   %s\n", resp.GetNextIdx(), source, strings.ReplaceAll(body, "\n", "\n   "))
-	return err
+	return a.printf("NOTIFICATION #%d\n Source: %s\n Value:\n   %s\n", resp.GetNextIdx(), source, strings.ReplaceAll(body, "\n", "\n   "))
 }

@@ -66,8 +66,7 @@ func (a *app) configValidate() *cobra.Command {
 			if err := a.client.ValidateConfiguration(cmd.Context(), text); err != nil {
 				return a.tellProblems(args[0], err)
 			}
-			_, err = fmt.Fprintln(a.Out, "OK")
-			return err
+			return a.printf("OK\n")
 		},
 	}
 }
@@ -89,6 +88,17 @@ func (a *app) tellProblems(file string, err error) error {
 		fmt.Fprintln(a.Err, &document.Error{Position: document.Position{File: file, Line: p.Line, Column: p.Column}, Field: a.shortText(p.Path), Msg: p.Error})
 	}
 	return refusal(file, len(refused.Problems))
+}
+
+// tellErrors prints the errors in a document; nil if there are none.
+func (a *app) tellErrors(file string, errs []*document.Error) error {
+	for _, err := range errs {
+		fmt.Fprintln(a.Err, err)
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return refusal(file, len(errs))
 }
 
 // refusal is the error of a file whose errors have been printed.

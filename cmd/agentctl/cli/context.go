@@ -52,7 +52,7 @@ func (a *app) contextCommand() *cobra.Command {
 }
 
 func (a *app) contextList() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use: "list", Aliases: []string{"ls", "l"}, Short: "List the contexts", Args: args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			cfg, _, err := a.readConfig()
@@ -68,13 +68,11 @@ func (a *app) contextList() *cobra.Command {
 				t.row(mark, name, c.Host, nonZero(c.HTTPPort), nonZero(c.GRPCPort), c.ServiceLabel)
 			}
 			if len(cfg.Contexts) == 0 {
-				return a.printText("no contexts; 'agentctl context set NAME host=ADDRESS' adds one\n", nil)
+				return a.print("no contexts; 'agentctl context set NAME host=ADDRESS' adds one\n")
 			}
 			return show(a, slices.Sorted(maps.Keys(cfg.Contexts)), func([]string) error { return t.write(a) })
 		},
-	}
-	a.formatFlag(cmd)
-	return cmd
+	})
 }
 
 func nonZero(n int) string {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,14 +132,10 @@ func (a *app) paintDrift(kind api.DriftKind) string {
 func driftFields(d api.Drift) string {
 	lines := make([]string, len(d.Fields))
 	for i, f := range d.Fields {
-		lines[i] = fmt.Sprintf("%s: %s -> %s", f.Field, orUnset(f.Believed), orUnset(f.Found))
+		lines[i] = fmt.Sprintf("%s: %s -> %s", f.Field, cmp.Or(f.Believed, unset), cmp.Or(f.Found, unset))
 	}
 	return strings.Join(lines, "\n")
 }
 
-func orUnset(value string) string {
-	if value == "" {
-		return "(unset)"
-	}
-	return value
-}
+// unset stands for the value of a field without one.
+const unset = "(unset)"

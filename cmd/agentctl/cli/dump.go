@@ -140,8 +140,7 @@ func originName(origin api.ValueOrigin) string {
 
 func (a *app) printDump(items []dumpedItem) error {
 	if len(items) == 0 {
-		_, err := fmt.Fprintln(a.Out, "no values")
-		return err
+		return a.printf("no values\n")
 	}
 	t := newTable("MODEL", "ORIGIN", "VALUE", "METADATA", "KEY")
 	t.ruled = true

@@ -39,11 +39,7 @@ func (a *app) editCommand() *cobra.Command {
 			if err != nil || p == nil {
 				return err
 			}
-			if wait {
-				o.Wait = a.patience()
-			}
-			applied, err := p.apply(cmd.Context(), a, o)
-			return a.tellApplied(applied, err, wait)
+			return a.applyPlan(cmd.Context(), p, o, wait)
 		},
 	}
 	waitFlag(cmd, &wait)

@@ -53,8 +53,8 @@ func (a *app) completeFields(cmd *cobra.Command, _ []string, prefix string) ([]s
 		}
 		message = f.Message()
 	}
-	for i := range message.Fields().Len() {
-		if name := path + "." + message.Fields().Get(i).TextName(); strings.HasPrefix(name, prefix) {
+	for _, f := range fieldsIn(message) {
+		if name := path + "." + f.TextName(); strings.HasPrefix(name, prefix) {
 			names = append(names, name)
 		}
 	}
@@ -129,8 +129,7 @@ func (e *explainer) explain(w io.Writer, name string) error {
 // fieldOf finds a field by its name in the schema or in JSON.
 func fieldOf(message protoreflect.MessageDescriptor, path, name string) (protoreflect.FieldDescriptor, error) {
 	var known []string
-	for i := range message.Fields().Len() {
-		f := message.Fields().Get(i)
+	for _, f := range fieldsIn(message) {
 		if string(f.Name()) == name || f.JSONName() == name {
 			return f, nil
 		}
@@ -157,8 +156,7 @@ func (e *explainer) model(b *strings.Builder, m models.Known) {
 }
 
 func (e *explainer) fields(b *strings.Builder, message protoreflect.MessageDescriptor) {
-	for i := range message.Fields().Len() {
-		f := message.Fields().Get(i)
+	for _, f := range fieldsIn(message) {
 		fmt.Fprintf(b, "  %s  <%s>", f.Name(), typeName(f))
 		if limits := limitsOf(f); limits != "" {
 			b.WriteString("  " + limits)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,7 +42,7 @@ func (a *app) generateCommand() *cobra.Command {
 			if schema != "" {
 				text = "# yaml-language-server: $schema=" + schema + "\n" + text
 			}
-			return a.printText(text, nil)
+			return a.print(text)
 		},
 	}
 	a.formatFlag(cmd, protoFormat)
@@ -59,8 +58,7 @@ func (a *app) writeItem(oneLine bool, m proto.Message) error {
 		if oneLine {
 			separator = " "
 		}
-		_, err := fmt.Fprintln(a.Out, strings.Join(textFields(m.ProtoReflect().Descriptor()), separator))
-		return err
+		return a.printf("%s\n", strings.Join(textFields(m.ProtoReflect().Descriptor()), separator))
 	}
 	text, err := protojson.MarshalOptions{EmitUnpopulated: true, UseProtoNames: true}.Marshal(m)
 	if err != nil {
@@ -76,16 +74,14 @@ func (a *app) writeItem(oneLine bool, m proto.Message) error {
 	if err := json.Compact(&line, text); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Out, "%s\n", line.Bytes())
-	return err
+	return a.printf("%s\n", line.Bytes())
 }
 
 // textFields returns the fields of an empty message in the text format, which
 // prototext omits.
 func textFields(d protoreflect.MessageDescriptor) []string {
 	var fields []string
-	for i := range d.Fields().Len() {
-		f := d.Fields().Get(i)
+	for _, f := range fieldsIn(d) {
 		if f.ContainingOneof() != nil {
 			continue
 		}

@@ -3,9 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -25,7 +23,7 @@ type itemData struct {
 }
 
 func (a *app) getCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use:   "get KEY",
 		Short: "Show one value whole: its state, fields, metadata, relations and history",
 		Long: "Shows one value whole: its state and what it waits for, its fields, its metadata, the\n" +
@@ -54,20 +52,15 @@ func (a *app) getCommand() *cobra.Command {
 				return a.printItem(key, data, why)
 			})
 		},
-	}
-	a.formatFlag(cmd, protoFormat)
-	return cmd
+	}, protoFormat)
 }
 
 func (a *app) item(ctx context.Context, given, key string) (data itemData, err error) {
-	if data.Why, err = a.client.Why(ctx, key); err == nil {
-		err = a.notAKey(given, key, data.Why)
-	}
-	if err != nil {
+	if data.Why, err = a.whyKey(ctx, given, key); err != nil {
 		return data, err
 	}
 	data.Timeline, err = a.client.Timeline(ctx, key)
-	if e := (*client.Error)(nil); errors.As(err, &e) && e.Status == http.StatusNotFound {
+	if notServed(err) {
 		return data, fmt.Errorf("there is no value %s: %s", key, cmp.Or(data.Why.Reason, "not configured"))
 	}
 	if items, serr := a.client.Items(ctx, key); serr == nil && len(items) == 1 { // an older agent does not know
@@ -113,8 +106,7 @@ func (a *app) printItem(key string, data itemData, why string) error {
 		}
 		fmt.Fprintf(&b, "  %s  %s %s, %s\n", n.Since.UTC().Format("2006-01-02 15:04:05.000 MST"), a.paintState(n.Flags["value-state"]), until, changedBy(n))
 	}
-	_, err := fmt.Fprint(a.Out, b.String())
-	return err
+	return a.print(b.String())
 }
 
 // changedBy names the transaction of a revision.

@@ -58,6 +58,14 @@ func (a *app) grpcTarget() (target string, creds credentials.TransportCredential
 	return net.JoinHostPort(strings.Trim(g.host, "[]"), strconv.Itoa(g.grpcPort)), creds, nil
 }
 
+// bounded returns a context that ends after --timeout.
+func (a *app) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if a.global.timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, a.global.timeout)
+}
+
 // withAgent connects to the gRPC server of the agent while f runs. bounded
 // applies --timeout.
 func (a *app) withAgent(ctx context.Context, bounded bool, f func(context.Context, configurator.ConfiguratorServiceClient) error) error {
@@ -87,9 +95,9 @@ func (a *app) withConn(ctx context.Context, bounded bool, f func(context.Context
 	if a.global.showSecrets {
 		ctx = metadata.AppendToOutgoingContext(ctx, showSecretsMetadata, "true")
 	}
-	if bounded && a.global.timeout > 0 {
+	if bounded {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, a.global.timeout)
+		ctx, cancel = a.bounded(ctx)
 		defer cancel()
 	}
 	if err := a.connected(ctx, conn); err != nil {
@@ -104,7 +112,7 @@ func (a *app) connected(ctx context.Context, conn *rpc.ClientConn) error {
 	if a.global.timeout <= 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.global.timeout)
+	ctx, cancel := a.bounded(ctx)
 	defer cancel()
 	conn.Connect()
 	for s := conn.GetState(); s != connectivity.Ready && s != connectivity.TransientFailure; s = conn.GetState() {

@@ -60,15 +60,12 @@ func aboutTxn(err error, args []string) error {
 
 // notFound reports that the agent does not have the requested data.
 func notFound(err error) bool {
-	var e *client.Error
-	return errors.As(err, &e) && e.Status == http.StatusNotFound && e.Message != ""
+	e, ok := errors.AsType[*client.Error](err)
+	return ok && notServed(err) && e.Message != ""
 }
 
 // notServed reports that the agent lacks an endpoint: an older one, or one of other plugins.
-func notServed(err error) bool {
-	var e *client.Error
-	return errors.As(err, &e) && e.Status == http.StatusNotFound
-}
+func notServed(err error) bool { return client.HasStatus(err, http.StatusNotFound) }
 
 func (a *app) criticalPath(ctx context.Context, args []string, limit uint) error {
 	if len(args) == 0 {

@@ -84,16 +84,22 @@ func (a *app) checkKeys(ctx context.Context, list []valueData, patterns []string
 		if slices.ContainsFunc(list, func(v valueData) bool { return hasKey(v, []string{key}) }) {
 			continue
 		}
-		e, err := a.client.Why(ctx, key)
+		e, err := a.whyKey(ctx, key, key)
 		if err != nil {
-			return err
-		}
-		if err := a.notAKey(key, key, e); err != nil {
 			return err
 		}
 		return fmt.Errorf("there is no value %s: %s", key, e.Reason)
 	}
 	return nil
+}
+
+// whyKey returns the explanation of the agent for a key, or the error of notAKey.
+func (a *app) whyKey(ctx context.Context, given, key string) (api.Explanation, error) {
+	e, err := a.client.Why(ctx, key)
+	if err == nil {
+		err = a.notAKey(given, key, e)
+	}
+	return e, err
 }
 
 // notAKey explains why no value can have a key; given is the key as entered, e
@@ -130,11 +136,8 @@ func (a *app) checkKey(ctx context.Context, key string) error {
 	if m, ok := set.ForKey(key); ok && wellFormed(m, key) {
 		return nil
 	}
-	e, err := a.client.Why(ctx, key)
-	if err != nil {
-		return err
-	}
-	return a.notAKey(key, key, e)
+	_, err := a.whyKey(ctx, key, key)
+	return err
 }
 
 // example describes the keys of a model.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,8 +41,7 @@ func (a *app) kvdbEncrypt() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.Out, sealed)
-			return err
+			return a.printf("%s\n", sealed)
 		},
 	}
 }
@@ -65,8 +65,7 @@ func (a *app) kvdbKeygen() *cobra.Command {
 					return err
 				}
 			}
-			_, err = fmt.Fprintf(a.Out, "%s\n%s.pub\n", args[0], args[0])
-			return err
+			return a.printf("%s\n%s.pub\n", args[0], args[0])
 		},
 	}
 }
@@ -78,8 +77,5 @@ func writeNew(path string, text []byte, mode os.FileMode) (err error) {
 		return err
 	}
 	_, err = f.Write(text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return errors.Join(err, f.Close())
 }

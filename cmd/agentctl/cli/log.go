@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +15,7 @@ func (a *app) logCommand() *cobra.Command {
 }
 
 func (a *app) logList() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use: "list [LOGGER]", Aliases: []string{"ls", "l"},
 		Short: "List loggers whose names contain LOGGER, or all", Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -25,17 +23,13 @@ func (a *app) logList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			selected := []client.LoggerLevel{}
-			for _, l := range list {
-				if len(args) == 0 || strings.Contains(l.Logger, args[0]) {
-					selected = append(selected, l)
-				}
+			part := strings.Join(args, "")
+			list = slices.DeleteFunc(list, func(l client.LoggerLevel) bool { return !strings.Contains(l.Logger, part) })
+			if len(list) == 0 {
+				return fmt.Errorf("no logger has %q in its name; 'agentctl log list' has all", part)
 			}
-			if len(selected) == 0 {
-				return fmt.Errorf("no logger has %q in its name; 'agentctl log list' has all", strings.Join(args, " "))
-			}
-			sort.Slice(selected, func(i, j int) bool { return selected[i].Logger < selected[j].Logger })
-			return show(a, selected, func(list []client.LoggerLevel) error {
+			slices.SortFunc(list, func(x, y client.LoggerLevel) int { return strings.Compare(x.Logger, y.Logger) })
+			return show(a, list, func(list []client.LoggerLevel) error {
 				t := newTable("LOGGER", "LEVEL")
 				for _, l := range list {
 					t.row(l.Logger, l.Level)
@@ -43,9 +37,7 @@ func (a *app) logList() *cobra.Command {
 				return t.write(a)
 			})
 		},
-	}
-	a.formatFlag(cmd)
-	return cmd
+	})
 }
 
 func (a *app) logSet() *cobra.Command {
@@ -54,14 +46,13 @@ func (a *app) logSet() *cobra.Command {
 		Args: args(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set, err := a.client.SetLogLevel(cmd.Context(), args[0], args[1])
-			if e := (*client.Error)(nil); errors.As(err, &e) && e.Status == http.StatusNotFound {
+			if notServed(err) {
 				return fmt.Errorf("no logger %q; 'agentctl log list' has their names", args[0])
 			}
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.Out, "logger %s has been set to level %s\n", set.Logger, set.Level)
-			return err
+			return a.printf("logger %s has been set to level %s\n", set.Logger, set.Level)
 		},
 	}
 }

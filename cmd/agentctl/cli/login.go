@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,7 @@ import (
 )
 
 func (a *app) loginCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use: "login", Short: "Print a token to use instead of user and password",
 		Long: "Prints a token for the user of --http-basic-auth. It gives access to the agent as\n" +
 			"that user, until it expires (token-expiration in the agent's http.conf) or logout.",
@@ -28,12 +27,9 @@ func (a *app) loginCommand() *cobra.Command {
 			if a.format != "" {
 				return a.write(a.format, token)
 			}
-			_, err = fmt.Fprintln(a.Out, token.Token)
-			return err
+			return a.printf("%s\n", token.Token)
 		},
-	}
-	a.formatFlag(cmd)
-	return cmd
+	})
 }
 
 func (a *app) logoutCommand() *cobra.Command {
@@ -46,16 +42,14 @@ func (a *app) logoutCommand() *cobra.Command {
 			if err := a.client.Logout(cmd.Context()); err != nil {
 				return explainLogin(err)
 			}
-			_, err := fmt.Fprintln(a.Out, "OK")
-			return err
+			return a.printf("OK\n")
 		},
 	}
 }
 
 // explainLogin explains "no endpoint" of an agent whose tokens are disabled.
 func explainLogin(err error) error {
-	var refused *client.Error
-	if errors.As(err, &refused) && (refused.Status == http.StatusNotFound || refused.Status == http.StatusMethodNotAllowed) {
+	if notServed(err) || client.HasStatus(err, http.StatusMethodNotAllowed) {
 		return errors.New("the agent has no tokens (enable-token-auth in its http.conf)")
 	}
 	return err

@@ -19,7 +19,7 @@ func (a *app) metricsCommand() *cobra.Command {
 }
 
 func (a *app) metricsList() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use: "list [PATTERN]", Aliases: []string{"ls", "l"}, Args: args(cobra.MaximumNArgs(1)),
 		Short: "List the metrics whose names match PATTERN, or all", Example: "  agentctl metrics list 'vpp_*'",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,13 +39,11 @@ func (a *app) metricsList() *cobra.Command {
 			}
 			return t.write(a)
 		},
-	}
-	a.formatFlag(cmd)
-	return cmd
+	})
 }
 
 func (a *app) metricsGet() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use: "get METRIC", Aliases: []string{"g"}, Args: args(cobra.ExactArgs(1)),
 		Short: "Print the values of the metrics that match METRIC", Example: "  agentctl metrics get ligato_kvscheduler_values",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,18 +57,15 @@ func (a *app) metricsGet() *cobra.Command {
 			if a.format != "" {
 				return a.write(a.format, list)
 			}
+			var b strings.Builder
 			for _, m := range list {
 				for _, s := range m.Samples {
-					if _, err := fmt.Fprintf(a.Out, "%s%s %s\n", s.Name, s.Labels, s.Value); err != nil {
-						return err
-					}
+					fmt.Fprintf(&b, "%s%s %s\n", s.Name, s.Labels, s.Value)
 				}
 			}
-			return nil
+			return a.print(b.String())
 		},
-	}
-	a.formatFlag(cmd)
-	return cmd
+	})
 }
 
 // vppMetric prints the metric of the predecessor; like there, the default format

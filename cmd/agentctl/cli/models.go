@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,7 @@ func (a *app) modelList() *cobra.Command {
 }
 
 func (a *app) modelInspect() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use: "inspect MODEL...", Aliases: []string{"i"},
 		Short: "Show models in detail", Args: args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: a.completeModels,
@@ -70,9 +71,7 @@ func (a *app) modelInspect() *cobra.Command {
 			}
 			return a.write(cmp.Or(a.format, "json"), infos)
 		},
-	}
-	a.formatFlag(cmd)
-	return cmd
+	})
 }
 
 func (a *app) modelExport() *cobra.Command {
@@ -145,41 +144,30 @@ func (a *app) selectModels(patterns []string) ([]models.Known, error) {
 			return nil, noModel(set, pattern)
 		}
 	}
-	var found []models.Known
-	for _, m := range set.All() {
-		if matched[m.Spec().ModelName()] {
-			found = append(found, m)
-		}
-	}
-	return found, nil
+	others := func(m models.Known) bool { return !matched[m.Spec().ModelName()] }
+	return slices.DeleteFunc(slices.Clone(set.All()), others), nil
 }
 
 // noModel is the error for the name of a model that there is not.
 func noModel(set *models.Set, name string) error {
-	names := make([]string, len(set.All()))
-	for i, m := range set.All() {
-		names[i] = m.Spec().ModelName()
-	}
-	if near := suggest.Nearest(name, names); near != "" {
+	if near := suggest.Nearest(name, modelNames(set)); near != "" {
 		return fmt.Errorf("no model %q, did you mean %q?", name, near)
 	}
 	return fmt.Errorf("no model %q; 'agentctl model list' has their names", name)
+}
+
+func modelNames(set *models.Set) (names []string) {
+	for _, m := range set.All() {
+		names = append(names, m.Spec().ModelName())
+	}
+	return names
 }
 
 func (a *app) completeModels(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if a.connect(cmd, nil) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	all, err := a.selectModels(nil)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var names []string
-	for _, m := range all {
-		if name := m.Spec().ModelName(); strings.HasPrefix(name, prefix) {
-			names = append(names, name)
-		}
-	}
+	names := slices.DeleteFunc(modelNames(a.set()), func(name string) bool { return !strings.HasPrefix(name, prefix) })
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 

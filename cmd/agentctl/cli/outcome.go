@@ -117,8 +117,7 @@ func (a *app) printOutcome(o *response.Outcome) error {
 	if o.Summary.InEffect == o.Summary.Items {
 		text = "OK: " + text
 	}
-	_, err := fmt.Fprintf(a.Out, "%s%s\n", notes.String(), text)
-	return err
+	return a.printf("%s%s\n", notes.String(), text)
 }
 
 // summaryOf counts the results of an agent that sends no summary.

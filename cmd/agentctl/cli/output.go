@@ -32,18 +32,32 @@ func outputFlag(cmd *cobra.Command, format *string, byDefault string, known []st
 	fs.StringVarP(format, "format", former, byDefault, usage)
 	_ = fs.MarkHidden("format") // fails only for unknown flags
 	for _, name := range []string{"output", "format"} {
-		_ = cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return known, cobra.ShellCompDirectiveNoFileComp
-		})
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 	}
+}
+
+// formatted adds -o to a command and returns it.
+func (a *app) formatted(cmd *cobra.Command, other ...string) *cobra.Command {
+	a.formatFlag(cmd, other...)
+	return cmd
+}
+
+func (a *app) printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(a.Out, format, args...)
+	return err
+}
+
+func (a *app) print(text string) error {
+	_, err := io.WriteString(a.Out, text)
+	return err
 }
 
 // printText prints a response that is text.
 func (a *app) printText(text string, err error) error {
-	if err == nil {
-		_, err = fmt.Fprint(a.Out, text)
+	if err != nil {
+		return err
 	}
-	return err
+	return a.print(text)
 }
 
 // show writes data in the format of -o, or prints it as text without.
@@ -79,13 +93,13 @@ func (a *app) write(format string, data any) error {
 		if err != nil {
 			return err
 		}
-		return a.printText(strings.Join(append(a.names(plain), ""), "\n"), nil)
+		return a.print(strings.Join(append(a.names(plain), ""), "\n"))
 	case "jsonpath":
 		text, err := jsonPath(argument, data)
 		if err != nil {
 			return usage("--output: %w", err)
 		}
-		return a.printText(lines(text), nil)
+		return a.print(lines(text))
 	case "go-template":
 		return a.writeTemplate(argument, data)
 	}
@@ -101,11 +115,9 @@ func (a *app) writeTemplate(text string, data any) error {
 		return usage("--output: %w", err)
 	}
 	if raw, ok := data.(json.RawMessage); ok { // templates use the decoded value
-		var decoded any
-		if err := json.Unmarshal(raw, &decoded); err != nil {
+		if data, err = plainJSON(raw); err != nil {
 			return err
 		}
-		data = decoded
 	}
 	var out bytes.Buffer
 	if err := t.Execute(&out, data); err != nil {
@@ -137,10 +149,9 @@ func rendered(write func(io.Writer, any) error, v any) (string, error) {
 
 func writeJSON(w io.Writer, data any) error {
 	body, err := json.MarshalIndent(data, "", "  ")
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s\n", body)
 	}
-	_, err = fmt.Fprintf(w, "%s\n", body)
 	return err
 }
 

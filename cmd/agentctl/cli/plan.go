@@ -28,11 +28,7 @@ func (a *app) planCommand() *cobra.Command {
 			if all {
 				view.perKind = 0
 			}
-			file, err := onlyFile(file, args)
-			if err != nil {
-				return err
-			}
-			text, err := readDocument(cmd, file)
+			file, text, err := readOnlyFile(cmd, file, args)
 			if err != nil {
 				return err
 			}
@@ -70,6 +66,14 @@ func onlyFile(flag string, args []string) (string, error) {
 		return "", usage("expected one FILE (\"-\" is the standard input), got %d", len(args))
 	}
 	return args[0], nil
+}
+
+// readOnlyFile is onlyFile with the text of the file.
+func readOnlyFile(cmd *cobra.Command, flag string, args []string) (file string, text []byte, err error) {
+	if file, err = onlyFile(flag, args); err == nil {
+		text, err = readDocument(cmd, file)
+	}
+	return file, text, err
 }
 
 func yesFlag(cmd *cobra.Command, yes *bool) {
@@ -136,11 +140,7 @@ func (a *app) applyCommand() *cobra.Command {
 			if err != nil || p == nil {
 				return err
 			}
-			if wait {
-				o.Wait = a.patience()
-			}
-			applied, err := p.apply(cmd.Context(), a, o)
-			return a.tellApplied(applied, err, wait)
+			return a.applyPlan(cmd.Context(), p, o, wait)
 		},
 	}
 	fileFlag(cmd, &file)
@@ -176,11 +176,9 @@ func (a *app) confirmCommand() *cobra.Command {
 				return err
 			}
 			if seq == nil {
-				_, err = fmt.Fprintln(a.Out, "confirmed")
-				return err
+				return a.printf("confirmed\n")
 			}
-			_, err = fmt.Fprintf(a.Out, "transaction %d is confirmed\n", *seq)
-			return err
+			return a.printf("transaction %d is confirmed\n", *seq)
 		},
 	}
 }

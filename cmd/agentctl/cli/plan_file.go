@@ -29,23 +29,28 @@ type filePlan struct {
 
 // save writes the plan file, which only its owner can read.
 func (p *filePlan) save(name string) error {
-	if p.full != nil {
-		return writePrivate(name, p.full)
+	text, err := p.full, error(nil)
+	if text == nil {
+		text, err = api.SealPlan(&p.savedPlan)
 	}
-	text, err := api.SealPlan(&p.savedPlan)
 	if err != nil {
 		return err
 	}
 	return writePrivate(name, text)
 }
 
-func (p *filePlan) apply(ctx context.Context, a *app, o client.ApplyOptions) (response.Applied, error) {
-	return progressing(ctx, a, func() (response.Applied, error) {
+// applyPlan applies a plan and prints the result.
+func (a *app) applyPlan(ctx context.Context, p *filePlan, o client.ApplyOptions, wait bool) error {
+	if wait {
+		o.Wait = a.patience()
+	}
+	applied, err := progressing(ctx, a, func() (response.Applied, error) {
 		if p.full != nil {
 			return a.client.Apply(ctx, p.full, o)
 		}
 		return a.client.ApplyRequest(ctx, p.Request, p.Fingerprint, o)
 	})
+	return a.tellApplied(applied, err, wait)
 }
 
 // planToApply reads a plan file, or plans a configuration file and shows the plan. It

@@ -78,14 +78,12 @@ func (a *app) printPlan(p *shownPlan, view planView) error {
 		w.counts = p.Counts
 	}
 	if w.lines.Len() == 0 {
-		_, err := fmt.Fprintln(a.Out, "nothing to do")
-		return err
+		return a.printf("nothing to do\n")
 	}
 	if hidden := w.hidden(); hidden > 0 {
 		fmt.Fprintf(&w.lines, "and %d more; --all shows them\n", hidden)
 	}
-	_, err := fmt.Fprintf(a.Out, "%s\n\n%s\n%s\n", legend, w.lines.String(), summary(w.counts))
-	return err
+	return a.printf("%s\n\n%s\n%s\n", legend, w.lines.String(), summary(w.counts))
 }
 
 // planWriter writes the operations of a plan.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
 // protoFormat is the text format of protocol buffers.
@@ -38,7 +37,7 @@ func (a *app) writeProto(items []protoItem) error {
 		}
 		fmt.Fprintf(&b, "# proto-message: %s\n# key: %s\n%s", it.message.ProtoReflect().Descriptor().FullName(), it.key, protoText(it.message))
 	}
-	return a.printText(b.String(), nil)
+	return a.print(b.String())
 }
 
 // secondSpace is what prototext adds after a field name at random.
@@ -99,8 +98,7 @@ func protoValues(values []valueData) (list []protoItem) {
 
 // protoDocument returns the items of a configuration that the agent sent.
 func (a *app) protoDocument(text []byte) (list []protoItem, err error) {
-	hidden := func(_ string, value proto.Message) (proto.Message, bool) { return value, true }
-	doc := document.New(a.set()).WithSecrets(hidden).Decode("answer of the agent", text, "")
+	doc := a.decodeHidden("answer of the agent", text)
 	if len(doc.Errs) > 0 {
 		return nil, doc.Errs[0]
 	}

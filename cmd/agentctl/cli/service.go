@@ -100,24 +100,20 @@ func streamed(m protoreflect.MessageDescriptor, stream bool) string {
 }
 
 func (a *app) printServices(infos []serviceInfo, methods bool) error {
+	var b strings.Builder
 	for _, s := range infos {
-		if _, err := fmt.Fprintf(a.Out, "service %s (%s)\n", s.Name, s.File); err != nil {
-			return err
-		}
-		if !methods {
-			continue
-		}
+		fmt.Fprintf(&b, "service %s (%s)\n", s.Name, s.File)
 		for _, m := range s.Methods {
-			if _, err := fmt.Fprintf(a.Out, " - rpc %s (%s) returns (%s)\n", m.Name, m.Input, m.Output); err != nil {
-				return err
+			if methods {
+				fmt.Fprintf(&b, " - rpc %s (%s) returns (%s)\n", m.Name, m.Input, m.Output)
 			}
 		}
 	}
-	return nil
+	return a.print(b.String())
 }
 
 func (a *app) serviceCall() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use: "call SERVICE METHOD", Aliases: []string{"c"}, Args: args(cobra.ExactArgs(2)),
 		Short: "Call a method with the request on the standard input, in YAML or JSON",
 		Long: "Calls a method with the request on the standard input, in YAML or JSON; nothing stands for an\n" +
@@ -137,7 +133,7 @@ func (a *app) serviceCall() *cobra.Command {
 				first := true
 				return server.Call(ctx, args[0], args[1], request, a.global.timeout, func(answer []byte) error {
 					if !first && strings.EqualFold(format, "yaml") {
-						if _, err := fmt.Fprintln(a.Out, "---"); err != nil {
+						if err := a.print("---\n"); err != nil {
 							return err
 						}
 					}
@@ -153,9 +149,7 @@ func (a *app) serviceCall() *cobra.Command {
 			}
 			return err
 		},
-	}
-	a.formatFlag(cmd)
-	return cmd
+	})
 }
 
 // requestFrom reads YAML and returns JSON.
@@ -173,7 +167,7 @@ func requestFrom(in io.Reader) ([]byte, error) {
 	}
 	request, err := json.Marshal(data)
 	if err != nil {
-		return nil, fmt.Errorf("the request: %w", err)
+		err = fmt.Errorf("the request: %w", err)
 	}
-	return request, nil
+	return request, err
 }

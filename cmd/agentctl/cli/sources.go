@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) sourcesCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use:   "sources [KEY...]",
 		Short: "Show where the configuration comes from, and who wins",
 		Long: "Shows the sources of the configuration, the one with the highest priority first, or for\n" +
@@ -29,9 +29,7 @@ func (a *app) sourcesCommand() *cobra.Command {
 			}
 			return show(a, list, a.printSources)
 		},
-	}
-	a.formatFlag(cmd)
-	return cmd
+	})
 }
 
 func (a *app) printSources(list []orchestrator.SourceStatus) error {
@@ -72,7 +70,7 @@ func (a *app) printItemSources(items []response.SourcedItem) error {
 	for _, it := range items {
 		fmt.Fprintf(&b, "%s\n%s", a.shortKey(it.Key), itemSources(it))
 	}
-	return a.printText(b.String(), nil)
+	return a.print(b.String())
 }
 
 // itemSources lists the sources of an item with their values.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -74,8 +73,8 @@ func (a *app) askStatus(ctx context.Context) (data statusData, ready bool, err e
 	}
 	data.Simulated, _ = a.client.Simulated(ctx) // an agent without VPP does not report it
 	queue, err := a.client.Queue(ctx)
-	if e := (*client.Error)(nil); errors.As(err, &e) && e.Status == http.StatusNotFound {
-		return data, ready, nil // an older agent
+	if notServed(err) { // an older agent
+		return data, ready, nil
 	}
 	data.Queue = &queue
 	if sum, serr := a.client.Summary(ctx, worstShown); serr == nil { // an older agent has none
@@ -86,10 +85,7 @@ func (a *app) askStatus(ctx context.Context) (data statusData, ready bool, err e
 
 // awaitReady asks again and again; when the time is over, the last answer counts.
 func (a *app) awaitReady(ctx context.Context) (data statusData, ready bool, err error) {
-	bound, cancel := ctx, context.CancelFunc(func() {})
-	if a.global.timeout > 0 {
-		bound, cancel = context.WithTimeout(ctx, a.global.timeout)
-	}
+	bound, cancel := a.bounded(ctx)
 	defer cancel()
 	tick := time.NewTicker(statusPoll)
 	defer tick.Stop()
@@ -150,12 +146,7 @@ func effectOf(p client.HealthState) string {
 // reasonOf is ": reason: error" of a plugin, or that of its first part which is
 // not well.
 func reasonOf(p client.HealthState) string {
-	var said []string
-	for _, s := range []string{p.Reason, p.Error} {
-		if s != "" {
-			said = append(said, s)
-		}
-	}
+	said := slices.DeleteFunc([]string{p.Reason, p.Error}, func(s string) bool { return s == "" })
 	if len(said) > 0 {
 		return ": " + strings.Join(said, ": ")
 	}
@@ -218,8 +209,7 @@ func (a *app) printStatus(d statusData) error {
 	}
 	b.WriteString("\nPLUGINS\n")
 	a.writePlugins(&b, s.Health.Plugins)
-	_, err := a.Out.Write([]byte(b.String()))
-	return err
+	return a.print(b.String())
 }
 
 // writePlugins writes the plugins that are not OK or say more than that, with -o wide all.
@@ -304,7 +294,7 @@ type versionData struct {
 }
 
 func (a *app) versionCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use: "version", Short: "Show the versions of agentctl and of the agent", Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			data := versionData{Agentctl: cmd.Root().Version}
@@ -314,9 +304,7 @@ func (a *app) versionCommand() *cobra.Command {
 			}
 			return errors.Join(show(a, data, a.printVersion), err)
 		},
-	}
-	a.formatFlag(cmd)
-	return cmd
+	})
 }
 
 func (a *app) printVersion(d versionData) error {
@@ -324,5 +312,5 @@ func (a *app) printVersion(d versionData) error {
 	if v := d.Agent; v != nil {
 		text += fmt.Sprintf("%-9s %s (%s, %s/%s)\n", v.App, v.Version, v.GoVersion, v.OS, v.Arch)
 	}
-	return a.printText(text, nil)
+	return a.print(text)
 }

@@ -18,12 +18,7 @@ import (
 
 // storeURL is the store of kvdb and of targets: that of --store, else etcd at
 // --etcd-endpoints.
-func (g *globals) storeURL() string {
-	if g.store != "" {
-		return g.store
-	}
-	return "etcd://" + g.etcdEndpoints
-}
+func (g *globals) storeURL() string { return cmp.Or(g.store, "etcd://"+g.etcdEndpoints) }
 
 // storeName is the store for messages, without its password.
 func (a *app) storeName() string {
@@ -66,10 +61,7 @@ func (a *app) etcdConfig(endpoints string) etcd.Config {
 	for e := range strings.SplitSeq(endpoints, ",") {
 		cfg.Endpoints = append(cfg.Endpoints, strings.TrimSpace(e))
 	}
-	cfg.DialTimeout = etcdDialTimeout
-	if t := a.file.EtcdDialTimeout; t != 0 {
-		cfg.DialTimeout = t
-	}
+	cfg.DialTimeout = cmp.Or(a.file.EtcdDialTimeout, etcdDialTimeout)
 	if t := a.storeTLS(); t != nil {
 		cfg.CertFile, cfg.KeyFile, cfg.CAFile, cfg.InsecureSkipTLSVerify = t.CertFile, t.KeyFile, t.CAFile, t.SkipVerify
 	}
@@ -145,11 +137,8 @@ func (a *app) withStore(ctx context.Context, f func(ctx context.Context, db kv.D
 		}
 		return fmt.Errorf("%s %s: %w", flag, a.storeName(), err)
 	}
-	if a.global.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, a.global.timeout)
-		defer cancel()
-	}
+	ctx, cancel := a.bounded(ctx)
+	defer cancel()
 	if err = f(ctx, db); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		err = fmt.Errorf("store at %s: %w", a.storeName(), err)
 	}

@@ -24,7 +24,7 @@ import (
 const allTargets = "all"
 
 func (a *app) targetsCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use: "targets [LABEL...]", Args: args(cobra.ArbitraryArgs),
 		Short: "List the agents that publish their addresses in the store, by label",
 		Long: "Lists the agents that publish their addresses in the store (etcd at --etcd-endpoints, or --store), by label.\n" +
@@ -55,9 +55,7 @@ func (a *app) targetsCommand() *cobra.Command {
 			}
 			return show(a, list, func([]json.RawMessage) error { return t.write(a) })
 		},
-	}
-	a.formatFlag(cmd)
-	return cmd
+	})
 }
 
 func serverText(s *announced.Server) string {

@@ -232,7 +232,6 @@ type labelled struct {
 	buf   bytes.Buffer
 }
 
-// Write implements io.Writer.
 func (l *labelled) Write(text []byte) (int, error) {
 	l.buf.Write(text)
 	if end := bytes.LastIndexByte(l.buf.Bytes(), '\n'); !l.whole && end >= 0 {
@@ -264,7 +263,6 @@ type lazyReader struct {
 	text io.Reader
 }
 
-// Read implements io.Reader.
 func (l *lazyReader) Read(into []byte) (int, error) {
 	if l.text == nil {
 		text, err := l.read()

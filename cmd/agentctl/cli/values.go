@@ -160,8 +160,7 @@ func (a *app) printValues(list []valueData) error {
 		}
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(a.Out, "no values")
-		return err
+		return a.printf("no values\n")
 	}
 	return t.write(a)
 }
@@ -204,7 +203,7 @@ func simulationNote(simulated []string) string {
 }
 
 func (a *app) whyCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use:   "why KEY",
 		Short: "Show what a value waits for, down to what blocks it",
 		Long: "Shows what a value waits for or stands on, down to what blocks it. The key may be\n" +
@@ -214,18 +213,13 @@ func (a *app) whyCommand() *cobra.Command {
 		Args:    args(cobra.ExactArgs(1)), ValidArgsFunction: a.completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key := a.fullKey(args[0])
-			e, err := a.client.Why(cmd.Context(), key)
-			if err == nil {
-				err = a.notAKey(args[0], key, e)
-			}
+			e, err := a.whyKey(cmd.Context(), args[0], key)
 			if err != nil {
 				return err
 			}
 			return show(a, e, func(api.Explanation) error { return a.printText(a.client.WhyText(cmd.Context(), key)) })
 		},
-	}
-	a.formatFlag(cmd)
-	return cmd
+	})
 }
 
 // completeKeys completes keys, whole or as MODEL/NAME.

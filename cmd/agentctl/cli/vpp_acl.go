@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ type ruleHits struct {
 }
 
 func (a *app) vppACL() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use: "acl [NAME]", Short: "Show what the rules of all access control lists matched, or of one",
 		Long: "Show what the rules of all access control lists matched, or of one, since the list was created or changed.\n" +
 			"Rules are numbered from 0; those that matched nothing are left out. VPP counts if hit-counters is true in\n" +
@@ -33,7 +34,7 @@ func (a *app) vppACL() *cobra.Command {
 			}
 			hits := hitsOf(all)
 			if len(args) > 0 {
-				hits = hitsOfList(hits, args[0])
+				hits = slices.DeleteFunc(hits, func(h ruleHits) bool { return h.ACL != args[0] })
 			}
 			if len(hits) == 0 {
 				return errors.New("no rule matched a packet; VPP counts if hit-counters is true in vpp-aclplugin.conf")
@@ -47,9 +48,7 @@ func (a *app) vppACL() *cobra.Command {
 			}
 			return t.write(a)
 		},
-	}
-	a.formatFlag(cmd)
-	return cmd
+	})
 }
 
 var (
@@ -89,13 +88,4 @@ func ruleOf(labels string) (h ruleHits) {
 		h.Rule, _ = strconv.Atoi(m[1])
 	}
 	return h
-}
-
-func hitsOfList(hits []ruleHits, name string) (out []ruleHits) {
-	for _, h := range hits {
-		if h.ACL == name {
-			out = append(out, h)
-		}
-	}
-	return out
 }

@@ -20,7 +20,4 @@ func TestHitsOfRules(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v, expected %+v", got, want)
 	}
-	if one := hitsOfList(got, "web"); !slices.Equal(one, want[1:]) {
-		t.Errorf("%+v, expected %+v", one, want[1:])
-	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,7 +9,7 @@ import (
 )
 
 func (a *app) vppCapabilities() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use: "capabilities", Short: "Show which items this VPP can have",
 		Long: "Shows the types of items that the agent configures in VPP, and by which message this\n" +
 			"VPP makes them. Items of a type for which it has no message are UNIMPLEMENTED; the\n" +
@@ -27,9 +26,7 @@ func (a *app) vppCapabilities() *cobra.Command {
 			}
 			return a.showCapabilities(c.Value)
 		},
-	}
-	a.formatFlag(cmd)
-	return cmd
+	})
 }
 
 func (a *app) showCapabilities(c client.Capabilities) error {
@@ -37,7 +34,7 @@ func (a *app) showCapabilities(c client.Capabilities) error {
 	if c.VPP.Simulated {
 		what = "simulated VPP"
 	}
-	if _, err := fmt.Fprintf(a.Out, "%s %s, pid %d\n\n", what, c.VPP.Version, c.VPP.PID); err != nil {
+	if err := a.printf("%s %s, pid %d\n\n", what, c.VPP.Version, c.VPP.PID); err != nil {
 		return err
 	}
 	table := newTable("ITEM", "STATE", "MESSAGE")

@@ -80,11 +80,9 @@ func (a *app) capture(ctx context.Context, o captureOptions) error {
 		return err
 	}
 	if file := regexp.MustCompile(`(\d+) packets? to (\S+?),`).FindStringSubmatch(answer); file != nil {
-		_, err = fmt.Fprintf(a.Out, "%s packets in %s, where VPP runs\n", file[1], file[2])
-		return err
+		return a.printf("%s packets in %s, where VPP runs\n", file[1], file[2])
 	}
-	_, err = fmt.Fprint(a.Out, lines(answer))
-	return err
+	return a.print(lines(answer))
 }
 
 // captureCommand returns the command of VPP that begins a capture.

@@ -136,10 +136,7 @@ func (a *app) startTrace(ctx context.Context, nodes []string, packets int) error
 }
 
 // refusedByVPP reports whether VPP answered a command with an error.
-func refusedByVPP(err error) bool {
-	answer := (*client.Error)(nil)
-	return errors.As(err, &answer) && answer.Status == http.StatusBadGateway
-}
+func refusedByVPP(err error) bool { return client.HasStatus(err, http.StatusBadGateway) }
 
 // poll calls look until it says that it is done, the time is over or the context ends;
 // the last look comes after that.

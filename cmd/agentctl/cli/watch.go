@@ -107,11 +107,8 @@ func (a *app) waitCommand() *cobra.Command {
 // checkConfigured returns an error if no source of the agent asks for a key.
 func (a *app) checkConfigured(ctx context.Context, keys []string) error {
 	for _, key := range keys {
-		e, err := a.client.Why(ctx, key)
+		e, err := a.whyKey(ctx, key, key)
 		if err != nil {
-			return err
-		}
-		if err := a.notAKey(key, key, e); err != nil {
 			return err
 		}
 		if e.NotConfigured {
