@@ -40,6 +40,13 @@ func (a *app) key(key string) string {
 	return servicelabel.NewPlugin().GetDifferentAgentPrefix(a.global.label) + key
 }
 
+// onStore returns a command that does f with the store.
+func (a *app) onStore(f func(ctx context.Context, db kv.DB, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return a.withStore(cmd.Context(), func(ctx context.Context, db kv.DB) error { return f(ctx, db, args) })
+	}
+}
+
 // entry is an entry in the output of -f.
 type entry struct {
 	Key      string `json:"key"`
@@ -52,19 +59,17 @@ func (a *app) kvdbList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list [PREFIX]", Aliases: []string{"ls", "l"},
 		Short: "List the entries whose keys begin with PREFIX, or all of the agent", Args: args(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withStore(cmd.Context(), func(ctx context.Context, db kv.DB) error {
-				var opts []kv.ListOption
-				if keysOnly {
-					opts = append(opts, kv.KeysOnly())
-				}
-				listing, err := db.List(ctx, a.key(strings.Join(args, "")), opts...)
-				if err != nil {
-					return err
-				}
-				return a.printEntries(keysOnly, listing.Items)
-			})
-		},
+		RunE: a.onStore(func(ctx context.Context, db kv.DB, args []string) error {
+			var opts []kv.ListOption
+			if keysOnly {
+				opts = append(opts, kv.KeysOnly())
+			}
+			listing, err := db.List(ctx, a.key(strings.Join(args, "")), opts...)
+			if err != nil {
+				return err
+			}
+			return a.printEntries(keysOnly, listing.Items)
+		}),
 	}
 	cmd.Flags().BoolVar(&keysOnly, "keys-only", false, "leave the values out")
 	a.formatFlag(cmd)
@@ -86,7 +91,7 @@ func (a *app) printEntries(keysOnly bool, items []kv.Item) error {
 		}
 		entries = append(entries, e)
 	}
-	return show(a, entries, func([]entry) error { return a.printText(lines.String(), nil) })
+	return show(a, entries, func([]entry) error { return a.print(lines.String()) })
 }
 
 // shownEntry returns a value of the store for output. Unless --show-secrets is
@@ -117,34 +122,29 @@ func (a *app) shownEntry(it kv.Item) (string, error) {
 func (a *app) kvdbGet() *cobra.Command {
 	return &cobra.Command{
 		Use: "get KEY", Aliases: []string{"g"}, Short: "Print the value of a key", Args: args(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withStore(cmd.Context(), func(ctx context.Context, db kv.DB) error {
-				item, err := db.Get(ctx, a.key(args[0]))
-				if errors.Is(err, kv.ErrNotFound) {
-					return fmt.Errorf("%s: %w", a.key(args[0]), kv.ErrNotFound)
-				}
-				if err != nil {
-					return err
-				}
-				text, err := a.shownEntry(item)
-				return a.printText(text+"\n", err)
-			})
-		},
+		RunE: a.onStore(func(ctx context.Context, db kv.DB, args []string) error {
+			item, err := db.Get(ctx, a.key(args[0]))
+			if errors.Is(err, kv.ErrNotFound) {
+				return fmt.Errorf("%s: %w", a.key(args[0]), kv.ErrNotFound)
+			}
+			if err != nil {
+				return err
+			}
+			text, err := a.shownEntry(item)
+			return a.printText(text+"\n", err)
+		}),
 	}
 }
 
 func (a *app) kvdbPut() *cobra.Command {
 	return &cobra.Command{
 		Use: "put KEY VALUE", Aliases: []string{"p"}, Short: "Store the value of a key", Args: args(cobra.ExactArgs(2)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withStore(cmd.Context(), func(ctx context.Context, db kv.DB) error {
-				if err := db.Put(ctx, a.key(args[0]), []byte(args[1])); err != nil {
-					return err
-				}
-				_, err := fmt.Fprintln(a.Out, "OK")
+		RunE: a.onStore(func(ctx context.Context, db kv.DB, args []string) error {
+			if err := db.Put(ctx, a.key(args[0]), []byte(args[1])); err != nil {
 				return err
-			})
-		},
+			}
+			return a.printf("OK\n")
+		}),
 	}
 }
 
@@ -158,19 +158,15 @@ func (a *app) putCommand() *cobra.Command {
 func (a *app) kvdbDel() *cobra.Command {
 	return &cobra.Command{
 		Use: "del KEY", Aliases: []string{"delete", "d"}, Short: "Delete a key", Args: args(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withStore(cmd.Context(), func(ctx context.Context, db kv.DB) error {
-				n, err := db.Delete(ctx, a.key(args[0]))
-				if err != nil {
-					return err
-				}
-				text := "deleted"
-				if n == 0 {
-					text = "key did not exist"
-				}
-				_, err = fmt.Fprintln(a.Out, text)
+		RunE: a.onStore(func(ctx context.Context, db kv.DB, args []string) error {
+			n, err := db.Delete(ctx, a.key(args[0]))
+			if err != nil {
 				return err
-			})
-		},
+			}
+			if n == 0 {
+				return a.printf("key did not exist\n")
+			}
+			return a.printf("deleted\n")
+		}),
 	}
 }
