@@ -1,15 +1,17 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) vppCommand() *cobra.Command {
-	return parent("vpp", "Look at the VPP of the agent", a.vppCLI(), a.vppInfo(), a.vppCapabilities(),
-		a.vppTrace(), a.vppPcap(), a.vppPunt(), a.vppIKEv2(), a.vppLLDP(), a.vppLACP(), a.vppACL())
+	cmd := parent("vpp", "Look at the VPP of the agent", a.vppCLI(), a.vppCapabilities(), a.vppTrace(), a.vppPcap(), a.vppACL())
+	for _, s := range vppShows {
+		cmd.AddCommand(a.vppShow(s))
+	}
+	return cmd
 }
 
 func (a *app) vppCLI() *cobra.Command {
@@ -23,61 +25,51 @@ func (a *app) vppCLI() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.Out, "vpp# %s\n%s", command, lines(output))
-			return err
+			return a.printf("vpp# %s\n%s", command, lines(output))
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // what follows the command belongs to VPP
 	return cmd
 }
 
-func (a *app) vppInfo() *cobra.Command {
-	cmd := a.vppShow("info", "Show the version of VPP and how it was started", [][2]string{
-		{"VERSION", "show version verbose"}, {"CONFIG", "show version cmdline"},
-	})
-	cmd.Aliases = []string{"i"}
-	return cmd
+// vppShown is a command that prints what commands of VPP do, each with a title.
+type vppShown struct {
+	use, short string
+	aliases    []string
+	parts      [][2]string
 }
 
-func (a *app) vppPunt() *cobra.Command {
-	return a.vppShow("punt", "Show for which reasons VPP punted packets, and who receives them", [][2]string{
+var vppShows = []vppShown{
+	{use: "info", aliases: []string{"i"}, short: "Show the version of VPP and how it was started", parts: [][2]string{
+		{"VERSION", "show version verbose"}, {"CONFIG", "show version cmdline"},
+	}},
+	{use: "punt", short: "Show for which reasons VPP punted packets, and who receives them", parts: [][2]string{
 		{"PACKETS BY REASON", "show punt stats"}, {"REASONS AND WHO ASKED FOR THEM", "show punt reasons"},
 		{"SOCKETS BY PORT", "show punt socket registrations l4"},
 		{"SOCKETS BY REASON", "show punt socket registrations exception"},
-	})
-}
-
-// vppIKEv2 asks for no details of associations: VPP crashes if one has no profile yet.
-func (a *app) vppIKEv2() *cobra.Command {
-	return a.vppShow("ikev2", "Show with whom VPP has agreed on keys by IKEv2, and for which tunnels", [][2]string{
+	}},
+	// It asks for no details of associations: VPP crashes if one has no profile yet.
+	{use: "ikev2", short: "Show with whom VPP has agreed on keys by IKEv2, and for which tunnels", parts: [][2]string{
 		{"PEERS", "show ikev2 sa"}, {"TUNNELS", "show ipsec protect"},
-	})
-}
-
-func (a *app) vppLLDP() *cobra.Command {
-	return a.vppShow("lldp", "Show the neighbors that VPP heard of by LLDP, and its own settings", [][2]string{
+	}},
+	{use: "lldp", short: "Show the neighbors that VPP heard of by LLDP, and its own settings", parts: [][2]string{
 		{"NEIGHBORS", "show lldp"}, {"INTERFACES", "show lldp detail"},
-	})
-}
-
-func (a *app) vppLACP() *cobra.Command {
-	return a.vppShow("lacp", "Show the state of LACP on the members of bonds", [][2]string{
+	}},
+	{use: "lacp", short: "Show the state of LACP on the members of bonds", parts: [][2]string{
 		{"MEMBERS", "show lacp"}, {"DETAILS", "show lacp details"},
-	})
+	}},
 }
 
-// vppShow is a command that prints what commands of VPP do, each with a title.
-func (a *app) vppShow(use, short string, parts [][2]string) *cobra.Command {
+func (a *app) vppShow(s vppShown) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short,
-		Args: args(cobra.NoArgs),
+		Use: s.use, Aliases: s.aliases, Short: s.short, Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, part := range parts {
+			for _, part := range s.parts {
 				output, err := a.client.VPPCommand(cmd.Context(), part[1])
 				if err != nil {
 					return err
 				}
-				if _, err := fmt.Fprintf(a.Out, "%s:\n%s\n", part[0], lines(output)); err != nil {
+				if err := a.printf("%s:\n%s\n", part[0], lines(output)); err != nil {
 					return err
 				}
 			}
