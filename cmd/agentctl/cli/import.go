@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -22,12 +21,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 )
 
-const (
-	// defaultTxnOps is the number of items in one transaction, the limit of etcd.
-	defaultTxnOps = 128
-	// maxImportLine is the maximum length of a line, in bytes.
-	maxImportLine = 16 << 20
-)
+// defaultTxnOps is the number of items in one transaction, the limit of etcd.
+const defaultTxnOps = 128
 
 // imported is a line of a file to import.
 type imported struct {
@@ -72,8 +67,7 @@ func (a *app) importCommand() *cobra.Command {
 			if err := put(ctx, items, ops); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.Out, "imported %d items\n", len(items))
-			return err
+			return a.printf("imported %d items\n", len(items))
 		},
 	}
 	cmd.Flags().IntVar(&ops, "txops", defaultTxnOps, "`number` of items in one transaction")
@@ -87,11 +81,10 @@ func (a *app) parseImport(name string, text []byte) ([]imported, error) {
 	set := a.set()
 	prefix := servicelabel.NewPlugin().GetDifferentAgentPrefix(a.global.label)
 	var items []imported
-	mistakes := 0
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, maxImportLine)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
+	mistakes, n := 0, 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -101,9 +94,6 @@ func (a *app) parseImport(name string, text []byte) ([]imported, error) {
 			fmt.Fprintf(a.Err, "%s:%d: %v\n", name, n, err)
 		}
 		items = append(items, item)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if mistakes > 0 {
 		return nil, refusal(name, mistakes)
@@ -141,8 +131,7 @@ func parseImportLine(set *models.Set, prefix, line string) (it imported, err err
 
 func (a *app) importIntoStore(ctx context.Context, items []imported, atOnce int) error {
 	return a.withStore(ctx, func(ctx context.Context, db kv.DB) error {
-		done := 0
-		for part := range slices.Chunk(items, atOnce) {
+		return inParts(items, atOnce, func(part []imported) error {
 			ops := make([]kv.Op, len(part))
 			for i, it := range part {
 				var line bytes.Buffer
@@ -151,12 +140,8 @@ func (a *app) importIntoStore(ctx context.Context, items []imported, atOnce int)
 				}
 				ops[i] = kv.Op{Key: a.key(it.key), Value: line.Bytes()}
 			}
-			if err := db.Txn(ctx, ops...); err != nil {
-				return fmt.Errorf("after %d of %d items: %w", done, len(items), err)
-			}
-			done += len(part)
-		}
-		return nil
+			return db.Txn(ctx, ops...)
+		})
 	})
 }
 
@@ -167,8 +152,7 @@ func (a *app) importIntoAgent(ctx context.Context, items []imported, atOnce int)
 		if err != nil {
 			return err
 		}
-		done := 0
-		for part := range slices.Chunk(items, atOnce) {
+		return inParts(items, atOnce, func(part []imported) error {
 			request := c.ChangeRequest().Describe("agentctl import")
 			for _, it := range part {
 				request.Update(it.value)
@@ -179,11 +163,19 @@ func (a *app) importIntoAgent(ctx context.Context, items []imported, atOnce int)
 					fmt.Fprintf(a.Err, "%s: %v\n", r.Key, r.Err)
 				}
 			}
-			if err != nil {
-				return fmt.Errorf("after %d of %d items: %w", done, len(items), err)
-			}
-			done += len(part)
-		}
-		return nil
+			return err
+		})
 	})
+}
+
+// inParts calls put with so many items at once.
+func inParts(items []imported, atOnce int, put func(part []imported) error) error {
+	done := 0
+	for part := range slices.Chunk(items, atOnce) {
+		if err := put(part); err != nil {
+			return fmt.Errorf("after %d of %d items: %w", done, len(items), err)
+		}
+		done += len(part)
+	}
+	return nil
 }
