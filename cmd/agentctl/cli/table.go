@@ -2,7 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -48,8 +48,7 @@ func (g *grid) write(a *app) error {
 		g.writeRow(&b, row, widths)
 		b.WriteString(rule)
 	}
-	_, err := io.WriteString(a.Out, b.String())
-	return err
+	return a.print(b.String())
 }
 
 func (g *grid) dropEmpty() {
@@ -164,20 +163,14 @@ func (g *grid) widths() []int {
 
 // width is the number of characters of a text, colours not counted.
 func width(text string) int {
-	n := utf8.RuneCountInString(text)
-	for {
-		_, after, found := strings.Cut(text, "\x1b[")
-		if !found {
-			return n
-		}
-		i := strings.IndexByte(after, 'm')
-		if i < 0 {
-			return n
-		}
-		n -= len("\x1b[") + i + len("m")
-		text = after[i+1:]
+	if strings.Contains(text, "\x1b[") {
+		text = colours.ReplaceAllString(text, "")
 	}
+	return utf8.RuneCountInString(text)
 }
+
+// colours matches the escape sequences of colours.
+var colours = regexp.MustCompile("\x1b\\[[^m]*m")
 
 // colour is the escape sequence that begins a colour.
 type colour string
