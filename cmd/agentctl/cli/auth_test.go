@@ -149,7 +149,5 @@ func TestWaysIn(t *testing.T) {
 			t.Errorf("%s shows a secret: %s%s", test.line, r.out, r.err)
 		}
 	}
-	if r := newFakeAgent(t).run(t, nil, "--http-basic-auth", "a:b", "login"); r.code != 1 || !strings.Contains(r.err, "the agent has no tokens") {
-		t.Errorf("an agent without tokens: exit %d, %s", r.code, r.err)
-	}
+	newFakeAgent(t).run(t, nil, "--http-basic-auth", "a:b", "login").wants(t, 1, "the agent has no tokens")
 }

@@ -289,8 +289,16 @@ func history(q url.Values) (status int, file, text string) {
 
 // result is what a run of agentctl gave.
 type result struct {
-	out, err string
-	code     int
+	line, out, err string
+	code           int
+}
+
+// wants checks the exit code of a command, and that its errors have a text.
+func (r result) wants(t *testing.T, code int, text string) {
+	t.Helper()
+	if r.code != code || !strings.Contains(r.err, text) {
+		t.Errorf("%s: exit %d, expected %d and %q:\n%s%s", r.line, r.code, code, text, r.out, r.err)
+	}
 }
 
 func (f *fakeAgent) run(t *testing.T, env map[string]string, args ...string) result {
@@ -310,7 +318,7 @@ func run(t *testing.T, env map[string]string, args ...string) result {
 		Streams: Streams{&out, &errs}, environ: config.EnvMap(env), now: func() time.Time { return now },
 	}
 	code := a.run(t.Context(), args)
-	return result{out.String(), errs.String(), code}
+	return result{strings.Join(args, " "), out.String(), errs.String(), code}
 }
 
 // TestCommands runs the command lines in testdata/commands and compares what
@@ -402,15 +410,11 @@ func TestEnvironmentAndFile(t *testing.T) {
 	if r := run(t, nil, "--config-dir", dir, "log", "list"); r.code != 0 || f.asked(1).user != "you" {
 		t.Errorf("by file: exit %d, %s, first %v, second %v", r.code, r.err, f.asked(0), f.asked(1))
 	}
-	if r := run(t, map[string]string{"HTTP_PORT": "many"}, "log", "list"); r.code != exitUsage || !strings.Contains(r.err, "HTTP_PORT") {
-		t.Errorf("a malformed variable: exit %d, %s", r.code, r.err)
-	}
+	run(t, map[string]string{"HTTP_PORT": "many"}, "log", "list").wants(t, exitUsage, "HTTP_PORT")
 	if err := os.WriteFile(file, []byte("hots: x\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := run(t, nil, "--config", file, "log", "list"); r.code != exitError || !strings.Contains(r.err, "config.yaml:1") {
-		t.Errorf("a malformed file: exit %d, %s", r.code, r.err)
-	}
+	run(t, nil, "--config", file, "log", "list").wants(t, exitError, "config.yaml:1")
 }
 
 func TestGraphIntoFile(t *testing.T) {

@@ -128,16 +128,12 @@ func TestImportOfWhatIsWrong(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if r := run(t, nil, "-e", "127.0.0.1:1", "import", file); r.code != 1 || !strings.Contains(r.err, want) {
-			t.Errorf("%q: exit %d, %s, want %s", text, r.code, r.err, want)
-		}
+		run(t, nil, "-e", "127.0.0.1:1", "import", file).wants(t, 1, want)
 	}
 	for args, want := range map[string]string{
 		"--txops 0": "--txops: 0: expected 1 or more", "-t 0s": "--time: 0s", "--grpc -t -1s": "--time: -1s",
 	} {
-		if r := run(t, nil, append(append([]string{"import"}, strings.Fields(args)...), file)...); r.code != exitUsage || !strings.Contains(r.err, want) {
-			t.Errorf("%s: exit %d, %s", args, r.code, r.err)
-		}
+		run(t, nil, append(append([]string{"import"}, strings.Fields(args)...), file)...).wants(t, exitUsage, want)
 	}
 }
 

@@ -15,9 +15,7 @@ func TestTimeoutIsHonoured(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(release) })
 	f := &fakeAgent{Server: server}
-	if r := f.run(t, nil, "--timeout", "20ms", "values"); r.code != exitError || !strings.Contains(r.err, "did not answer within 20ms (--timeout)") {
-		t.Errorf("exit %d, %s", r.code, r.err)
-	}
+	f.run(t, nil, "--timeout", "20ms", "values").wants(t, exitError, "did not answer within 20ms (--timeout)")
 }
 
 // A socket that takes connections and says nothing is an agent that hangs: nothing
@@ -51,17 +49,11 @@ func TestWrongPort(t *testing.T) {
 	t.Parallel()
 	f := newFakeAgent(t)
 	host, port, _ := net.SplitHostPort(f.Listener.Addr().String())
-	if r := run(t, nil, "--host", host, "--grpc-port", port, "config", "retrieve"); r.code != exitError || !strings.Contains(r.err, "does not speak gRPC") {
-		t.Errorf("exit %d, %s", r.code, r.err)
-	}
-	if r := f.run(t, nil, "--insecure-tls", "values"); r.code != exitError || !strings.Contains(r.err, "does not use TLS") {
-		t.Errorf("exit %d, %s", r.code, r.err)
-	}
+	run(t, nil, "--host", host, "--grpc-port", port, "config", "retrieve").wants(t, exitError, "does not speak gRPC")
+	f.run(t, nil, "--insecure-tls", "values").wants(t, exitError, "does not use TLS")
 }
 
 func TestNobodyListens(t *testing.T) {
 	t.Parallel()
-	if r := run(t, nil, "--host", "127.0.0.1", "--http-port", "1", "values"); r.code != exitError || !strings.Contains(r.err, "is it running there?") {
-		t.Errorf("exit %d, %s", r.code, r.err)
-	}
+	run(t, nil, "--host", "127.0.0.1", "--http-port", "1", "values").wants(t, exitError, "is it running there?")
 }

@@ -58,14 +58,8 @@ func TestReport(t *testing.T) {
 	if len(files) != len(reports)+3 {
 		t.Errorf("%d files", len(files))
 	}
-	if r := f.run(t, nil, args...); r.code != exitError || !strings.Contains(r.err, "--output-directory: ") {
-		t.Errorf("over another report: exit %d, %s", r.code, r.err)
-	}
+	f.run(t, nil, args...).wants(t, exitError, "--output-directory: ")
 	other := t.TempDir()
-	if r := f.run(t, nil, "--grpc-socket", filepath.Join(dir, "none"), "report", "-i", "-o", other); r.code != 0 {
-		t.Errorf("with errors ignored: exit %d, %s", r.code, r.err)
-	}
-	if r := f.run(t, nil, "report", "-o", filepath.Join(dir, "none")); r.code != exitError || !strings.Contains(r.err, "--output-directory: ") {
-		t.Errorf("a directory that is not there: exit %d, %s", r.code, r.err)
-	}
+	f.run(t, nil, "--grpc-socket", filepath.Join(dir, "none"), "report", "-i", "-o", other).wants(t, 0, "")
+	f.run(t, nil, "report", "-o", filepath.Join(dir, "none")).wants(t, exitError, "--output-directory: ")
 }

@@ -27,7 +27,7 @@ func callService(t *testing.T, port, request string, line ...string) result {
 		code = exitError
 		errs.WriteString(err.Error())
 	}
-	return result{out.String(), errs.String(), code}
+	return result{strings.Join(line, " "), out.String(), errs.String(), code}
 }
 
 // Services that agentctl does not know are called as the server describes them.
@@ -60,7 +60,5 @@ func TestServiceCall(t *testing.T) {
 		t.Errorf("the request was for %q", got)
 	}
 	silent := serveGRPC(t, rpc.NewServer(), "tcp", "127.0.0.1:0")
-	if r := callService(t, silent, "", service, "Dump"); r.code == 0 || !strings.Contains(r.err, "the server does not support reflection (reflection in grpc.conf)") {
-		t.Errorf("without reflection: exit %d, %s", r.code, r.err)
-	}
+	callService(t, silent, "", service, "Dump").wants(t, exitError, "the server does not support reflection (reflection in grpc.conf)")
 }

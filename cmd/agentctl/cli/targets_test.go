@@ -314,11 +314,7 @@ func TestTargetRules(t *testing.T) {
 // A variable for all commands does not prevent those that ask no agent.
 func TestTargetVariable(t *testing.T) {
 	t.Parallel()
-	if r := run(t, map[string]string{"AGENTCTL_TARGET": "a,b"}, "kvdb", "keygen", filepath.Join(t.TempDir(), "key.pem")); r.code != 0 {
-		t.Errorf("exit %d, %s", r.code, r.err)
-	}
+	run(t, map[string]string{"AGENTCTL_TARGET": "a,b"}, "kvdb", "keygen", filepath.Join(t.TempDir(), "key.pem")).wants(t, 0, "")
 	f := newFakeAgent(t)
-	if r := f.run(t, map[string]string{"AGENTCTL_TARGET": "a,b"}, "log", "list"); r.code != 0 {
-		t.Errorf("--host does not override the variable: exit %d, %s", r.code, r.err)
-	}
+	f.run(t, map[string]string{"AGENTCTL_TARGET": "a,b"}, "log", "list").wants(t, 0, "")
 }
