@@ -50,7 +50,7 @@ type app struct {
 	environ config.Environ
 	global  globals
 	file    connection // of the file, as read by connect
-	format  string     // of the output, see formatFlag; "" is text
+	format  string     // of the output, see formatted; "" is text
 	wide    bool       // text with more columns
 	now     func() time.Time
 	term    terminal

@@ -145,7 +145,7 @@ func (a *app) shown(m proto.Message) proto.Message {
 
 func (a *app) configWatch() *cobra.Command {
 	var filters []string
-	cmd := &cobra.Command{
+	cmd := a.formatted(&cobra.Command{
 		Use: "watch", Aliases: []string{"notify", "subscribe"}, Args: args(cobra.NoArgs),
 		Short: "Show what becomes of interfaces, over gRPC, until it is interrupted",
 		Long: "Shows notifications of interfaces, from the oldest one that the agent has, until it is\n" +
@@ -168,8 +168,7 @@ func (a *app) configWatch() *cobra.Command {
 			}
 			return err
 		},
-	}
-	a.formatFlag(cmd)
+	})
 	cmd.Flags().StringArrayVar(&filters, "filter", nil, "show only notifications that have all that is in this `JSON`")
 	return cmd
 }

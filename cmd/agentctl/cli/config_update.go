@@ -16,7 +16,7 @@ import (
 func (a *app) configUpdate() *cobra.Command {
 	var o client.ChangeOptions
 	var wait bool
-	cmd := &cobra.Command{
+	cmd := a.formatted(&cobra.Command{
 		Use:   "update FILE",
 		Short: "Add or change items of the configuration",
 		Long: "Adds or changes the items of a file in YAML or JSON (\"-\" is the standard input).\n" +
@@ -41,8 +41,7 @@ func (a *app) configUpdate() *cobra.Command {
 			}
 			return a.tellOutcome(outcome, err, wait, a.format == "")
 		},
-	}
-	a.formatFlag(cmd)
+	})
 	cmd.Flags().BoolVar(&o.Replace, "replace", false, "remove items that were given before and are not in the file")
 	cmd.Flags().StringVar(&o.Labels, "labels", fromAgentctl, "`labels` of the items, as in team=blue,owner")
 	cmd.Flags().DurationVarP(&a.global.timeout, "timeout", "t", defaultTimeout, "request timeout (0 disables it)") // which is that of all commands

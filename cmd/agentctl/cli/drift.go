@@ -18,7 +18,7 @@ import (
 
 func (a *app) driftCommand() *cobra.Command {
 	var last, repair, retry bool
-	cmd := &cobra.Command{
+	cmd := a.formatted(&cobra.Command{
 		Use:   "drift",
 		Short: "Show how the southbound differs from what the agent made of it",
 		Long: "Makes the agent read the southbound and compare it with what it believes to exist:\n" +
@@ -41,8 +41,7 @@ func (a *app) driftCommand() *cobra.Command {
 			}
 			return a.showDrift(report)
 		},
-	}
-	a.formatFlag(cmd)
+	})
 	cmd.Flags().BoolVar(&last, "last", false, "show what was found last, without looking again")
 	cmd.Flags().BoolVar(&repair, "repair", false, "repair what is found")
 	cmd.Flags().BoolVar(&retry, "retry", false, "try again later what fails of the repair")

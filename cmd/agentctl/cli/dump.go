@@ -28,7 +28,7 @@ type dumpOptions struct{ view, origin string }
 
 func (a *app) dumpCommand() *cobra.Command {
 	var o dumpOptions
-	cmd := &cobra.Command{
+	cmd := a.formatted(&cobra.Command{
 		Use:   "dump MODEL...",
 		Short: "Show the values of models, with their metadata",
 		Long: "Shows the values of models (names, patterns or \"all\"), with their metadata.\n" +
@@ -50,8 +50,7 @@ func (a *app) dumpCommand() *cobra.Command {
 			}
 			return show(a, items, noting(cmd.Context(), a, a.printDump))
 		},
-	}
-	a.formatFlag(cmd, protoFormat)
+	}, protoFormat)
 	cmd.Flags().StringVar(&o.view, "view", "cached", "`side` to look at: cached, NB or SB")
 	cmd.Flags().StringVar(&o.origin, "origin", "", "only values that come from `side`: NB, SB or unknown")
 	return cmd

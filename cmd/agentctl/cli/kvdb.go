@@ -56,7 +56,7 @@ type entry struct {
 
 func (a *app) kvdbList() *cobra.Command {
 	var keysOnly bool
-	cmd := &cobra.Command{
+	cmd := a.formatted(&cobra.Command{
 		Use: "list [PREFIX]", Aliases: []string{"ls", "l"},
 		Short: "List the entries whose keys begin with PREFIX, or all of the agent", Args: args(cobra.MaximumNArgs(1)),
 		RunE: a.onStore(func(ctx context.Context, db kv.DB, args []string) error {
@@ -70,9 +70,8 @@ func (a *app) kvdbList() *cobra.Command {
 			}
 			return a.printEntries(keysOnly, listing.Items)
 		}),
-	}
+	})
 	cmd.Flags().BoolVar(&keysOnly, "keys-only", false, "leave the values out")
-	a.formatFlag(cmd)
 	return cmd
 }
 

@@ -29,13 +29,11 @@ func (a *app) logList() *cobra.Command {
 				return fmt.Errorf("no logger has %q in its name; 'agentctl log list' has all", part)
 			}
 			slices.SortFunc(list, func(x, y client.LoggerLevel) int { return strings.Compare(x.Logger, y.Logger) })
-			return show(a, list, func(list []client.LoggerLevel) error {
-				t := newTable("LOGGER", "LEVEL")
-				for _, l := range list {
-					t.row(l.Logger, l.Level)
-				}
-				return t.write(a)
-			})
+			t := newTable("LOGGER", "LEVEL")
+			for _, l := range list {
+				t.row(l.Logger, l.Level)
+			}
+			return show(a, list, func([]client.LoggerLevel) error { return t.write(a) })
 		},
 	})
 }

@@ -24,10 +24,7 @@ func (a *app) loginCommand() *cobra.Command {
 			if err != nil {
 				return explainLogin(err)
 			}
-			if a.format != "" {
-				return a.write(a.format, token)
-			}
-			return a.printf("%s\n", token.Token)
+			return show(a, token, func(t client.Token) error { return a.printf("%s\n", t.Token) })
 		},
 	})
 }

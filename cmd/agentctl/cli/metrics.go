@@ -27,17 +27,14 @@ func (a *app) metricsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.format != "" {
-				return a.write(a.format, list)
-			}
 			t := newTable("METRIC", "TYPE", "VALUES", "HELP")
 			for _, m := range list {
-				t.row(m.Name, m.Type, fmt.Sprint(len(m.Samples)), m.Help)
+				t.row(m.Name, m.Type, len(m.Samples), m.Help)
 			}
 			if matched, err := path.Match(cmp.Or(strings.Join(args, ""), "*"), client.VPPMetric); err == nil && matched {
 				t.row(client.VPPMetric, "ligato.govppmux.Metrics", "1", "The connection to VPP.")
 			}
-			return t.write(a)
+			return show(a, list, func([]client.Metric) error { return t.write(a) })
 		},
 	})
 }
@@ -54,16 +51,13 @@ func (a *app) metricsGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.format != "" {
-				return a.write(a.format, list)
-			}
 			var b strings.Builder
 			for _, m := range list {
 				for _, s := range m.Samples {
 					fmt.Fprintf(&b, "%s%s %s\n", s.Name, s.Labels, s.Value)
 				}
 			}
-			return a.print(b.String())
+			return show(a, list, func([]client.Metric) error { return a.print(b.String()) })
 		},
 	})
 }

@@ -25,7 +25,7 @@ func (a *app) modelCommand() *cobra.Command {
 
 func (a *app) modelList() *cobra.Command {
 	var class string
-	cmd := &cobra.Command{
+	cmd := a.formatted(&cobra.Command{
 		Use: "list [PATTERN...]", Aliases: []string{"ls", "l"},
 		Short: "List the models", Example: "  agentctl model list 'vpp.l2.*'",
 		ValidArgsFunction: a.completeModels,
@@ -40,17 +40,13 @@ func (a *app) modelList() *cobra.Command {
 					infos = append(infos, info)
 				}
 			}
-			if a.format != "" {
-				return a.write(a.format, infos)
-			}
 			t := newTable("MODEL NAME", "CLASS", "PROTO MESSAGE", "KEY PREFIX")
 			for _, i := range infos {
 				t.row(i.Name, i.Class, i.ProtoName, i.KeyPrefix)
 			}
-			return t.write(a)
+			return show(a, infos, func([]response.Model) error { return t.write(a) })
 		},
-	}
-	a.formatFlag(cmd)
+	})
 	cmd.Flags().StringVar(&class, "class", "config", "`class` of models: config, metrics or all")
 	return cmd
 }
@@ -93,7 +89,7 @@ func (a *app) modelExport() *cobra.Command {
 
 func (a *app) modelSchema() *cobra.Command {
 	var fieldNames string
-	cmd := &cobra.Command{
+	cmd := a.formatted(&cobra.Command{
 		Use: "schema", Args: args(cobra.NoArgs),
 		Short: "Print the JSON Schema of configuration files, for editors",
 		Long: "Prints the JSON Schema of configuration files, with descriptions. Editors with a YAML language\n" +
@@ -113,8 +109,7 @@ func (a *app) modelSchema() *cobra.Command {
 			}
 			return a.write(cmp.Or(a.format, "json"), e.codec.DescribedSchema(names, e.comments.Of))
 		},
-	}
-	a.formatFlag(cmd)
+	})
 	cmd.Flags().StringVar(&fieldNames, "fieldnames", "", "`names` of fields: onlyjson (ipAddresses), onlyproto (ip_addresses); default: both")
 	return cmd
 }

@@ -14,7 +14,7 @@ import (
 
 func (a *app) orphansCommand() *cobra.Command {
 	var remove, all bool
-	cmd := &cobra.Command{
+	cmd := a.formatted(&cobra.Command{
 		Use:   "orphans [--remove KEY... | --remove --all]",
 		Short: "Show what exists in the southbound and is not configured",
 		Long: "Shows what exists in the southbound and is not configured:\n\n" +
@@ -55,8 +55,7 @@ func (a *app) orphansCommand() *cobra.Command {
 			}
 			return a.showOrphans(o, remove)
 		},
-	}
-	a.formatFlag(cmd)
+	})
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove the objects with the given keys")
 	cmd.Flags().BoolVar(&all, "all", false, "with --remove: remove all objects that the agent made or that are marked")
 	return cmd

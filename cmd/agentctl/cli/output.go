@@ -15,11 +15,12 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 )
 
-// formatFlag adds -o; other are the formats besides those of all commands. The former
-// name of the flag, -f, is accepted unless it is that of a file.
-func (a *app) formatFlag(cmd *cobra.Command, other ...string) {
+// formatted adds -o to a command; other are the formats besides those of all commands. The
+// former name of the flag, -f, is accepted unless it is that of a file.
+func (a *app) formatted(cmd *cobra.Command, other ...string) *cobra.Command {
 	known := append(other, "wide", "name", "json", "yaml", "jsonpath=", "go-template=")
 	outputFlag(cmd, &a.format, "", known, "`format`: "+strings.Join(known, ", ")+" (or just the template)")
+	return cmd
 }
 
 // outputFlag adds -o for the format of the output.
@@ -34,12 +35,6 @@ func outputFlag(cmd *cobra.Command, format *string, byDefault string, known []st
 	for _, name := range []string{"output", "format"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 	}
-}
-
-// formatted adds -o to a command and returns it.
-func (a *app) formatted(cmd *cobra.Command, other ...string) *cobra.Command {
-	a.formatFlag(cmd, other...)
-	return cmd
 }
 
 func (a *app) printf(format string, args ...any) error {

@@ -46,11 +46,10 @@ func (a *app) planCommand() *cobra.Command {
 	}
 	fileFlag(cmd, &file)
 	cmd.Flags().StringVar(&output, "out", "", "save the plan in this `file`")
-	a.formatFlag(cmd)
 	cmd.Flags().BoolVar(&replace, "replace", false, "remove items that were given before and are not in the file")
 	cmd.Flags().UintVar(&view.perKind, "limit", shownPerKind, "show this `number` of operations of each kind at most; 0 is all")
 	cmd.Flags().BoolVar(&all, "all", false, "show all operations")
-	return cmd
+	return a.formatted(cmd)
 }
 
 func fileFlag(cmd *cobra.Command, file *string) {

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) quarantineCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := a.formatted(&cobra.Command{
 		Use:   "quarantine",
 		Short: "Show the values that bring their southbound down",
 		Long: "Shows the values in quarantine: the southbound went down several times while they\n" +
@@ -28,15 +28,14 @@ func (a *app) quarantineCommand() *cobra.Command {
 			}
 			return a.showQuarantine(q, true)
 		},
-	}
-	a.formatFlag(cmd)
+	})
 	cmd.AddCommand(a.releaseCommand())
 	return cmd
 }
 
 func (a *app) releaseCommand() *cobra.Command {
 	var all bool
-	cmd := &cobra.Command{
+	cmd := a.formatted(&cobra.Command{
 		Use:     "release KEY... | --all",
 		Short:   "Try values in quarantine again, one at a time",
 		Long:    "Tries values in quarantine again, one at a time. Keys may be given whole, or as MODEL/NAME.",
@@ -55,8 +54,7 @@ func (a *app) releaseCommand() *cobra.Command {
 			}
 			return a.showQuarantine(q, false)
 		},
-	}
-	a.formatFlag(cmd)
+	})
 	cmd.Flags().BoolVar(&all, "all", false, "release all values in quarantine")
 	return cmd
 }

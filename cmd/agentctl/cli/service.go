@@ -39,7 +39,7 @@ func (a *app) serviceCommand() *cobra.Command {
 
 func (a *app) serviceList() *cobra.Command {
 	var methods bool
-	cmd := &cobra.Command{
+	cmd := a.formatted(&cobra.Command{
 		Use: "list [SERVICE]", Aliases: []string{"ls", "l"}, Args: args(cobra.MaximumNArgs(1)),
 		Short: "List the services, or those whose names contain SERVICE",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,14 +51,10 @@ func (a *app) serviceList() *cobra.Command {
 				if len(infos) == 0 {
 					return fmt.Errorf("no service %q", args[0])
 				}
-				if a.format != "" {
-					return a.write(a.format, infos)
-				}
-				return a.printServices(infos, methods)
+				return show(a, infos, func(infos []serviceInfo) error { return a.printServices(infos, methods) })
 			})
 		},
-	}
-	a.formatFlag(cmd)
+	})
 	cmd.Flags().BoolVarP(&methods, "methods", "m", false, "show the methods, too")
 	return cmd
 }

@@ -35,7 +35,7 @@ const statusPoll = 200 * time.Millisecond
 
 func (a *app) statusCommand() *cobra.Command {
 	var wait bool
-	cmd := &cobra.Command{
+	cmd := a.formatted(&cobra.Command{
 		Use:   "status",
 		Short: "Show the state of the agent and of its plugins",
 		Long: "Shows the state of the agent and of its plugins. The exit code is 1, and the reason\n" +
@@ -43,8 +43,7 @@ func (a *app) statusCommand() *cobra.Command {
 			"ready-despite in probe.conf says otherwise.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context(), wait) },
-	}
-	a.formatFlag(cmd)
+	})
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait until the agent is ready, for --timeout at most")
 	return cmd
 }

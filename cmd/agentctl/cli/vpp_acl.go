@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,14 +38,11 @@ func (a *app) vppACL() *cobra.Command {
 			if len(hits) == 0 {
 				return errors.New("no rule matched a packet; VPP counts if hit-counters is true in vpp-aclplugin.conf")
 			}
-			if a.format != "" {
-				return a.write(a.format, hits)
-			}
 			t := newTable("ACL", "RULE", "PACKETS", "BYTES")
 			for _, h := range hits {
-				t.row(h.ACL, fmt.Sprint(h.Rule), fmt.Sprint(h.Packets), fmt.Sprint(h.Bytes))
+				t.row(h.ACL, h.Rule, h.Packets, h.Bytes)
 			}
-			return t.write(a)
+			return show(a, hits, func([]ruleHits) error { return t.write(a) })
 		},
 	})
 }

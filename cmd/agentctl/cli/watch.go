@@ -62,7 +62,7 @@ func (a *app) waitCommand() *cobra.Command {
 	var q client.WaitQuery
 	var txn string
 	var missing bool
-	cmd := &cobra.Command{
+	cmd := a.formatted(&cobra.Command{
 		Use:   "wait [KEY...]",
 		Short: "Wait until values are configured, or say why they cannot be",
 		Long: "Waits until all of the values, with what is derived from them, are configured (or in\n" +
@@ -95,8 +95,7 @@ func (a *app) waitCommand() *cobra.Command {
 			}
 			return a.wait(cmd.Context(), q)
 		},
-	}
-	a.formatFlag(cmd)
+	})
 	cmd.Flags().BoolVar(&missing, "missing", false, "wait for keys that are not configured yet, too")
 	cmd.Flags().StringSliceVar(&q.States, "for", nil, "wait for one of these `states` (default CONFIGURED)")
 	cmd.Flags().StringArrayVar(&q.Prefixes, "prefix", nil, "wait for all values whose keys have this `prefix`, at least one")
