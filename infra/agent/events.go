@@ -97,7 +97,6 @@ func (Stopping) event()          {}
 func (PluginClosed) event()      {}
 func (Stopped) event()           {}
 
-// logEvent logs an event.
 func logEvent(log logging.Logger, e Event) {
 	switch e := e.(type) {
 	case Starting:

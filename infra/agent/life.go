@@ -122,7 +122,6 @@ func (a *Agent) rollback(cause error) error {
 	return fmt.Errorf("agent: start: %w", errors.Join(cause, a.closePlugins()))
 }
 
-// stop stops a running agent.
 func (a *Agent) stop() {
 	a.mu.Lock()
 	a.state = stopping

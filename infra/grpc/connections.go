@@ -16,7 +16,6 @@ type connections struct {
 	cut  bool
 }
 
-// connection is a connection of the listener.
 type connection struct {
 	net.Conn
 	of *connections

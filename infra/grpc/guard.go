@@ -206,7 +206,6 @@ func (p *Plugin) within(ctx context.Context) (context.Context, context.CancelFun
 	return ctx, func() { stop(); cancel() }
 }
 
-// recovered converts a panic to an error.
 func (p *Plugin) recovered(method string, err *error) {
 	v := recover()
 	if v == nil {

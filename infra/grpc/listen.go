@@ -27,7 +27,6 @@ func addresses(listeners []listener) string {
 	return strings.Join(all, ", ")
 }
 
-// open opens the configured listeners.
 func (p *Plugin) open() ([]listener, error) {
 	creds, err := p.credentials()
 	if err != nil {

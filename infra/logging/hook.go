@@ -45,7 +45,6 @@ func (e Entry) String() string {
 // itself. A running call may outlast remove.
 func (r *Registry) AddHook(hook func(Entry)) (remove func()) { return r.hooks.add(hook) }
 
-// hooks are the hooks of a registry.
 type hooks struct {
 	mu   sync.Mutex
 	list atomic.Pointer[[]*func(Entry)]

@@ -101,7 +101,6 @@ func (r *run) wait(reaper *reaper) Exit {
 	return exit
 }
 
-// kill kills the process group.
 func (r *run) kill() { _ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL) }
 
 // connect prepares the output of the process.
@@ -153,7 +152,6 @@ func (r *run) output(p *Process, stream string, to io.Writer) (*os.File, error) 
 	return write, nil
 }
 
-// read starts reading the output.
 func (r *run) read() {
 	for _, p := range r.pipes {
 		_ = p.write.Close() // the process has it

@@ -126,7 +126,6 @@ func (p *Process) terminated(exit Exit, stopped bool) {
 	})
 }
 
-// change changes the status and reports it.
 func (p *Process) change(f func(*Status)) {
 	p.mu.Lock()
 	f(&p.status)

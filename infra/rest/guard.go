@@ -189,7 +189,6 @@ func (g *guard) token(r *http.Request) string {
 	return ""
 }
 
-// login checks a password.
 func (g *guard) login(r *http.Request, user, password string) (*accounts.Account, error) {
 	account, err := g.accounts.Check(r.Context(), user, password)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// indent is the indentation of responses.
 const indent = "  "
 
 // WriteJSON responds with v as indented JSON. It encodes and writes the elements of a slice,

@@ -18,7 +18,6 @@ type listener struct {
 	tls bool
 }
 
-// open opens the configured listeners.
 func (p *Plugin) open(ctx context.Context) (listeners []listener, err error) {
 	if p.cfg.Endpoint != "" {
 		ln, err := listen.TCP(ctx, "tcp", p.cfg.Endpoint, "set endpoint in http.conf, or --http-port")

@@ -20,7 +20,6 @@ type responseWriter struct {
 	status int
 }
 
-// newResponseWriter wraps w for one response.
 func (c Config) newResponseWriter(w http.ResponseWriter, now time.Time) *responseWriter {
 	a := &responseWriter{ResponseWriter: w, rc: http.NewResponseController(w), stall: c.StallTimeout}
 	if c.WriteTimeout > 0 {

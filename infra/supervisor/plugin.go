@@ -54,7 +54,6 @@ type Deps struct {
 	Processes *process.Plugin
 }
 
-// program is a program of the configuration.
 type program struct {
 	Program
 	proc *process.Process

@@ -74,7 +74,6 @@ func (w *watched) export(ctx context.Context, spans []sdktrace.ReadOnlySpan) {
 	w.failed, w.lost = nil, 0
 }
 
-// retry retries failed spans until ctx ends.
 func (w *watched) retry(ctx context.Context) {
 	for {
 		select {

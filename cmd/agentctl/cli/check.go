@@ -98,7 +98,6 @@ type anything struct {
 	models    []*customModel
 }
 
-// Init registers the descriptors.
 func (p *anything) Init() error {
 	for _, m := range p.models {
 		err := p.scheduler.RegisterKVDescriptor(&api.KVDescriptor{

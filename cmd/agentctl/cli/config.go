@@ -82,7 +82,6 @@ func (a *app) configResync() *cobra.Command {
 	return cmd
 }
 
-// printResync prints the operations of a transaction.
 func (a *app) printResync(txn *api.RecordedTxn) error {
 	t := newTable("OPERATION", "KEY", "STATE", "ERROR")
 	for _, op := range txn.Executed {

@@ -324,7 +324,6 @@ func (c connection) secrets() bool {
 	return c.HTTPBasicAuth+c.HTTPToken+c.GRPCToken+c.GRPCBasicAuth != ""
 }
 
-// seqNum parses the number of a transaction.
 func seqNum(text string) (uint64, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

@@ -150,7 +150,6 @@ func (a *app) applyCommand() *cobra.Command {
 	return cmd
 }
 
-// tellApplied prints the result of a plan.
 func (a *app) tellApplied(applied response.Applied, err error, wait bool) error {
 	for _, left := range applied.Left {
 		fmt.Fprintf(a.Out, "left as it is: %s: %s\n", left.Key, left.Reason)

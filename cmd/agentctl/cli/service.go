@@ -148,7 +148,6 @@ func (a *app) serviceCall() *cobra.Command {
 	})
 }
 
-// requestFrom reads YAML and returns JSON.
 func requestFrom(in io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(in)
 	if err != nil {

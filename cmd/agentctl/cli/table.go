@@ -169,7 +169,6 @@ func width(text string) int {
 	return utf8.RuneCountInString(text)
 }
 
-// colours matches the escape sequences of colours.
 var colours = regexp.MustCompile("\x1b\\[[^m]*m")
 
 // colour is the escape sequence that begins a colour.

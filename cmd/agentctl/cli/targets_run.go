@@ -240,7 +240,6 @@ func (l *labelled) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// flush writes the rest.
 func (l *labelled) flush() error { return l.write(l.buf.Next(l.buf.Len())) }
 
 func (l *labelled) write(text []byte) error {

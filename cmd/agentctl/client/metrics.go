@@ -43,7 +43,6 @@ func (c *Client) Metrics(ctx context.Context) ([]Metric, error) {
 	return all, nil
 }
 
-// parseMetrics parses the text format of Prometheus.
 func parseMetrics(text io.Reader) ([]Metric, error) {
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(text)

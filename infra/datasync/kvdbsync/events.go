@@ -38,7 +38,6 @@ type change struct {
 	changes []datasync.ProtoWatchResp
 }
 
-// GetChanges returns the changes.
 func (c change) GetChanges() []datasync.ProtoWatchResp { return c.changes }
 
 type resync struct {

@@ -167,7 +167,6 @@ type watch struct {
 	incomplete []string // as of the last event; only for handle
 }
 
-// Close ends the watch.
 func (w *watch) Close() error {
 	w.cancel()
 	<-w.ended

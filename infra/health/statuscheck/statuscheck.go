@@ -81,7 +81,6 @@ func (c Config) Validate() error {
 	return check.Err()
 }
 
-// minInterval is the minimum of both intervals.
 const minInterval = 100 * time.Millisecond
 
 var _ infra.PostInit = (*Plugin)(nil)

@@ -106,7 +106,6 @@ func (p *Plugin) Init() error {
 	return nil
 }
 
-// open prepares the connection.
 func (c Config) open() (*database, *url.URL, error) {
 	base, err := c.url()
 	if err != nil {

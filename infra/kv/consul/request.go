@@ -45,7 +45,6 @@ type pair struct {
 	Session     string // that locks it; empty: none
 }
 
-// operation is an operation of a transaction.
 type operation struct{ KV verb }
 
 type verb struct {

@@ -99,7 +99,6 @@ func (l *lifetime) remember(key string, value []byte) {
 	l.entries[key] = value
 }
 
-// all returns the entries.
 func (l *lifetime) all() map[string][]byte {
 	l.entriesMu.Lock()
 	defer l.entriesMu.Unlock()
@@ -253,7 +252,6 @@ func (l *lifetime) grant(ctx context.Context) error {
 	return nil
 }
 
-// interval is the interval of renewals.
 func (l *lifetime) interval() time.Duration { return time.Duration(l.ttl) * time.Second / 3 }
 
 // end removes the entries. If the server is unreachable, they expire with the

@@ -44,7 +44,6 @@ type reader struct {
 	ahead map[string]parsed // content read before it settled, by path
 }
 
-// parsed is the content of a text.
 type parsed struct {
 	sum     [sha256.Size]byte
 	content kv.Content

@@ -55,7 +55,6 @@ type clock interface {
 	After(d time.Duration) <-chan time.Time
 }
 
-// systemClock is the clock of the machine.
 type systemClock struct{}
 
 func (systemClock) Now() time.Time                         { return time.Now() }

@@ -126,7 +126,6 @@ func (v *valueIterator) GetNext() (kv ProtoKeyVal, stop bool) {
 
 func (v *valueIterator) Close() error { return nil }
 
-// keyVal is an entry.
 type keyVal struct {
 	key      string
 	revision int64

@@ -87,7 +87,6 @@ func closeAll(ctx context.Context, watches []*watch, closeChan chan string, ende
 	}
 }
 
-// watch is the watch of one key.
 type watch struct {
 	key    string
 	ctx    context.Context

@@ -106,7 +106,6 @@ func (b *bench) lists(broker keyval.ProtoBroker) {
 	}
 }
 
-// receive waits for a value.
 func receive[T any](b *bench, ch <-chan T) (v T) {
 	b.Helper()
 	select {

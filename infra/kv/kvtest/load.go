@@ -14,7 +14,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// fault is a failure of the server.
 type fault struct {
 	name string
 	// happen is called repeatedly under load. It returns when the server works

@@ -54,7 +54,6 @@ func (p *Plugin) Init() error {
 	return nil
 }
 
-// connect prepares the connections.
 func connect(cfg Config, log logging.Logger) (*database, error) {
 	silenceLibrary()
 	secure, err := cfg.tls()
@@ -89,5 +88,4 @@ var silenceLibrary = sync.OnceFunc(func() { goredis.SetLogger(silent{}) })
 
 type silent struct{}
 
-// Printf does nothing.
 func (silent) Printf(context.Context, string, ...any) {}

@@ -29,7 +29,6 @@ type Hook struct {
 // localSyslog is the socket of the local syslog.
 const localSyslog = "/dev/log"
 
-// syslogPort is the default port of syslog.
 const syslogPort = 514
 
 // target returns the network and the address to dial.
@@ -75,7 +74,6 @@ func (h *Hook) overTCP() *Hook {
 	return &tcp
 }
 
-// validate returns the errors in the hooks.
 func (h Hooks) validate() error {
 	_, err := h.senders("")
 	return err
