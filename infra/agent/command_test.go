@@ -14,6 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 // configured has a configuration file and a flag.
@@ -70,9 +71,7 @@ func run(t *testing.T, environ map[string]string, args ...string) (string, *conf
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -168,9 +167,7 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"-h", "--help", "-help"} {
 		out, _, err := run(t, nil, flag)
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		for _, want := range []string{
 			"Usage: app [flags] [command]",
 			"--greeter-config file", "configuration file of plugin greeter (default greeter.conf) [GREETER_CONFIG]",

@@ -11,6 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/health"
 )
 
@@ -25,9 +26,7 @@ func TestStartAndStopInOrder(t *testing.T) {
 	if err := a.Wait(); !errors.Is(err, agent.ErrNotStarted) {
 		t.Errorf("wait before start: %v", err)
 	}
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, a.Start(t.Context()))
 	if err := a.Start(t.Context()); !errors.Is(err, agent.ErrStartedTwice) {
 		t.Errorf("second start: %v", err)
 	}
@@ -93,9 +92,7 @@ func TestEveryCloseRunsAndErrorsAreJoined(t *testing.T) {
 	mid := d.plugin("mid", low)
 	mid.close = func(*fake) error { panic(second) }
 	a := newAgent(t, agent.AllPlugins(d.plugin("high", mid)))
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, a.Start(t.Context()))
 	err := a.Stop()
 	if !errors.Is(err, first) || !errors.Is(err, second) {
 		t.Errorf("got %v", err)
@@ -140,9 +137,7 @@ func TestGoroutinesEndBeforeClose(t *testing.T) {
 		return nil
 	}
 	a := newAgent(t, agent.AllPlugins(dependent))
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, a.Start(t.Context()))
 	if err := a.Stop(); err != nil {
 		t.Error(err)
 	}
@@ -157,12 +152,8 @@ func TestEvents(t *testing.T) {
 		high := d.plugin("high", d.plugin("low"))
 		high.init = func(*fake) error { time.Sleep(time.Second); return nil } // of the test's clock
 		a := newAgent(t, agent.Version("v1", "", ""), agent.AllPlugins(high), option)
-		if err := a.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, a.Start(t.Context()))
+		errtest.Fatal(t, a.Stop())
 		want := []agent.Event{
 			agent.Starting{App: "test", Version: "v1", Plugins: []string{"low", "high"}},
 			agent.PluginInitialised{Name: "low"},

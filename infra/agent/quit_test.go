@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
@@ -28,9 +29,7 @@ func TestWhatStopsAnAgent(t *testing.T) {
 		option, events := listen()
 		d := &diary{}
 		a := newAgent(t, test.option, option, agent.AllPlugins(d.plugin("p")))
-		if err := a.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, a.Start(t.Context()))
 		test.trigger()
 		if err := a.Wait(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -69,9 +68,7 @@ func TestQuitChannelDuringStart(t *testing.T) {
 			return nil
 		}
 		a := newAgent(t, agent.QuitSignals(), agent.QuitOnClose(quit), agent.AllPlugins(d.plugin("high", low)))
-		if err := a.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, a.Start(t.Context()))
 		if err := a.Wait(); err != nil {
 			t.Error(err)
 		}
@@ -101,9 +98,7 @@ func TestContextOfStartBoundsTheStartOnly(t *testing.T) {
 	d := &diary{}
 	ctx, cancel := context.WithCancel(t.Context())
 	a := newAgent(t, agent.AllPlugins(d.plugin("p")))
-	if err := a.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, a.Start(ctx))
 	cancel()
 	select {
 	case <-a.After():
@@ -136,9 +131,7 @@ func TestFurtherSignalsSayWhatIsWaitedFor(t *testing.T) {
 	}
 	log := make(lines, 100)
 	a := newAgent(t, agent.QuitSignals(syscall.SIGWINCH), agent.AllPlugins(p), agent.Logging(logging.NewRegistry(logging.WithWriter(log))))
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, a.Start(t.Context()))
 	raise(t, syscall.SIGWINCH)()
 	for line := range log {
 		if strings.Contains(line, "already stopping") {

@@ -10,6 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 // worker is a plugin that describes its work.
@@ -27,17 +28,13 @@ func notifications(t *testing.T) (next func() string) {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "notify")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	t.Setenv("NOTIFY_SOCKET", socket)
 	return func() string {
 		buffer := make([]byte, 4096)
 		n, err := conn.Read(buffer)
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		return string(buffer[:n])
 	}
 }

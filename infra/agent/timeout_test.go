@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 func TestStartTimeout(t *testing.T) {
@@ -85,9 +86,7 @@ func stopWithHanging(t *testing.T, within string, opts ...agent.Option) {
 	hangs := d.plugin("hangs", d.plugin("low"))
 	hangs.close = func(*fake) error { <-wake; return nil }
 	a := newAgent(t, append(opts, agent.AllPlugins(d.plugin("high", hangs)))...)
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, a.Start(t.Context()))
 	err := a.Stop()
 	if !errors.Is(err, agent.ErrTimeout) || !strings.Contains(err.Error(), "plugin hangs: Close: did not return within "+within) {
 		t.Errorf("got %v", err)
@@ -108,9 +107,7 @@ func TestAGoroutineThatDoesNotEndIsShown(t *testing.T) {
 		}
 		option, events := listen()
 		a := newAgent(t, option, agent.AllPlugins(p))
-		if err := a.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, a.Start(t.Context()))
 		if err := a.Stop(); !errors.Is(err, agent.ErrTimeout) {
 			t.Errorf("got %v", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 // vault is a configuration with secrets.
@@ -44,12 +45,8 @@ func loadVault(t *testing.T, dir, text string, mode os.FileMode) (cfg vault, ope
 
 func writeMode(t *testing.T, path, text string, mode os.FileMode) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(path, []byte(text), 0o600))
+	errtest.Fatal(t, os.Chmod(path, mode))
 }
 
 func TestReferences(t *testing.T) {
@@ -115,9 +112,7 @@ func TestPrintedReferences(t *testing.T) {
 	t.Parallel()
 	cfg := vault{Password: "geheim", URL: "${env:X} $${ $"}
 	var b bytes.Buffer
-	if err := config.Print(&b, cfg); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, config.Print(&b, cfg))
 	if strings.Contains(b.String(), "geheim") {
 		t.Errorf("printed\n%s", b.String())
 	}

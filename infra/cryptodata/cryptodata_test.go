@@ -22,6 +22,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/cryptodata"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
@@ -29,9 +30,7 @@ import (
 func pair(tb testing.TB) (private []byte, public *rsa.PublicKey) {
 	tb.Helper()
 	private, text, err := cryptodata.GenerateKey()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	errtest.Fatal(tb, err)
 	if public, err = cryptodata.ParsePublicKey(text); err != nil {
 		tb.Fatal(err)
 	}
@@ -41,9 +40,7 @@ func pair(tb testing.TB) (private []byte, public *rsa.PublicKey) {
 func write(tb testing.TB, text []byte, mode os.FileMode) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "key.pem")
-	if err := os.WriteFile(path, text, mode); err != nil {
-		tb.Fatal(err)
-	}
+	errtest.Fatal(tb, os.WriteFile(path, text, mode))
 	return path
 }
 
@@ -61,9 +58,7 @@ func start(tb testing.TB, keys ...[]byte) *cryptodata.Plugin {
 func seal(tb testing.TB, key *rsa.PublicKey, plain string) string {
 	tb.Helper()
 	text, err := cryptodata.Encrypt(key, []byte(plain))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	errtest.Fatal(tb, err)
 	return text
 }
 
@@ -118,17 +113,11 @@ func TestReveal(t *testing.T) {
 	p := start(t, private)
 	sealed := api(seal(t, public, "hunter2"))
 	text, err := kv.Encode(sealed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	wire, err := proto.Marshal(sealed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	plain, err := proto.Marshal(api("hunter2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	lookup := config.EnvMap(map[string]string{"PLAIN": "plain"})
 	for name, value := range map[string]kv.Value{
 		"JSON":       kv.Encoded(text),
@@ -146,9 +135,7 @@ func TestReveal(t *testing.T) {
 	}
 	var got structpb.Struct // a map
 	m, err := structpb.NewStruct(map[string]any{"a": "$crypto$", "b": []any{seal(t, public, "x")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	m.Fields["a"] = structpb.NewStringValue(seal(t, public, "x"))
 	if err := p.Reveal(kv.Decoded{Message: m}).Decode(&got); err != nil || got.Fields["a"].GetStringValue() != "x" ||
 		got.Fields["b"].GetListValue().Values[0].GetStringValue() != "x" {
@@ -214,18 +201,12 @@ func TestConfiguration(t *testing.T) {
 	}
 	private, _ := pair(t)
 	small, err := rsa.GenerateKey(rand.Reader, 1024)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	block, _ := pem.Decode(private)
 	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	encode := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
 	for name, c := range map[string]struct{ path, want string }{
 		"PKCS #1": {write(t, private, 0o600), ""},

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 // Small mounts a file system of the given size for the test and returns its
@@ -31,9 +33,7 @@ func Fill(tb testing.TB, dir string, pages int) (free func()) {
 	tb.Helper()
 	path := filepath.Join(dir, "ballast")
 	f, err := os.Create(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	errtest.Fatal(tb, err)
 	defer f.Close()
 	page, written := make([]byte, os.Getpagesize()), int64(0)
 	for err == nil {
@@ -44,13 +44,9 @@ func Fill(tb testing.TB, dir string, pages int) (free func()) {
 	if !errors.Is(err, syscall.ENOSPC) {
 		tb.Fatalf("fill %s: %v", dir, err)
 	}
-	if err := f.Truncate(written - int64(pages*len(page))); err != nil {
-		tb.Fatal(err)
-	}
+	errtest.Fatal(tb, f.Truncate(written-int64(pages*len(page))))
 	return func() {
 		tb.Helper()
-		if err := os.Remove(path); err != nil {
-			tb.Fatal(err)
-		}
+		errtest.Fatal(tb, os.Remove(path))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
@@ -35,17 +36,11 @@ func FuzzCredentials(f *testing.F) {
 	const password, token = "correct-horse", "battery-staple"
 	cfg := DefaultConfig()
 	hash, err := accounts.Hash(password, bcrypt.MinCost)
-	if err != nil {
-		f.Fatal(err)
-	}
+	errtest.Fatal(f, err)
 	cfg.Users = []User{{Name: "a", PasswordHash: string(hash)}, {Name: "b", Token: token}}
-	if err := cfg.Validate(); err != nil {
-		f.Fatal(err)
-	}
+	errtest.Fatal(f, cfg.Validate())
 	known, err := cfg.lists().Accounts(permAll)
-	if err != nil {
-		f.Fatal(err)
-	}
+	errtest.Fatal(f, err)
 	g := &guard{fixed: cfg.secrets(), accounts: known, now: time.Now, log: logging.NewRegistry(logging.WithWriter(io.Discard)).Logger("fuzz")}
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("a:"+password))
 	for _, header := range []string{basic, "bearer " + token, "Bearer", "Basic !", "Basic YTpi", "Basic YQ==", "Digest x", " ", "Bearer  " + token} {

@@ -31,6 +31,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
 )
 
@@ -101,9 +102,7 @@ func start(t *testing.T, conf string, opts ...grpc.Option) (*grpc.Plugin, *agent
 	t.Helper()
 	p := grpc.NewPlugin(append(opts, text(conf))...)
 	svc := &echoService{hanging: make(chan struct{}, 1)}
-	if err := p.Register(echoDesc(), svc); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, p.Register(echoDesc(), svc))
 	return p, agenttest.Start(t, p), svc
 }
 
@@ -128,9 +127,7 @@ func dial(t *testing.T, addr net.Addr, creds credentials.TransportCredentials) *
 		creds = insecure.NewCredentials()
 	}
 	conn, err := rpc.NewClient(target, rpc.WithTransportCredentials(creds), rpc.WithDefaultCallOptions(rpc.MaxCallRecvMsgSize(1<<30)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -232,17 +229,13 @@ func TestSocketsThatAreThere(t *testing.T) {
 
 	var lc net.ListenConfig
 	other, err := lc.Listen(t.Context(), "unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	other.(*net.UnixListener).SetUnlinkOnClose(false)
 	defer other.Close()
 	start(t, conf+"force-socket-removal: true\n")
 
 	file := filepath.Join(t.TempDir(), "precious")
-	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(file, []byte("x"), 0o600))
 	if err := refused(t, "network: unix\nforce-socket-removal: true\nendpoint: "+file+"\n"); !strings.Contains(err.Error(), "is not a socket") {
 		t.Errorf("a file in the way: %v", err)
 	}
@@ -256,13 +249,9 @@ func abandon(t *testing.T, path string) {
 	t.Helper()
 	var lc net.ListenConfig
 	ln, err := lc.Listen(t.Context(), "unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	ln.(*net.UnixListener).SetUnlinkOnClose(false)
-	if err := ln.Close(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, ln.Close())
 }
 
 // header is credentials in the metadata, over connections without TLS, too.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/infra/listen/listentest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
@@ -27,9 +28,7 @@ func TestTokensOfFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	write("# of the tests\n\nsecret\nyoung 2999-01-01T00:00:00Z\n old\t2001-01-01T00:00:00Z\n")
 	p, _, _ := start(t, anyPort+"tokens: [fixed]\ntokens-file: "+file+"\n")
@@ -86,9 +85,7 @@ func TestCertificateIsRenewed(t *testing.T) {
 		t.Helper()
 		d := tls.Dialer{Config: &tls.Config{RootCAs: ours.pool, NextProtos: []string{"h2"}}}
 		conn, err := d.DialContext(t.Context(), "tcp", p.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		defer conn.Close()
 		return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].Subject.CommonName
 	}
@@ -96,9 +93,7 @@ func TestCertificateIsRenewed(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	newCert, newKey := ours.issue(t, "renewed")
-	if err := errors.Join(os.Rename(newCert, cert), os.Rename(newKey, key)); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, errors.Join(os.Rename(newCert, cert), os.Rename(newKey, key)))
 	for shown() != "renewed" { // until the files are looked at again
 	}
 	if got, err := say(t.Context(), dial(t, p.Addr(), ours.client(t, nil, "")), "hi"); got != "hi" || err != nil {
@@ -146,9 +141,7 @@ func TestWarnings(t *testing.T) {
 	cert, key := newAuthority(t, "ours").issue(t, "server")
 	pair := fmt.Sprintf("cert-file: %s\nkey-file: %s\n", cert, key)
 	openTokens := filepath.Join(t.TempDir(), "tokens")
-	if err := errors.Join(os.WriteFile(openTokens, []byte("hush-hush\n"), 0o600), os.Chmod(openTokens, 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, errors.Join(os.WriteFile(openTokens, []byte("hush-hush\n"), 0o600), os.Chmod(openTokens, 0o644)))
 	for _, test := range []struct {
 		conf string
 		mode os.FileMode
@@ -161,15 +154,11 @@ func TestWarnings(t *testing.T) {
 		{anyPort + "tokens-file: " + openTokens + "\n", 0o644, []string{readable}},
 	} {
 		file := filepath.Join(t.TempDir(), "grpc.conf")
-		if err := errors.Join(os.WriteFile(file, []byte(test.conf), 0o600), os.Chmod(file, test.mode)); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, errors.Join(os.WriteFile(file, []byte(test.conf), 0o600), os.Chmod(file, test.mode)))
 		var out logtest.Buffer
 		a := agenttest.New(t, agent.Args("--grpc-config="+file), agent.AllPlugins(grpc.NewPlugin()),
 			agent.Logging(logging.NewRegistry(logging.WithWriter(&out), logging.WithColours(false))))
-		if err := a.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, a.Start(t.Context()))
 		for _, w := range []string{everybody, onTheWay, readable, invalid} {
 			wanted := strings.Contains(strings.Join(test.want, "\n"), w)
 			if got := strings.Contains(out.String(), w); got != wanted {

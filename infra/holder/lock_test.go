@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/holder"
 )
 
@@ -44,9 +45,7 @@ func unique(t *testing.T) string {
 func take(t *testing.T, me holder.Identity) *holder.Lock {
 	t.Helper()
 	lock, _, err := holder.TryLock(t.Context(), "linux", me)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	t.Cleanup(func() { _ = lock.Close() })
 	return lock
 }
@@ -88,12 +87,8 @@ func TestLockDiesWithItsProcess(t *testing.T) {
 	other := exec.CommandContext(t.Context(), os.Args[0])
 	other.Env = append(os.Environ(), "HOLDER_TEST_LABEL="+label)
 	out, err := other.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
+	errtest.Fatal(t, other.Start())
 	line := make([]byte, 5)
 	if _, err := out.Read(line); err != nil || string(line) != "held\n" {
 		t.Fatalf("%q %v", line, err)
@@ -102,9 +97,7 @@ func TestLockDiesWithItsProcess(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("pid %d ", other.Process.Pid)) {
 		t.Fatalf("got %v, expected pid %d", err, other.Process.Pid)
 	}
-	if err := other.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, other.Process.Kill())
 	wait(t.Context())
 	_ = other.Wait()
 	take(t, agent(label))
@@ -115,9 +108,7 @@ func TestLockOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	label := unique(t)
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", "@tenuto/linux/"+label)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -159,9 +150,7 @@ func TestInstance(t *testing.T) {
 	for _, s := range []holder.State{kept, kept, nil, nil} {
 		p := holder.NewPlugin(label("x"), s)
 		p.Setup()
-		if err := p.Init(); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, p.Init())
 		ids[p.Identity().Instance]++
 		if dir := p.Identity().StateDir; (dir == "/s") != (s != nil) {
 			t.Errorf("state-dir %q", dir)

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 func TestTakenAddressTellsByWhom(t *testing.T) {
 	t.Parallel()
 	first, err := TCP(t.Context(), "tcp", "127.0.0.1:0", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	defer first.Close()
 	me, err := user.Current()
 	if err != nil {
@@ -62,9 +62,7 @@ func TestSockets(t *testing.T) {
 	path := filepath.Join(dir, "s")
 	s := Socket{Path: path, Mode: 0o640, Hint: "or else"}
 	first, err := s.Listen(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v, %v", info, err)
 	}
@@ -73,16 +71,12 @@ func TestSockets(t *testing.T) {
 	}
 	s.Force = true
 	second, err := s.Listen(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	if err := first.Close(); err != nil { // it leaves the other's socket alone
 		t.Error(err)
 	}
 	conn, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	conn.Close()
 	if err := second.Close(); err != nil {
 		t.Error(err)
@@ -91,9 +85,7 @@ func TestSockets(t *testing.T) {
 		t.Errorf("the socket is left behind: %v", err)
 	}
 	abandoned, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	abandoned.SetUnlinkOnClose(false)
 	abandoned.Close()
 	third, err := Socket{Path: path, Mode: 0o600}.Listen(t.Context())
@@ -102,9 +94,7 @@ func TestSockets(t *testing.T) {
 	}
 	third.Close()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(file, nil, 0o600))
 	for path, want := range map[string]string{
 		file:                            "exists and is not a socket",
 		filepath.Join(dir, "none", "s"): "socket: ",

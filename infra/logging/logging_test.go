@@ -18,6 +18,7 @@ import (
 	_ "google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
@@ -76,9 +77,7 @@ func TestJSON(t *testing.T) {
 	r, out := newRegistry(logging.WithEncoding(logging.JSON))
 	r.Logger("l").With("a", 1).Info("m", "d", time.Second, "err", errors.New("e"))
 	var got map[string]any
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, json.Unmarshal(out.Bytes(), &got))
 	for k, want := range map[string]any{
 		"logger": "l", "level": "info", "msg": "m", "a": 1.0, "d": "1s", "err": "e", "time": "2026-01-02T03:04:05.6789Z",
 	} {
@@ -94,9 +93,7 @@ func TestLevels(t *testing.T) {
 	early := r.Logger("vpp-ifplugin.if-descriptor")
 	set := func(name string, l logging.Level) {
 		t.Helper()
-		if err := r.SetLevel(name, l); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, r.SetLevel(name, l))
 	}
 	expect := func(name string, want logging.Level) {
 		t.Helper()
@@ -216,9 +213,7 @@ func login(t *testing.T) protoreflect.MessageDescriptor {
 			field("user", 1, text), field("private_key", 2, text), pin, nested, many, field("key", 6, blob), packed,
 		}}},
 	}, protoregistry.GlobalFiles)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	return file.Messages().Get(0)
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/listen/listentest"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/rest"
@@ -67,9 +68,7 @@ anonymous: [prometheus, 'GET /open/{x}']
 		}
 	}
 	req, err := http.NewRequestWithContext(t.Context(), "GET", p.URL()+"/abort", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	req.SetBasicAuth("a", "p")
 	client := &http.Client{}
 	if resp, err := client.Do(req); err == nil {
@@ -124,9 +123,7 @@ func stall(t *testing.T, p *rest.Plugin) {
 		t.Fatal(err)
 	}
 	conn, err := net.Dial("tcp", p.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	defer conn.Close()
 	fmt.Fprint(conn, "GET /much HTTP/1.1\r\nHost: x\r\n\r\n")
 	if err := <-written; err == nil || !os.IsTimeout(err) {
@@ -159,9 +156,7 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn, err := net.Dial("tcp", p.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	defer conn.Close()
 	fmt.Fprint(conn, "GET /events HTTP/1.0\r\nHost: x\r\n\r\n")
 	next <- struct{}{}

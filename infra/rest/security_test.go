@@ -21,6 +21,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
@@ -29,9 +30,7 @@ const cheap = "password-hash-cost: 4\n"
 func hash(t *testing.T, password string) string {
 	t.Helper()
 	h, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	return string(h)
 }
 
@@ -58,9 +57,7 @@ users:
 	err := p.Register("things",
 		rest.Endpoint{Path: "/log/{logger}/{level}", Methods: []string{"PUT"}, Handler: ok},
 		rest.Endpoint{Path: "/thing/{name}", Handler: ok, Groups: []string{"extra"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	for _, test := range []struct {
 		user, password string
 		put, get       int
@@ -83,9 +80,7 @@ func TestTokenLogin(t *testing.T) {
 	t.Parallel()
 	key := filepath.Join(t.TempDir(), "key")
 	secret := strings.Repeat("k", 32)
-	if err := os.WriteFile(key, []byte(secret+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(key, []byte(secret+"\n"), 0o600))
 	p := start(t, cheap+"enable-token-auth: true\nusers: [{name: a, password: p, permissions: [read]}]\ntoken-signature-file: "+key)
 	login := func(body string) (*http.Response, string) {
 		return do(t, nil, "POST", p.URL()+"/auth/login", func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(body)) })
@@ -102,9 +97,7 @@ func TestTokenLogin(t *testing.T) {
 	}
 	sign := func(user string, expires time.Time) string {
 		s, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{Subject: user, ID: "1", ExpiresAt: jwt.NewNumericDate(expires)}).SignedString([]byte(secret))
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		return s
 	}
 	check := func(what, token, method, path string, status int, words string) {
@@ -131,9 +124,7 @@ func TestKeyOfTokensIsReplaced(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	write := func(keys string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(keys), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, os.WriteFile(file, []byte(keys), 0o600))
 	}
 	first, second := strings.Repeat("1", 32), strings.Repeat("2", 32)
 	write(first + "\n")
@@ -188,9 +179,7 @@ func TestBrowserLogin(t *testing.T) {
 	t.Parallel()
 	p := start(t, cheap+"enable-token-auth: true\nusers: [{name: a, password: p, permissions: [all]}]")
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	browser := &http.Client{Jar: jar}
 	html := func(r *http.Request) { r.Header.Set("Accept", "text/html") }
 	if resp, page := do(t, browser, "GET", p.URL()+"/", html); resp.StatusCode != 200 || resp.Request.URL.Path != "/auth/login" || !strings.Contains(page, "<form") {
@@ -240,9 +229,7 @@ func TestBodies(t *testing.T) {
 	} {
 		p := test.p
 		conn, err := net.Dial("tcp", p.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		defer conn.Close()
 		fmt.Fprintf(conn, "POST /echo HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n%s", test.head, test.body)
 		line, err := bufio.NewReader(conn).ReadString('\n')
@@ -259,9 +246,7 @@ func TestManySlowConnections(t *testing.T) {
 	p := start(t, "max-connections: 50\nread-header-timeout: 1s\n")
 	for range 500 {
 		conn, err := net.Dial("tcp", p.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		defer conn.Close()
 		fmt.Fprint(conn, "GET / HT")
 	}
@@ -290,9 +275,7 @@ func caller(w http.ResponseWriter, r *http.Request) {
 func TestCaller(t *testing.T) {
 	t.Parallel()
 	p := start(t, cheap+"users: [{name: ann, password: secret, permissions: [all]}]\nanonymous: [info]\n")
-	if err := p.Register("test", rest.Endpoint{Path: "/caller", Handler: caller, Groups: []string{rest.GroupInfo}}); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, p.Register("test", rest.Endpoint{Path: "/caller", Handler: caller, Groups: []string{rest.GroupInfo}}))
 	_, anonymous := do(t, nil, "GET", p.URL()+"/caller", nil)
 	_, known := do(t, nil, "GET", p.URL()+"/caller", as("ann", "secret"))
 	if !strings.HasPrefix(anonymous, " 127.0.0.1:") || !strings.HasPrefix(known, "ann 127.0.0.1:") {
@@ -316,9 +299,7 @@ func TestSocket(t *testing.T) {
 	if resp, _ := do(t, client, "GET", "http://agent/info/version", nil); resp.StatusCode != 200 {
 		t.Errorf("got %s", resp.Status)
 	}
-	if err := p.Register("test", rest.Endpoint{Path: "/caller", Handler: caller}); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, p.Register("test", rest.Endpoint{Path: "/caller", Handler: caller}))
 	client.Transport.(*http.Transport).DisableKeepAlives = true
 	for _, want := range []string{" unix-socket:2", " unix-socket:3"} {
 		if _, body := do(t, client, "GET", "http://agent/caller", nil); body != want {
@@ -342,9 +323,7 @@ func TestSocket(t *testing.T) {
 	}
 	refused(path, "is in use by another process")
 	file := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(file, nil, 0o600))
 	refused(file, "is not a socket")
 	if err := a.Stop(); err != nil {
 		t.Error(err)

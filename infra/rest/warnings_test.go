@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
@@ -26,9 +27,7 @@ func TestWarnings(t *testing.T) {
 	if err == nil {
 		err = os.Chmod(openKey, 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	users := cheap + "users: [{name: a, password: hush-hush, permissions: [%s]}]\n"
 	certs := "server-cert-file: " + files.Cert + "\nserver-key-file: "
 	for _, test := range []struct {
@@ -44,18 +43,12 @@ func TestWarnings(t *testing.T) {
 		{"endpoint: 127.0.0.1:0\n" + certs + openKey, 0o600, []string{readable}},
 	} {
 		file := filepath.Join(t.TempDir(), "http.conf")
-		if err := os.WriteFile(file, []byte(test.conf), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(file, test.mode); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, os.WriteFile(file, []byte(test.conf), 0o600))
+		errtest.Fatal(t, os.Chmod(file, test.mode))
 		var out logtest.Buffer
 		a := agenttest.New(t, agent.Args("--http-config="+file), agent.AllPlugins(rest.NewPlugin()),
 			agent.Logging(logging.NewRegistry(logging.WithWriter(&out), logging.WithColours(false))))
-		if err := a.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, a.Start(t.Context()))
 		for _, w := range []string{everybody, onTheWay, readable, "unknown permission"} {
 			wanted := strings.Contains(strings.Join(test.want, "\n"), w)
 			if got := strings.Contains(out.String(), w); got != wanted {

@@ -16,6 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/infra/supervisor"
@@ -62,9 +63,7 @@ func supervise(t *testing.T, conf string) (*supervisor.Plugin, *agent.Agent, *ou
 
 func start(t *testing.T, a *agent.Agent) {
 	t.Helper()
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, a.Start(t.Context()))
 }
 
 // service is a program that says what happens to it, until it is stopped.
@@ -88,9 +87,7 @@ func TestOrderAndSignals(t *testing.T) {
 		signal syscall.Signal
 		want   string
 	}{{syscall.SIGUSR1, "two USR1\n"}, {syscall.SIGHUP, "two HUP\n"}} {
-		if err := syscall.Kill(os.Getpid(), test.signal); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, syscall.Kill(os.Getpid(), test.signal))
 		out.wait(t, test.want)
 	}
 	if err := a.Stop(); err != nil {
@@ -105,9 +102,7 @@ func TestLogFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "one.log")
 	_, a, out := supervise(t, "programs:"+fmt.Sprintf(service, "one")+"  logfile-path: "+path+"\n  forward-signals: [USR1]\n"+fmt.Sprintf(service, "two"))
-	if err := os.WriteFile(path, []byte("before\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(path, []byte("before\n"), 0o600))
 	start(t, a)
 	contains := func(file, want string) func() bool {
 		return func() bool {
@@ -118,16 +113,10 @@ func TestLogFiles(t *testing.T) {
 	eventually(t, "output in the file", contains(path, "before\none runs\n"))
 	out.wait(t, "two runs\n")
 	old := filepath.Join(dir, "old.log")
-	if err := os.Rename(path, old); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.Rename(path, old))
+	errtest.Fatal(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 	eventually(t, "new file", contains(path, ""))
-	if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, syscall.Kill(os.Getpid(), syscall.SIGUSR1))
 	eventually(t, "output in the new file", contains(path, "one USR1\n"))
 	if err := a.Stop(); err != nil {
 		t.Error(err)
@@ -211,9 +200,7 @@ hooks:
 		t.Error(err)
 	}
 	text, err := os.ReadFile(said)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	one, two := "", ""
 	for line := range strings.Lines(string(text)) {
 		line, ok := strings.CutPrefix(line, "ProcessStatus ")

@@ -15,6 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/budgettest"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 // simulated starts an agent with simulated southbounds, and returns where it serves HTTP.
@@ -22,18 +23,12 @@ func simulated(tb testing.TB) (host, port string) {
 	tb.Helper()
 	dir := tb.TempDir()
 	for _, name := range []string{"http.conf", "grpc.conf"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("endpoint: 127.0.0.1:0\n"), 0o600); err != nil {
-			tb.Fatal(err)
-		}
+		errtest.Fatal(tb, os.WriteFile(filepath.Join(dir, name), []byte("endpoint: 127.0.0.1:0\n"), 0o600))
 	}
 	plugins, err := vppagent.New()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	errtest.Fatal(tb, err)
 	a := agenttest.New(tb, agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate"))
-	if err := a.Start(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
+	errtest.Fatal(tb, a.Start(tb.Context()))
 	if host, port, err = net.SplitHostPort(plugins.HTTP.Addr().String()); err != nil {
 		tb.Fatal(err)
 	}
@@ -60,9 +55,7 @@ func BenchmarkHistory(b *testing.B) {
 		fmt.Fprintf(&text, "  - {dst_network: 10.%d.%d.%d/32, next_hop_addr: 192.168.1.2, outgoing_interface: loop1}\n", i>>16, i>>8&255, i&255)
 	}
 	file := filepath.Join(dir, "network.yaml")
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	errtest.Fatal(b, os.WriteFile(file, []byte(text.String()), 0o600))
 	agentctl("config", "update", file) // without a plan, which a VPP that connects now makes stale
 	lines := strings.Split(agentctl("config", "history"), "\n")
 	var number string

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 // asProgram is the variable that makes the test a program: agentctl, for shells.
@@ -304,9 +305,7 @@ func (r result) wants(t *testing.T, code int, text string) {
 func (f *fakeAgent) run(t *testing.T, env map[string]string, args ...string) result {
 	t.Helper()
 	host, port, err := net.SplitHostPort(f.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	return run(t, env, append([]string{"--host", host, "--http-port", port}, args...)...)
 }
 
@@ -334,9 +333,7 @@ func TestCommands(t *testing.T) {
 			t.Parallel()
 			f := newFakeAgent(t)
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			errtest.Fatal(t, err)
 			var got strings.Builder
 			for line := range strings.Lines(string(text)) {
 				command, ok := strings.CutPrefix(strings.TrimSpace(line), "$ agentctl ")
@@ -348,9 +345,7 @@ func TestCommands(t *testing.T) {
 			}
 			want := string(text)
 			if *update {
-				if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				errtest.Fatal(t, os.WriteFile(file, []byte(got.String()), 0o644))
 				return
 			}
 			if got.String() != want {
@@ -404,16 +399,12 @@ func TestEnvironmentAndFile(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(file, []byte("host: "+host+"\nhttp-port: "+port+"\nhttp-basic-auth: you:secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(file, []byte("host: "+host+"\nhttp-port: "+port+"\nhttp-basic-auth: you:secret\n"), 0o600))
 	if r := run(t, nil, "--config-dir", dir, "log", "list"); r.code != 0 || f.asked(1).user != "you" {
 		t.Errorf("by file: exit %d, %s, first %v, second %v", r.code, r.err, f.asked(0), f.asked(1))
 	}
 	run(t, map[string]string{"HTTP_PORT": "many"}, "log", "list").wants(t, exitUsage, "HTTP_PORT")
-	if err := os.WriteFile(file, []byte("hots: x\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(file, []byte("hots: x\n"), 0o600))
 	run(t, nil, "--config", file, "log", "list").wants(t, exitError, "config.yaml:1")
 }
 

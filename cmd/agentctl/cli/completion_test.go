@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 // shells complete a command line, which is given word by word, with the script that agentctl
@@ -33,14 +35,10 @@ complete -C "$argv"`,
 func TestShellCompletion(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	dir := t.TempDir()
 	wrapper := "#!/bin/sh\n" + asProgram + "=1 exec '" + self + "' \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "agentctl"), []byte(wrapper), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(filepath.Join(dir, "agentctl"), []byte(wrapper), 0o700))
 	arguments := map[string]func(script string, words []string) []string{
 		"bash": func(script string, words []string) []string {
 			return append([]string{"--norc", "-c", script, "bash"}, words...)
@@ -70,9 +68,7 @@ func TestShellCompletion(t *testing.T) {
 				{"custom", "agentctl explain mine.hosts.", "mine.hosts.seconds", ""},
 			} {
 				host, port, err := net.SplitHostPort(agents[c.agent].Listener.Addr().String())
-				if err != nil {
-					t.Fatal(err)
-				}
+				errtest.Fatal(t, err)
 				cmd := exec.CommandContext(t.Context(), shell, arguments[shell](script, strings.Split(c.line, " "))...)
 				cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "AGENT_HOST=" + host, "HTTP_PORT=" + port}
 				out, err := cmd.CombinedOutput()

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
@@ -17,13 +18,9 @@ func FuzzShownEntry(f *testing.F) {
 	const secret = "Sesam-oeffne-dich"
 	m := &interfaces.Interface{Name: "m", Link: &interfaces.Interface_Memif{Memif: &interfaces.MemifLink{Secret: secret}}}
 	wire, err := proto.Marshal(m)
-	if err != nil {
-		f.Fatal(err)
-	}
+	errtest.Fatal(f, err)
 	text, err := protojson.Marshal(m)
-	if err != nil {
-		f.Fatal(err)
-	}
+	errtest.Fatal(f, err)
 	for _, value := range []string{string(wire), string(text), "\n" + string(text), string(text[1:]), "$crypto$x", `{"name": "a", "mtu": 9000}`, ""} {
 		f.Add(value)
 	}
@@ -31,9 +28,7 @@ func FuzzShownEntry(f *testing.F) {
 		var errs strings.Builder
 		a := &app{Streams: Streams{io.Discard, &errs}}
 		shown, err := a.shownEntry(kv.Item{Key: "/vnf-agent/vpp1/config/vpp/v2/interfaces/m", Value: []byte(value)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		held := &interfaces.Interface{}
 		if kv.Encoded(value).Decode(held) == nil && held.GetMemif().GetSecret() == secret && held.Name == "m" && strings.Contains(shown+errs.String(), secret) {
 			t.Errorf("%q is shown as %s %s", value, shown, errs.String())

@@ -13,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
@@ -20,9 +21,7 @@ import (
 func TestGeneratedItemsAreEmptyOnes(t *testing.T) {
 	t.Parallel()
 	set, err := allmodels.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	for _, m := range set.All() {
 		name := m.Spec().ModelName()
 		for _, f := range []struct {
@@ -54,9 +53,7 @@ func TestGeneratedFilesCanBeApplied(t *testing.T) {
 	t.Parallel()
 	set := allmodels.MustSet()
 	e, err := (&app{ctx: t.Context()}).newExplainer(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	var all strings.Builder
 	for _, m := range set.All() {
 		name, text := m.Spec().ModelName(), e.generate(m)

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	"github.com/tenuto-dev/tenuto/proto/ligato/vpp"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -89,9 +90,7 @@ func serveGRPC(t *testing.T, server *rpc.Server, network, address string) (port 
 	t.Helper()
 	var lc net.ListenConfig
 	ln, err := lc.Listen(t.Context(), network, address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ln) }()
 	t.Cleanup(func() {
@@ -109,9 +108,7 @@ func TestConfigOverGRPC(t *testing.T) {
 	write := func(name, text string) string {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	good := write("good.yaml", "vppConfig: {interfaces: [{name: loop1}]}")

@@ -9,6 +9,7 @@ import (
 
 	rpc "google.golang.org/grpc"
 
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
@@ -69,16 +70,12 @@ func TestImportIntoAgent(t *testing.T) {
 	port := serveGRPC(t, server, "tcp", "127.0.0.1:0")
 	file := filepath.Join(t.TempDir(), "items.txt")
 	lines := strings.SplitAfter(importFile, "\n")
-	if err := os.WriteFile(file, []byte(strings.Join(lines[:4], "")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(file, []byte(strings.Join(lines[:4], "")), 0o600))
 	r := run(t, nil, "--grpc-port", port, "import", "--grpc", "-t", "5m", "--txops", "1", file)
 	if r.code != 0 || r.out != "imported 2 items\n" || len(f.requests) != 2 || f.requests[1][0] != "vpp.interfaces loop2" {
 		t.Errorf("exit %d, %s%s, requests %q", r.code, r.out, r.err, f.requests)
 	}
-	if err := os.WriteFile(file, []byte(importFile), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(file, []byte(importFile), 0o600))
 	r = run(t, nil, "--grpc-port", port, "import", "--grpc", "-t", "5m", file)
 	if r.code != 1 || !strings.Contains(r.err, "bd1: no room") || !strings.Contains(r.err, "1 of 3 items failed") {
 		t.Errorf("an item that fails: exit %d, %s%s", r.code, r.out, r.err)
@@ -90,9 +87,7 @@ func TestImportIntoStore(t *testing.T) {
 	server := kvtest.Etcd(t)
 	env := map[string]string{"ETCD_ENDPOINTS": server.Direct}
 	file := filepath.Join(t.TempDir(), "items.txt")
-	if err := os.WriteFile(file, []byte(importFile), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(file, []byte(importFile), 0o600))
 	for _, step := range []struct {
 		args string
 		code int
@@ -125,9 +120,7 @@ func TestImportOfWhatIsWrong(t *testing.T) {
 		"a b\n" + `config/vpp/v2/interfaces/a {"name":"b"}`: "x is refused: 2 mistakes",
 		`config/vpp/v2/interfaces/a {"mtuu":1}`:             `unknown field "mtuu"`,
 	} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, os.WriteFile(file, []byte(text), 0o600))
 		run(t, nil, "-e", "127.0.0.1:1", "import", file).wants(t, 1, want)
 	}
 	for args, want := range map[string]string{
@@ -141,9 +134,7 @@ func FuzzImportLine(f *testing.F) {
 	f.Add(`config/vpp/v2/interfaces/loop1 {"name": "loop1"}`)
 	f.Add("/vnf-agent/vpp1/config/vpp/l2/v2/fib/bd1/mac/x {}")
 	set, err := allmodels.Set()
-	if err != nil {
-		f.Fatal(err)
-	}
+	errtest.Fatal(f, err)
 	f.Fuzz(func(t *testing.T, line string) {
 		it, err := parseImportLine(set, "/vnf-agent/vpp1/", strings.TrimSpace(line))
 		if err == nil && (it.key == "" || it.value == nil) {

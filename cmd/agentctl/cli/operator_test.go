@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
@@ -23,9 +24,7 @@ import (
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -133,9 +132,7 @@ func newCustomAgent(t *testing.T) *fakeAgent {
 	file.Name, file.Package = proto.String("mine/host.proto"), proto.String("mine")
 	file.MessageType[0].Name = proto.String("Host")
 	files, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{file}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	models := response.Models{Descriptors: files, Models: []response.Model{
 		{Name: "mine.hosts", Class: "config", Module: "mine", Type: "hosts", Version: "v1", KeyPrefix: "config/mine/v1/hosts/", ProtoName: "mine.Host", ProtoFile: "mine/host.proto"},
 	}}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
@@ -53,9 +54,7 @@ func TestSavePlan(t *testing.T) {
 		t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 	want, err := os.ReadFile("testdata/rest/plan.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	got, err := os.ReadFile(saved)
 	if err != nil || string(got) != string(want) {
 		t.Errorf("%v: saved\n%s", err, got)
@@ -79,9 +78,7 @@ func TestPlanOfWhatWaits(t *testing.T) {
 	}
 	invalid := gone
 	invalid.Key, invalid.PrevState = "route/2", kvscheduler.ValueState_INVALID
-	if err := a.printPlan(&shownPlan{Changes: &api.Plan{Operations: []api.RecordedTxnOp{gone, invalid}}}, planView{}); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, a.printPlan(&shownPlan{Changes: &api.Plan{Operations: []api.RecordedTxnOp{gone, invalid}}}, planView{}))
 	for _, want := range []string{"  x route/1: it does not exist\n", "  x route/2: it does not exist\n", "\n2 no longer configured\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 func TestReport(t *testing.T) {
@@ -20,20 +22,14 @@ func TestReport(t *testing.T) {
 		t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 	archive, err := zip.OpenReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	defer archive.Close()
 	files := map[string]string{}
 	for _, file := range archive.File {
 		in, err := file.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		text, err := io.ReadAll(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		files[file.Name] = string(text)
 	}
 	for name, want := range map[string]string{

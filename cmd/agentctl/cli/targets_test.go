@@ -15,6 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
 
@@ -31,18 +32,12 @@ func startAgentWith(t *testing.T, label, storeFile, storeConf string) (stop func
 	for name, conf := range map[string]string{
 		"http.conf": "endpoint: 127.0.0.1:0\n", "grpc.conf": "endpoint: 127.0.0.1:0\n", storeFile: storeConf,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(conf), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, os.WriteFile(filepath.Join(dir, name), []byte(conf), 0o600))
 	}
 	plugins, err := vppagent.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	a := agenttest.New(t, agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate", "--microservice-label", label))
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, a.Start(t.Context()))
 	return func() {
 		if err := a.Stop(); err != nil {
 			t.Error(err)
@@ -148,9 +143,7 @@ func TestTargetsInOtherStores(t *testing.T) {
 		server := kvtest.Consul(t)
 		targetsIn(t, "consul", server.Direct, "consul.conf", "address: "+server.Direct+"\n", func() {
 			resp, err := http.Get("http://" + server.Direct + "/v1/kv/vnf-agent/edge-1/info/v1/agent")
-			if err != nil {
-				t.Fatal(err)
-			}
+			errtest.Fatal(t, err)
 			defer resp.Body.Close()
 			var entries []struct{ Session string }
 			if err := json.NewDecoder(resp.Body).Decode(&entries); err != nil || len(entries) != 1 || entries[0].Session == "" {
@@ -258,9 +251,7 @@ func targetsAsData(t *testing.T, env map[string]string) {
 func sharedInput(t *testing.T, env map[string]string, file string) {
 	t.Helper()
 	in, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	var out, errs bytes.Buffer
 	a := &app{Streams: Streams{&out, &errs}, environ: config.EnvMap(env), in: bytes.NewReader(in)}
 	if code := a.run(t.Context(), []string{"--target", "*", "plan", "-"}); code != 0 || strings.Count(out.String(), "edge-") < 2 {
@@ -284,9 +275,7 @@ func wrongAgent(t *testing.T, env map[string]string) {
 		{"edge-3", `{`, `[`, "agent/edge-3/info/v1/agent"},
 	} {
 		var compact bytes.Buffer
-		if err := json.Compact(&compact, list[0]); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, json.Compact(&compact, list[0]))
 		text := strings.Replace(compact.String(), change.old, change.with, 1)
 		if r := run(t, env, "kvdb", "put", "/vnf-agent/"+change.label+"/info/v1/agent", text); r.code != 0 {
 			t.Fatal(r.err)

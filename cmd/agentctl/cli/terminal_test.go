@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -55,9 +56,7 @@ func TestTableFits(t *testing.T) {
 	table := newTable("ITEM", "STATE", "REASON")
 	table.row("vpp.interfaces/loop1", a.paintState("FAILED"), "the southbound refused it because the table of interfaces is full\nand so on")
 	table.row("vpp.interfaces/loop2", "CONFIGURED", "")
-	if err := table.write(a); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, table.write(a))
 	for line := range strings.Lines(out.String()) {
 		if n := width(strings.TrimRight(line, "\n")); n > 60 {
 			t.Errorf("%d columns: %q", n, line)
@@ -80,9 +79,7 @@ func TestLargePlan(t *testing.T) {
 	p := &shownPlan{Changes: &api.Plan{Operations: ops}}
 	for perKind, hidden := range map[uint]string{50: "and 500 more; --all shows them\n", 0: ""} {
 		a, out := newTerminalApp(map[string]string{"NO_COLOR": "1"})
-		if err := a.printPlan(p, planView{perKind: perKind}); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, a.printPlan(p, planView{perKind: perKind}))
 		shown := strings.Count(out.String(), "  + vpp.interfaces/a\n")
 		if want := int(perKind); perKind > 0 && shown != want || perKind == 0 && shown != 300 {
 			t.Errorf("limit %d: %d creates shown", perKind, shown)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 // openTerminal opens a pseudoterminal: what is written to user is typed, and what programs on tty
@@ -17,24 +19,16 @@ import (
 func openTerminal(t *testing.T, rows, columns uint16) (user, tty *os.File) {
 	t.Helper()
 	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	t.Cleanup(func() { _ = user.Close() })
 	fd := int(user.Fd())
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	if tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}))
 	return user, tty
 }
 
@@ -97,15 +91,11 @@ func playTop(t *testing.T, rows uint16, command []string, key string) string {
 	t.Helper()
 	user, tty := openTerminal(t, rows, 80)
 	before, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.Env = []string{"TERM=xterm", "HOME=" + t.TempDir()}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, cmd.Start())
 	var all strings.Builder
 	buffer := make([]byte, 4096)
 	pressed := false
@@ -126,9 +116,7 @@ func playTop(t *testing.T, rows uint16, command []string, key string) string {
 		t.Errorf("the exit of top: %v", err)
 	}
 	after, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	if *after != *before {
 		t.Errorf("the settings of the terminal were %v and are %v", before, after)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/health/probe"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
@@ -50,15 +51,11 @@ func newProbe(opts ...probe.Option) (*probe.Plugin, *rest.Plugin) {
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	defer http.DefaultClient.CloseIdleConnections()
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	return resp.StatusCode, string(body)
 }
 
@@ -69,9 +66,7 @@ func TestProbesFollowTheStates(t *testing.T) {
 	var starting int
 	routes.after = func() { starting, _ = get(t, server.URL()+"/readiness") }
 	a := agenttest.New(t, agent.Version("v1", "d", "c"), agent.AllPlugins(p, routes))
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, a.Start(t.Context()))
 	if starting != http.StatusServiceUnavailable {
 		t.Errorf("while starting: %d", starting)
 	}
@@ -94,9 +89,7 @@ func TestProbesFollowTheStates(t *testing.T) {
 	}
 	_, body := get(t, server.URL()+"/readiness")
 	var got map[string]any
-	if err := json.Unmarshal([]byte(body), &got); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, json.Unmarshal([]byte(body), &got))
 	if got["build_version"] != "v1" || got["build_date"] != "d" || got["commit_hash"] != "c" || got["state"] != 2.0 {
 		t.Errorf("got %s", body)
 	}

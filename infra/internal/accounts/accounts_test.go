@@ -6,21 +6,19 @@ import (
 	"testing"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 func TestPasswords(t *testing.T) {
 	t.Parallel()
 	hash, err := Hash("secret", bcrypt.MinCost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	if same, err := Hash(string(hash), bcrypt.MinCost); err != nil || string(same) != string(hash) {
 		t.Errorf("a hash was hashed: %s, %v", same, err)
 	}
 	a, err := New([]Account{{Name: "a", Hash: hash}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	for range 2 { // the second time without bcrypt
 		for who, want := range map[[2]string]bool{{"a", "secret"}: true, {"a", "Secret"}: false, {"a", ""}: false, {"b", "secret"}: false, {"", ""}: false} {
 			got, err := a.Check(t.Context(), who[0], who[1])
@@ -56,9 +54,7 @@ func TestPasswords(t *testing.T) {
 func TestAccountsOfLists(t *testing.T) {
 	t.Parallel()
 	hash, err := Hash("of b", bcrypt.MinCost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	type user struct{ name, password string }
 	lists := func(basic []string, users ...user) Lists {
 		return NewLists(basic, users, func(u user) User {
@@ -70,9 +66,7 @@ func TestAccountsOfLists(t *testing.T) {
 		t.Error(err)
 	}
 	a, err := l.Accounts("all")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	for name, want := range map[string]struct{ password, permission string }{"a": {"of:a", "all"}, "b": {"of b", "all"}, "c": {"of c", "some"}} {
 		got, err := a.Check(t.Context(), name, want.password)
 		if got == nil || err != nil || len(got.Permissions) != 1 || got.Permissions[0] != want.permission {

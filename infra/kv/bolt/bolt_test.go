@@ -15,6 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/bolt"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
@@ -52,21 +53,15 @@ func TestSurvivesRestart(t *testing.T) {
 		if err := p.DB().WatchFrom(t.Context(), "", revision-1, nil); i > 0 && !errors.Is(err, kv.ErrCompacted) {
 			t.Errorf("watch from before the restart: %v", err)
 		}
-		if err := p.Put(fmt.Sprint(i), wrapperspb.Bool(true)); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, p.Put(fmt.Sprint(i), wrapperspb.Bool(true)))
 		l, err = p.DB().List(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		revision = l.Revision
 		other := bolt.NewPlugin(bolt.UseConf(conf(path)))
 		if err := agenttest.New(t, agent.AllPlugins(other)).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "another process") {
 			t.Errorf("a second opener: %v", err)
 		}
-		if err := a.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, a.Stop())
 	}
 }
 
@@ -76,9 +71,7 @@ func TestConfiguration(t *testing.T) {
 		t.Error(err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "junk.db"), []byte(strings.Repeat("x", 70000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, os.WriteFile(filepath.Join(dir, "junk.db"), []byte(strings.Repeat("x", 70000)), 0o600))
 	newPlugin := func() kvtest.Plugin { return bolt.NewPlugin() }
 	kvtest.Configuration(t, newPlugin, map[string]string{
 		"":                             "db-path: expected",
@@ -99,9 +92,7 @@ func TestDuplicatesAreFiltered(t *testing.T) {
 	p := bolt.NewPlugin(bolt.UseConf(cfg))
 	agenttest.Start(t, p)
 	for _, v := range []string{"1", "1", "2"} {
-		if err := p.DB().Put(t.Context(), "a", []byte(v)); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, p.DB().Put(t.Context(), "a", []byte(v)))
 	}
 	enough := errors.New("enough")
 	var got []string
@@ -128,9 +119,7 @@ func TestJournalIsBounded(t *testing.T) {
 		ops = append(ops, kv.Op{Key: fmt.Sprint(i), Value: []byte("x")})
 	}
 	for range 4 {
-		if err := p.DB().Txn(t.Context(), ops...); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, p.DB().Txn(t.Context(), ops...))
 	}
 	if err := p.DB().WatchFrom(t.Context(), "", 0, nil); !errors.Is(err, kv.ErrCompacted) {
 		t.Errorf("watch from the beginning: %v", err)

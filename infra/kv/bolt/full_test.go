@@ -11,6 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/disktest"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/bolt"
 )
@@ -23,13 +24,9 @@ func TestFullDisk(t *testing.T) {
 	path := filepath.Join(dir, "bolt.db")
 	p := bolt.NewPlugin(bolt.UseConf(conf(path)))
 	a := agenttest.Start(t, p)
-	if err := p.DB().Put(t.Context(), "a", []byte("1")); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, p.DB().Put(t.Context(), "a", []byte("1")))
 	before, err := p.DB().List(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	free := disktest.Fill(t, dir, 0)
 	large := []byte(strings.Repeat("x", 200_000))
 	for what, write := range map[string]func() error{
@@ -46,9 +43,7 @@ func TestFullDisk(t *testing.T) {
 	if now, err := p.DB().List(t.Context(), ""); err != nil || len(now.Items) != 1 || string(now.Items[0].Value) != "1" || now.Revision != before.Revision {
 		t.Errorf("while the disk is full: %+v, %v", now, err)
 	}
-	if err := a.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, a.Stop())
 	p = bolt.NewPlugin(bolt.UseConf(conf(path)))
 	agenttest.Start(t, p) // nothing has to be written for that
 	if now, err := p.DB().List(t.Context(), ""); err != nil || len(now.Items) != 1 || now.Revision != before.Revision {

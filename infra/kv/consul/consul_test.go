@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/health"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/consul"
@@ -37,9 +38,7 @@ func connect(tb testing.TB, cfg consul.Config) (p *consul.Plugin, tree *health.T
 
 func put(t *testing.T, p *consul.Plugin, key, value string) {
 	t.Helper()
-	if err := p.DB().Put(t.Context(), "/p/"+key, []byte(value)); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, p.DB().Put(t.Context(), "/p/"+key, []byte(value)))
 }
 
 func TestSuite(t *testing.T) {
@@ -203,13 +202,9 @@ func TestTTL(t *testing.T) {
 	request := func(method, path string, into any) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(ctx, method, "http://"+server.Direct+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		defer resp.Body.Close()
 		if err := json.NewDecoder(resp.Body).Decode(into); err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %s, %v", path, resp.Status, err)
@@ -239,9 +234,7 @@ func TestTTL(t *testing.T) {
 	}
 	expiring := func(key string) string {
 		t.Helper()
-		if err := p.DB().Put(ctx, "/p/"+key, []byte("1"), kv.WithTTL(30*time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, p.DB().Put(ctx, "/p/"+key, []byte("1"), kv.WithTTL(30*time.Second)))
 		return sessionOf(key)
 	}
 	first := expiring("renewed")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/health"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
@@ -69,9 +70,7 @@ func put(t *testing.T, p *etcd.Plugin, kvs ...string) {
 	t.Helper()
 	for _, s := range kvs {
 		key, value, _ := strings.Cut(s, "=")
-		if err := p.DB().Put(t.Context(), "/p/"+key, []byte(value)); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, p.DB().Put(t.Context(), "/p/"+key, []byte(value)))
 	}
 }
 
@@ -136,9 +135,7 @@ func TestChangesMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		l, err := other.DB().List(t.Context(), "/p/")
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		compact(t, other, l.Revision)
 	})
 	want(t, updates, "a=4 e=1 -c")

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
@@ -48,9 +49,7 @@ func await(t *testing.T, db kv.DB, revision int64, want map[string]string) int64
 func present(t *testing.T, db kv.DB) int64 {
 	t.Helper()
 	l, err := db.List(t.Context(), "/p/", kv.KeysOnly())
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	return l.Revision
 }
 
@@ -94,9 +93,7 @@ func TestPublishedAgain(t *testing.T) {
 	t.Parallel()
 	s := kvtest.Etcd(t)
 	p, _ := connect(t, conf(s.Addr))
-	if err := p.Put("/p/a", wrapperspb.Int64(1), kv.WithClientLifetimeTTL()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, p.Put("/p/a", wrapperspb.Int64(1), kv.WithClientLifetimeTTL()))
 	s.Stop()
 	s.Wipe(t)
 	s.Start(t)
@@ -111,9 +108,7 @@ func TestLifetimeEnds(t *testing.T) {
 	p, _ := connect(t, conf(s.Addr))
 	db := direct(t, s).DB()
 	at := present(t, db) // whenever the entry goes, also if this machine stands still for longer than a lease lasts
-	if err := p.Put("/p/a", wrapperspb.Int64(1), kv.WithClientLifetimeTTL()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, p.Put("/p/a", wrapperspb.Int64(1), kv.WithClientLifetimeTTL()))
 	heal := s.Proxy.Partition()
 	at = await(t, db, at, map[string]string{"/p/a": ""})
 	s.Proxy.Cut()
@@ -125,9 +120,7 @@ func TestLifetimeEnds(t *testing.T) {
 func lowLevel(t *testing.T, s *kvtest.Process) *clientv3.Client {
 	t.Helper()
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{s.Direct}, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -138,9 +131,7 @@ func revokeAll(t *testing.T, client *clientv3.Client) map[clientv3.LeaseID]bool 
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	resp, err := client.Leases(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	all := map[clientv3.LeaseID]bool{}
 	for _, l := range resp.Leases {
 		all[l.ID] = true
@@ -161,9 +152,7 @@ func restored(t *testing.T, client *clientv3.Client, want map[string]string, rev
 	defer tick.Stop()
 	for {
 		resp, err := client.Get(ctx, "/p/", clientv3.WithPrefix())
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		got, old := map[string]string{}, 0
 		for _, kv := range resp.Kvs {
 			got[string(kv.Key)] = string(kv.Value)

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/tenuto-dev/tenuto/infra/disktest"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 // On a full disk the status file stays as it was, and the error of a write says what
@@ -22,9 +23,9 @@ func TestFullDisk(t *testing.T) {
 	path := filepath.Join(dir, "status.json")
 	s := start(t, dir)
 	s.want("resync")
-	must(t, s.Put("a", wrapperspb.String("1")))
+	errtest.Fatal(t, s.Put("a", wrapperspb.String("1")))
 	before, err := os.ReadFile(path)
-	must(t, err)
+	errtest.Fatal(t, err)
 	free := disktest.Fill(t, dir, 1)
 	large := wrapperspb.String(strings.Repeat("x", 50_000))
 	for what, err := range map[string]error{
@@ -43,7 +44,7 @@ func TestFullDisk(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %q, %v", left, err)
 	}
-	must(t, s.Put("b", wrapperspb.String("2")))
+	errtest.Fatal(t, s.Put("b", wrapperspb.String("2")))
 	now, err := os.ReadFile(path)
 	if err != nil || !strings.Contains(string(now), `"1"`) || !strings.Contains(string(now), `"2"`) || strings.Contains(string(now), "large") {
 		t.Errorf("with room again the status file is %s, %v", now, err)

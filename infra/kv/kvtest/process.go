@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 // Process is a server process, which ends with the test.
@@ -118,9 +120,7 @@ func find(tb testing.TB, program, pkg string) string {
 func freeAddr(tb testing.TB) string {
 	tb.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	errtest.Fatal(tb, err)
 	tb.Cleanup(func() { _ = syscall.Close(fd) })
 	if err := errors.Join(
 		syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1),
@@ -128,9 +128,7 @@ func freeAddr(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	addr, err := syscall.Getsockname(fd)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	errtest.Fatal(tb, err)
 	return fmt.Sprintf("127.0.0.1:%d", addr.(*syscall.SockaddrInet4).Port)
 }
 
@@ -211,17 +209,13 @@ func (p *Process) Restart(tb testing.TB) {
 // Wipe removes the data of a stopped server.
 func (p *Process) Wipe(tb testing.TB) {
 	tb.Helper()
-	if err := os.RemoveAll(filepath.Join(p.dir, "data")); err != nil {
-		tb.Fatal(err)
-	}
+	errtest.Fatal(tb, os.RemoveAll(filepath.Join(p.dir, "data")))
 }
 
 // Pause implements Server.
 func (p *Process) Pause(tb testing.TB) (resume func()) {
 	tb.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		tb.Fatal(err)
-	}
+	errtest.Fatal(tb, p.cmd.Process.Signal(syscall.SIGSTOP))
 	return func() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/logging/logmanager"
 	"github.com/tenuto-dev/tenuto/infra/rest"
@@ -21,19 +22,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func call(t *testing.T, method, url string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	defer http.DefaultClient.CloseIdleConnections()
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	return resp.StatusCode, string(body)
 }
 
@@ -45,9 +40,7 @@ func TestLevelsByFileAndHTTP(t *testing.T) {
 		d.Cfg = config.Text("logs", "default-level: warn\nloggers:\n- {name: http, level: error}\n- {name: 'vpp-*', level: debug}\n")
 	}))
 	a := agenttest.New(t, agent.Logging(loggers), agent.AllPlugins(p))
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, a.Start(t.Context()))
 	for name, want := range map[string]logging.Level{"x": logging.WarnLevel, "http": logging.ErrorLevel, "vpp-x": logging.DebugLevel} {
 		if got := loggers.Level(name); got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)

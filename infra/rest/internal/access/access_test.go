@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 func TestTokens(t *testing.T) {
@@ -25,26 +27,18 @@ func TestTokens(t *testing.T) {
 	}
 	none, err := jwt.NewWithClaims(jwt.SigningMethodNone, jwt.RegisteredClaims{Subject: "a", ID: "1", ExpiresAt: jwt.NewNumericDate(expires)}).
 		SignedString(jwt.UnsafeAllowNoneSignatureType)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	forever, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{Subject: "a", ID: "1"}).SignedString(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	foreign, _, err := NewTokens(nil, time.Hour, time.Now).Issue("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	for what, bad := range map[string]string{"unsigned": none, "without end": forever, "of another key": foreign, "cut": token[:len(token)-2], "empty": "", "text": "a.b.c"} {
 		if _, err := tokens.Check(bad); !errors.Is(err, ErrToken) {
 			t.Errorf("%s: got %v", what, err)
 		}
 	}
 	second, _, err := tokens.Issue("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	if err := tokens.Revoke(second); err != nil {
 		t.Error(err)
 	}
@@ -56,9 +50,7 @@ func TestTokens(t *testing.T) {
 	}
 	keys = [][]byte{[]byte(strings.Repeat("n", 32)), key}
 	renewed, _, err := tokens.Issue("b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Fatal(t, err)
 	if _, err := tokens.Check(token); err != nil {
 		t.Errorf("one of the old key: %v", err)
 	}
@@ -87,9 +79,7 @@ func TestTokensWhileTheClockJumps(t *testing.T) {
 	issue := func() string {
 		t.Helper()
 		token, _, err := tokens.Issue("a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		return token
 	}
 	check := func(what, token string, want error) {
@@ -167,9 +157,7 @@ func TestGroups(t *testing.T) {
 		{"all", "PUT", "/x", true}, {"none", "GET", "/x", false}, {"bad", "GET", "/x", false},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), test.method, "http://host"+test.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.Fatal(t, err)
 		if got := g.Allow([]string{"other", test.group}, r); got != test.want {
 			t.Errorf("%s: %s %s: got %v", test.group, test.method, test.path, got)
 		}
