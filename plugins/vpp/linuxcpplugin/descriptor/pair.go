@@ -77,7 +77,7 @@ func NewPair(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			return a == b
 		},
 		Learned: func(pair) bool { return false },
-		Exists:  []api.VPPApiError{api.VALUE_EXIST},
+		Exists:  []api.VPPApiError{api.VALUE_EXIST, api.INVALID_INTERFACE}, // the latter before VPP 24.02
 		Explain: map[api.VPPApiError]string{
 			api.INVALID_SW_IF_INDEX: "interface: a sub-interface needs parent, with a pair",
 			api.INVALID_ARGUMENT:    "type: an interface without Ethernet needs TUN; a sub-interface needs exact_match",

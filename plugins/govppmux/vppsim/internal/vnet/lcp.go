@@ -73,6 +73,8 @@ func (ls *lcps) change(req lcp.LcpItfPairAddDelV3) (vif uint32, host ifIndex, rv
 	switch {
 	case i == nil:
 		return none, noInterface, api.INVALID_SW_IF_INDEX
+	case req.IsAdd && p != nil && ls.before("24.02"): // which lets the TAP notice
+		return none, noInterface, api.INVALID_INTERFACE
 	case req.IsAdd && p != nil:
 		return none, noInterface, api.VALUE_EXIST
 	case req.IsAdd:
