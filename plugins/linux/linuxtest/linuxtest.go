@@ -132,7 +132,7 @@ type settings struct {
 	wireguardGo string              // a program; empty: none
 	store       publish.Store       // for states; nil: none
 	counters    time.Duration       // interval of counters in the store
-	quiet       bool                // log what an agent logs by default, into nothing
+	quiet       bool                // as a service: logs into nothing, and prints no transactions
 	extra       []infra.Plugin
 }
 
@@ -141,6 +141,9 @@ func startWith(t testing.TB, w *nltest.World, s settings) *Agent {
 	conf := kvscheduler.DefaultConfig()
 	if s.scheduler != nil {
 		conf = *s.scheduler
+	}
+	if s.quiet {
+		conf.PrintTxnSummary = kvscheduler.PrintNever
 	}
 	sched := kvscheduler.NewPlugin(kvscheduler.UseConf(conf), kvscheduler.UseOutput(io.Discard))
 	nsConf := nsplugin.DefaultConfig()
