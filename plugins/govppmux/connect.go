@@ -34,8 +34,10 @@ func (p *Plugin) connectForever(ctx context.Context) {
 		}
 		if err != nil {
 			failures++
+			p.beMorePatient(err)
 			p.down(err, failures)
 		} else {
+			p.patience = 0
 			p.up(session)
 			err = p.supervise(ctx, session.Conn)
 			session.Conn.Stall(err)
@@ -63,6 +65,19 @@ func (p *Plugin) connectForever(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// maxPatience is the longest time that VPP gets to answer a client that connects.
+const maxPatience = time.Minute
+
+// beMorePatient gives VPP more time at the next attempt if it did not answer in time. Each attempt
+// leaves a connection behind that VPP has to remove, see binapi.Conn.Close.
+func (p *Plugin) beMorePatient(err error) {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		p.patience = 0
+		return
+	}
+	p.patience = min(2*max(p.patience, binapi.DefaultConnectTimeout), maxPatience)
 }
 
 // connect opens a connection and learns who answers. unanswered reports that requests

@@ -40,7 +40,8 @@ type Plugin struct {
 	// Of compete, which one goroutine runs.
 	yielded   time.Time // when another agent was seen last; zero: none
 	yieldedTo claim
-	blind     bool // VPP does not say who its clients are
+	blind     bool          // VPP does not say who its clients are
+	patience  time.Duration // with a VPP that does not answer at once; 0: the default
 
 	records atomic.Uint64 // see Records
 

@@ -52,6 +52,7 @@ type Conn struct {
 	sweeping bool
 
 	drain drain
+	gone  chan struct{} // closed with the transport
 
 	slots    []slot
 	slotBits uint
@@ -131,6 +132,7 @@ func newConn(nc net.Conn, opts Options) *Conn {
 		sweepWake: make(chan struct{}, 1),
 		done:      make(chan struct{}),
 		drain:     drain{finished: make(chan struct{})},
+		gone:      make(chan struct{}),
 	}
 	c.toWrite.L = &c.mu
 	c.dumps.turn = make(chan struct{}, 1)
@@ -184,12 +186,17 @@ func (c *Conn) Err() error {
 }
 
 // Close ends the connection, fails everything pending and waits for the
-// goroutines of the connection. It may be called more than once, but not from
-// a function that Dump calls.
-func (c *Conn) Close() error {
+// goroutines of the connection, and up to a second for VPP to let the client go. It
+// may be called more than once, but not from a function that Dump calls.
+func (c *Conn) Close() (err error) {
+	c.end(ErrClosed)
+	var dumps sync.WaitGroup
+	dumps.Go(func() { err = c.dumps.close() })
+	c.leave()
 	c.fail(ErrClosed)
 	c.wg.Wait()
-	return c.dumps.close()
+	dumps.Wait()
+	return err
 }
 
 // fail ends the connection and closes its transport, once; everything pending fails
@@ -208,6 +215,7 @@ func (c *Conn) fail(cause error) {
 	c.toWrite.Broadcast()
 	c.mu.Unlock()
 	_ = c.nc.Close() // the connection has ended; its error does not matter
+	close(c.gone)
 	c.drain.finish()
 }
 
@@ -224,7 +232,7 @@ func (c *Conn) end(cause error) {
 	c.unsent = nil
 	c.mu.Unlock()
 
-	c.dumps.fail(cause)
+	c.dumps.end(cause)
 	taken := c.takenSeq.Load()
 	for i := range c.slots {
 		s := &c.slots[i]

@@ -110,10 +110,10 @@ func (c *Conn) sameVPP(ctx context.Context, d *Conn) error {
 	return nil
 }
 
-// fail ends the second connection with the first.
-func (s *dumpConn) fail(cause error) {
+// end ends the second connection with the first.
+func (s *dumpConn) end(cause error) {
 	if d := s.conn.Load(); d != nil {
-		d.fail(cause)
+		d.end(cause)
 	}
 }
 

@@ -91,6 +91,9 @@ func (p *peer) flush() {
 	_ = p.w.Flush()
 }
 
+// clientIndex is that of all clients of a server.
+const clientIndex = 0x80000001
+
 // server speaks the socket protocol; what it answers is the test's.
 type server struct {
 	ids    map[string]uint16
@@ -103,6 +106,8 @@ type server struct {
 	mu       sync.Mutex
 	peers    []*peer
 	served   uint32
+	left     []uint32 // connections whose client asked to be removed
+	deaf     bool     // to these requests
 }
 
 // newServer makes the message table of all linked binapi messages except those
@@ -193,7 +198,7 @@ func (s *server) serve(nc net.Conn) {
 func (s *server) request(p *peer, payload []byte) {
 	id := binary.BigEndian.Uint16(payload)
 	if id == sockclntCreateID {
-		reply := &memclnt.SockclntCreateReply{Index: 0x80000001}
+		reply := &memclnt.SockclntCreateReply{Index: clientIndex}
 		for nameCRC, id := range s.ids {
 			reply.MessageTable = append(reply.MessageTable, memclnt.MessageTableEntry{Index: id, Name: nameCRC})
 		}
@@ -209,8 +214,26 @@ func (s *server) request(p *peer, payload []byte) {
 		r.reply(&memclnt.ControlPingReply{VpePID: pid})
 		return
 	}
+	if r.name == "sockclnt_delete" {
+		s.remove(r)
+		return
+	}
 	if s.handle != nil {
 		s.handle(r)
+	}
+}
+
+// remove closes a connection as its client asks.
+func (s *server) remove(r *incoming) {
+	asked := &memclnt.SockclntDelete{}
+	r.decode(asked)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if asked.Index == clientIndex {
+		s.left = append(s.left, r.peer.number)
+	}
+	if !s.deaf {
+		_ = r.peer.nc.Close()
 	}
 }
 
