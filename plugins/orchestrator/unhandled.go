@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenuto-dev/tenuto/infra/announce/announced"
 	"github.com/tenuto-dev/tenuto/infra/health/statuscheck/status"
 )
 
@@ -97,7 +98,7 @@ func groupOf(key string) string {
 
 // published reports whether agents publish the key; see publish.go.
 func published(key string) bool {
-	for _, prefix := range []string{StatusPrefix, status.Prefix, "vpp/status/", "linux/status/"} {
+	for _, prefix := range []string{StatusPrefix, status.Prefix, announced.Prefix, "vpp/status/", "linux/status/"} {
 		if strings.HasPrefix(key, prefix) {
 			return true
 		}
