@@ -181,7 +181,11 @@ func (p *Plugin) plan(ctx context.Context, source string, items []KeyVal, descri
 	for _, it := range items {
 		out.Items = append(out.Items, api.RecordedKVPair{Key: it.Key, Value: it.Val, Origin: api.FromNB})
 		if _, owner := p.store.effective(it.Key); owner != nil && owner.name != source {
-			out.Left = append(out.Left, api.PlanReason{Key: it.Key, Reason: "source " + owner.name + " has a higher priority"})
+			reason := "source " + owner.name + " has a higher priority"
+			if it.Val == nil {
+				reason = "source " + owner.name + " configures it, too"
+			}
+			out.Left = append(out.Left, api.PlanReason{Key: it.Key, Reason: reason})
 		}
 	}
 	undo()

@@ -66,6 +66,23 @@ func TestPlanAndApply(t *testing.T) {
 	}
 }
 
+// An item that another source has as well stays when one source removes it, whatever the
+// priorities are.
+func TestPlanOfSharedItem(t *testing.T) {
+	t.Parallel()
+	w := start(t, nil)
+	w.waitSynced()
+	w.push(orchestrator.LocalClient, iface("a", 1))
+	w.push(orchestrator.GRPC, iface("a", 1))
+	plan := w.plan(nil, orchestrator.WithResync())
+	if got := fmt.Sprint(plan.Left); !strings.Contains(got, "source localclient configures it, too") {
+		t.Errorf("left: %s", got)
+	}
+	if n := len(plan.Changes.Changes()); n > 0 {
+		t.Errorf("changes: %v", plan.Changes.Changes())
+	}
+}
+
 func TestStalePlans(t *testing.T) {
 	t.Parallel()
 	w := start(t, nil)
