@@ -277,3 +277,29 @@ func TestRegistrationRefusals(t *testing.T) {
 		t.Errorf("watch of a registered prefix: %v", err)
 	}
 }
+
+// Trap: a property that is removed and made again waits for nothing.
+func TestPlanOfMovingProperty(t *testing.T) {
+	t.Parallel()
+	sb := kvstest.NewMockSB()
+	s, _ := kvstest.NewScheduler(t, kvstest.NewClock())
+	if err := s.RegisterKVDescriptor(sb.Descriptor("tap", "tap/"), sb.Descriptor("has", "has-", kvstest.Property()), sb.Descriptor("address", "address/", kvstest.Derived())); err != nil {
+		t.Fatal(err)
+	}
+	tap := func(address string) *model.Item {
+		return &model.Item{Derived: []*model.Derived{
+			{Key: "address/" + address, Item: &model.Item{}},
+			{Key: "has-address", Item: &model.Item{AnyOf: []string{"address/"}}},
+		}}
+	}
+	if err := commit(t, s, map[string]*model.Item{"tap/1": tap("1"), "tap/2": {Deps: []string{"has-address"}}}); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := s.StartNBTransaction().SetValue("tap/1", tap("2")).Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Changes()) == 0 || len(plan.Reasons) > 0 {
+		t.Errorf("changes %v, reasons %v", plan.Changes(), plan.Reasons)
+	}
+}

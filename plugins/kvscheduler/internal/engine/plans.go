@@ -91,7 +91,9 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 		case kvscheduler.ValueState_UNIMPLEMENTED:
 			list = append(list, api.PlanReason{Key: op.Key, Reason: api.Reason(&api.ValueStatus{State: op.After})})
 		case kvscheduler.ValueState_PENDING:
-			list = append(list, api.PlanReason{Key: op.Key, Reason: p.waitsFor(op, after)})
+			if reason := p.waitsFor(op, after); reason != "" {
+				list = append(list, api.PlanReason{Key: op.Key, Reason: reason})
+			}
 		case kvscheduler.ValueState_CONFIGURED:
 			if op.Want.Observed {
 				list = append(list, api.PlanReason{Key: op.Key, Reason: "the value of another process (ownership policy observe)"})
@@ -108,6 +110,8 @@ func givenBack(op *plan.Op, n *graph.Node) bool {
 	return op.Base == "" && op.Want.FromSB && !executed && n != nil && n.Desired() != nil
 }
 
+// waitsFor returns why a value will be PENDING; empty for one that is removed and then created
+// again.
 func (p *plans) waitsFor(op *plan.Op, after graph.Projection) string {
 	if op.Want.Observed {
 		return "waits for another process to create it (ownership policy observe)"
@@ -123,6 +127,9 @@ func (p *plans) waitsFor(op *plan.Op, after graph.Projection) string {
 		unmet = append(unmet, status.KeyAndLabel(dep))
 		return true
 	})
+	if len(unmet) == 0 && op.Kind == plan.Down {
+		return ""
+	}
 	if len(unmet) == 0 {
 		return "waits for what does not exist yet"
 	}
