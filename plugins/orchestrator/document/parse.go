@@ -104,6 +104,9 @@ func syntaxError(file string, text []byte, msg string) *Error {
 	msg = msg[len(m[0]):]
 	near, _ := strconv.Atoi(m[1]) // 0: unknown
 	line := brokenLine(text, max(near, 1))
+	if msg == badToken && indentedByTab(text, line) {
+		msg = badTab
+	}
 	return &Error{Position: Position{File: file, Line: line, Column: firstColumn(text, line)}, Msg: "malformed YAML: " + cmp.Or(syntaxReasons[msg], msg)}
 }
 

@@ -15,10 +15,17 @@ const (
 	maxLines = 20
 )
 
+// Errors of the YAML parser for a line that is indented by a tab: it depends on the line
+// before.
+const (
+	badTab   = "found a tab character that violates indentation"
+	badToken = "found character that cannot start any token"
+)
+
 // syntaxReasons say what to do about errors of the YAML parser.
 var syntaxReasons = map[string]string{
-	"found a tab character that violates indentation":        "the line is indented by a tab; expected blanks",
-	"found character that cannot start any token":            "a value begins with a character that needs quotes, or a line with a tab",
+	badTab:   "the line is indented by a tab; expected blanks",
+	badToken: "a value begins with a character that needs quotes, or a line with a tab",
 	"mapping values are not allowed in this context":         "this is not where a field can be; expected the indentation of the other fields, a ':' in the line above, or quotes around a text with ': '",
 	"did not find expected key":                              "expected a field with the indentation of those above",
 	"did not find expected '-' indicator":                    "expected another element of the list, which begins with '- ', or the indentation of the lines above it",
@@ -27,6 +34,16 @@ var syntaxReasons = map[string]string{
 	"found unexpected end of stream":                         "the text in quotes is not closed",
 	"could not find expected ':'":                            "expected ':' after the name of a field",
 	"block sequence entries are not allowed in this context": "a list cannot be here; expected it in a line of its own",
+}
+
+// indentedByTab reports whether there is a tab before the text of a line (from 1).
+func indentedByTab(text []byte, line int) bool {
+	lines := bytes.SplitN(text, []byte("\n"), line+1)
+	if line < 1 || line > len(lines) {
+		return false
+	}
+	l := lines[line-1]
+	return bytes.ContainsRune(l[:len(l)-len(bytes.TrimLeft(l, " \t"))], '\t')
 }
 
 // brokenLine returns the line that makes a text malformed, where the parser only knows

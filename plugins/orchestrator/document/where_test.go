@@ -15,6 +15,7 @@ func TestSyntaxErrorsNameTheLine(t *testing.T) {
 		"a:\n  b:\n  - c: \"1\n    d: e\n":          "f:3:3: malformed YAML: the text in quotes is not closed",
 		"a:\n  b:\n  - c: 1\n   d: e\n  x: y\n":     "f:4:4: malformed YAML: expected a field with the indentation",
 		"a:\n  b:\n  - c: 1\n\td: e\n":              "f:4:2: malformed YAML: the line is indented by a tab",
+		"a:\n\tb: c\n":                              "f:2:2: malformed YAML: the line is indented by a tab",
 		"a:\n  b: [\n  1,\n  2]\n  c: d\n   e: f\n": "f:6:4: malformed YAML: this is not where a field can be",
 		"a\n  b:\n  - c: 1\n":                       "f:2:3: malformed YAML: this is not where a field can be",
 	} {
