@@ -176,6 +176,9 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 	case "POST /scheduler/orphans":
 		return removal(q)
 	case "GET /scheduler/graph":
+		if q.Get("format") == "json" {
+			return http.StatusOK, "drawing.json", ""
+		}
 		return http.StatusOK, "", "<" + q.Get("format") + " of " + fmt.Sprint(q["prefix"]) + " " + q.Get("txn") + "/>\n"
 	case "POST /configuration/validate", "PUT /configuration":
 		return configure(r, body)

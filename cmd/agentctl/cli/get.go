@@ -20,6 +20,15 @@ type itemData struct {
 	Why      api.Explanation
 	Timeline []client.Revision    // the last one is now, unless its Until is set
 	Sources  *sources.SourcedItem `json:",omitempty"` // nil: no source has it
+	// NeededBy has the values that depend on it, or groups of them.
+	NeededBy []dependents `json:",omitempty"`
+}
+
+// dependents are values that depend on another one, as the agent groups them.
+type dependents struct {
+	Key        string `json:",omitempty"` // of a single value
+	Descriptor string `json:",omitempty"`
+	Values     int
 }
 
 func (a *app) getCommand() *cobra.Command {
@@ -27,8 +36,8 @@ func (a *app) getCommand() *cobra.Command {
 		Use:   "get KEY",
 		Short: "Show one value whole: its state, fields, metadata, relations and history",
 		Long: "Shows one value whole: its state and what it waits for, its fields, its metadata, the\n" +
-			"values that it depends on or that are derived from it, and how it changed. The key may be\n" +
-			"given whole, or as MODEL/NAME.",
+			"values that it depends on, that depend on it or that are derived from it, and how it changed.\n" +
+			"The key may be given whole, or as MODEL/NAME.",
 		Example: "  agentctl get vpp.interfaces/loop1\n  agentctl get vpp.l2.bridge-domain/bd1 -o yaml",
 		Args:    args(cobra.ExactArgs(1)), ValidArgsFunction: a.completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +75,37 @@ func (a *app) item(ctx context.Context, given, key string) (data itemData, err e
 	if items, serr := a.client.Items(ctx, key); serr == nil && len(items) == 1 { // an older agent does not know
 		data.Sources = &items[0]
 	}
+	if d, derr := a.client.Neighbours(ctx, key); derr == nil { // an older agent does not know
+		data.NeededBy = neededBy(&d, key)
+	}
 	return data, err
+}
+
+// neededBy returns the nodes of a drawing that depend on a value.
+func neededBy(d *api.Drawing, key string) (list []dependents) {
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		depends := func(e api.DrawnEdge) bool {
+			return e.From == n.ID && e.To == key && e.Relation == api.RelationDependsOn
+		}
+		if slices.ContainsFunc(d.Edges, depends) {
+			list = append(list, dependents{Key: n.Key, Descriptor: n.Descriptor, Values: n.Values})
+		}
+	}
+	return list
+}
+
+// neededByLines lists dependents: single ones by name, groups with their number.
+func (a *app) neededByLines(list []dependents) string {
+	var lines []string
+	for _, d := range list {
+		if d.Key != "" {
+			lines = append(lines, a.shortKey(d.Key))
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s values of %s", thousands(uint64(d.Values)), cmp.Or(d.Descriptor, "no descriptor")))
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (a *app) printItem(key string, data itemData, why string) error {
@@ -98,6 +137,7 @@ func (a *app) printItem(key string, data itemData, why string) error {
 	section(&b, "METADATA", metadataLines(last.MetadataFields))
 	section(&b, "RELATIONS", relations(last.Targets))
 	section(&b, "WAITS FOR AND DEPENDS ON", why)
+	section(&b, "NEEDED BY", a.neededByLines(data.NeededBy))
 	b.WriteString("\nHISTORY\n")
 	for _, n := range data.Timeline {
 		until := "until now"

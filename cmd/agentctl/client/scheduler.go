@@ -53,6 +53,12 @@ func (c *Client) Graph(ctx context.Context, q GraphQuery) ([]byte, error) {
 	return c.get(ctx, "/scheduler/graph", query)
 }
 
+// Neighbours returns a value with those that it is related to.
+func (c *Client) Neighbours(ctx context.Context, key string) (d api.Drawing, err error) {
+	err = c.getJSON(ctx, "/scheduler/graph", url.Values{"format": {"json"}, "key": {key}}, &d)
+	return d, err
+}
+
 // Revision is a value during a period, as response.Node; Until is zero while it lasts.
 type Revision struct {
 	Since, Until   time.Time
