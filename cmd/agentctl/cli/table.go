@@ -12,6 +12,7 @@ import (
 type grid struct {
 	rows  [][]string // the first one has the headings
 	ruled bool       // lines around and between the rows
+	tight bool       // narrow gaps between the columns
 }
 
 // newTable returns a table without lines, for one row per line.
@@ -28,7 +29,8 @@ func (g *grid) row(cells ...any) {
 
 // write writes the table without columns that are empty. If it is wider than the
 // terminal, the last column is wrapped between words, and then the first one between the
-// parts of keys.
+// parts of keys; if that does not suffice, the gaps are narrower, and then the other columns
+// are wrapped, too.
 func (g *grid) write(a *app) error {
 	var b strings.Builder
 	if !g.ruled {
@@ -62,26 +64,66 @@ func (g *grid) dropEmpty() {
 }
 
 // minWidth is the least width of a column that is wrapped: a narrower one is not readable.
-const minWidth = 20
+// minNarrow is that of columns of a table that is too wide nevertheless.
+const (
+	minWidth  = 20
+	minNarrow = 12
+)
 
 func (g *grid) fit(terminal int) {
-	for _, column := range []int{len(g.rows[0]) - 1, 0} {
-		over := -terminal - len(columnGap)
-		widths := g.widths()
-		for _, n := range widths {
-			over += n + len(columnGap)
-		}
-		if terminal == 0 || over <= 0 {
-			return
-		}
-		for _, row := range g.rows {
-			row[column] = wrap(row[column], max(widths[column]-over, minWidth), "/")
+	last := len(g.rows[0]) - 1
+	g.wrapColumn(last, terminal, minWidth, "/")
+	g.wrapColumn(0, terminal, minWidth, "/")
+	if g.over(terminal) <= 0 {
+		return
+	}
+	g.tight = true
+	for column := last - 1; column > 0; column-- {
+		g.wrapColumn(column, terminal, minNarrow, "")
+	}
+	g.wrapColumn(last, terminal, minNarrow, "")
+}
+
+// over returns by how many characters the table is wider than the terminal.
+func (g *grid) over(terminal int) int {
+	if terminal == 0 {
+		return 0
+	}
+	over := -terminal - len(g.gap())
+	for _, n := range g.widths() {
+		over += n + len(g.gap())
+	}
+	return over
+}
+
+// wrapColumn wraps a column of a table that is too wide. Between words it leaves coloured
+// cells as they are: their colour would extend to the next column.
+func (g *grid) wrapColumn(column, terminal, least int, mark string) {
+	over := g.over(terminal)
+	if over <= 0 {
+		return
+	}
+	limit := max(g.widths()[column]-over, least)
+	for _, row := range g.rows {
+		if mark != "" || !strings.Contains(row[column], "\x1b") {
+			row[column] = wrap(row[column], limit, mark)
 		}
 	}
 }
 
-// columnGap is between the columns of a table without lines.
-const columnGap = "   "
+// columnGap is between the columns of a table without lines, tightGap between those of one
+// that is too wide.
+const (
+	columnGap = "   "
+	tightGap  = "  "
+)
+
+func (g *grid) gap() string {
+	if g.tight {
+		return tightGap
+	}
+	return columnGap
+}
 
 // wrap breaks the lines of a text between words, where they are wider than limit, and
 // words that are wider than that after a mark; "" keeps them whole.
@@ -138,7 +180,7 @@ func (g *grid) writeRow(b *strings.Builder, row []string, widths []int) {
 			if g.ruled {
 				line.WriteString("| " + text + pad + " ")
 			} else {
-				line.WriteString(text + pad + columnGap)
+				line.WriteString(text + pad + g.gap())
 			}
 		}
 		if g.ruled {
