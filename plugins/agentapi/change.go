@@ -17,6 +17,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/apierr"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	pb "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
 )
 
@@ -33,6 +34,11 @@ func (s *service) Plan(ctx context.Context, req *pb.PlanRequest) (*pb.PlanRespon
 	resp := &pb.PlanResponse{Fingerprint: ref.Fingerprint, Omitted: uint32(ref.Omitted)}
 	if resp.Operations, err = operations(ref.Changes.Operations); err != nil {
 		return nil, err
+	}
+	for _, op := range resp.Operations {
+		if op.GetRecreate() && op.GetOperation() == kvscheduler.TxnOperation_CREATE {
+			op.ForcedBy = ref.Changes.Forced[op.GetKey()]
+		}
 	}
 	for _, r := range slices.Concat(ref.Left, ref.Changes.Reasons) {
 		resp.Reasons = append(resp.Reasons, &pb.Reason{Key: r.Key, Reason: r.Reason})

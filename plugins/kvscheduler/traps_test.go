@@ -303,3 +303,30 @@ func TestPlanOfMovingProperty(t *testing.T) {
 		t.Errorf("changes %v, reasons %v", plan.Changes(), plan.Reasons)
 	}
 }
+
+// A plan names the changed fields that force the re-creation of a value, and no field of a
+// value that follows another one.
+func TestPlanNamesForcingFields(t *testing.T) {
+	t.Parallel()
+	sb := kvstest.NewMockSB()
+	s, _ := kvstest.NewScheduler(t, kvstest.NewClock())
+	if err := s.RegisterKVDescriptor(sb.Descriptor("tap", "tap/"), sb.Descriptor("bd", "bd/", kvstest.WithoutUpdate())); err != nil {
+		t.Fatal(err)
+	}
+	if err := commit(t, s, map[string]*model.Item{"tap/1": {Value: 1}, "tap/2": {Value: 1}, "bd/1": {Value: 1}, "tap/3": {Deps: []string{"bd/1"}}}); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := s.StartNBTransaction().SetValue("tap/1", &model.Item{Value: 2, Recreate: true, Note: "x"}).
+		SetValue("tap/2", &model.Item{Value: 2}).SetValue("bd/1", &model.Item{Value: 2, Note: "x"}).Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(plan.Forced); got != "map[bd/1:[note value] tap/1:[recreate]]" {
+		t.Errorf("forced %s", got)
+	}
+	plan.Steps(func(step api.PlanStep) {
+		if recreate := step.Kind == api.StepRecreate; step.Forces("value") != (step.Op.Key == "bd/1") || recreate != (step.Op.Key == "bd/1" || step.Op.Key == "tap/1") {
+			t.Errorf("%s %s forced by %q", step.Kind, step.Op.Key, step.Forced)
+		}
+	}, func(api.PlanReason) {})
+}

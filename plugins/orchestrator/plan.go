@@ -65,12 +65,9 @@ func (p *Plan) Reference(limit int) *Plan {
 	for i := range changes.Operations {
 		kept[changes.Operations[i].Key] = true
 	}
-	changes.Reasons = nil
-	for _, r := range p.Changes.Reasons {
-		if kept[r.Key] {
-			changes.Reasons = append(changes.Reasons, r)
-		}
-	}
+	changes.Reasons = slices.DeleteFunc(slices.Clone(p.Changes.Reasons), func(r api.PlanReason) bool { return !kept[r.Key] })
+	changes.Forced = maps.Clone(p.Changes.Forced)
+	maps.DeleteFunc(changes.Forced, func(key string, _ []string) bool { return !kept[key] })
 	ref.Left = p.Left[:min(limit, len(p.Left))]
 	ref.Omitted = len(p.Changes.Operations) - len(changes.Operations) + len(p.Left) - len(ref.Left)
 	return ref

@@ -21,7 +21,7 @@ func (a *app) planCommand() *cobra.Command {
 		Short: "Show what a file would change, and why some of it waits",
 		Long: "Shows what \"apply FILE\" would do, without doing it, in the order of the operations.\n" +
 			"The plan can be saved and applied later, as long as nothing that it touches has\n" +
-			"changed. The exit code is 0 if there is nothing to do, 2 if there are changes.\n\n" + legend,
+			"changed. The exit code is 0 if there is nothing to do, 2 if there are changes.\n\n" + fitted(legend, 80),
 		Example: "  agentctl plan net.yaml\n  agentctl plan net.yaml --out net.plan\n  agentctl apply net.plan --verify",
 		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {

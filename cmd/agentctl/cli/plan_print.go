@@ -81,9 +81,31 @@ func (a *app) printPlan(p *shownPlan, view planView) error {
 		return a.printf("nothing to do\n")
 	}
 	if hidden := w.hidden(); hidden > 0 {
-		fmt.Fprintf(&w.lines, "and %d more; --all shows them\n", hidden)
+		fmt.Fprintf(&w.lines, "and %s more; --all shows them\n", thousands(uint64(hidden)))
 	}
-	return a.printf("%s\n\n%s\n%s\n", legend, w.lines.String(), summary(w.counts))
+	return a.printf("%s
+
+%s
+%s
+", fitted(legend, a.term.width), w.lines.String(), summary(w.counts))
+}
+
+// fitted breaks a legend between its parts, so that no line is longer than limit; 0 is no
+// limit.
+func fitted(legend string, limit int) string {
+	lines := []string{""}
+	for _, part := range strings.Split(legend, columnGap) {
+		last := &lines[len(lines)-1]
+		switch {
+		case *last == "":
+			*last = part
+		case limit > 0 && width(*last)+len(columnGap)+width(part) > limit:
+			lines = append(lines, part)
+		default:
+			*last += columnGap + part
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // planWriter writes the operations of a plan.
@@ -137,7 +159,7 @@ func (w *planWriter) step(s api.PlanStep, secrets bool) {
 		return
 	}
 	n := w.lines.Len()
-	w.diff(s.Before, s.Op.NewValue)
+	w.diff(&s)
 	if w.lines.Len() == n && secrets && s.Op.Operation == kvscheduler.TxnOperation_UPDATE && !s.Op.NOOP {
 		w.lines.WriteString("      a secret differs\n")
 	}
@@ -154,15 +176,15 @@ func summary(counts map[api.StepKind]int) string {
 		{api.StepWait, "waiting"}, {api.StepDrop, "no longer configured"}, {api.StepNever, "that cannot become CONFIGURED"}, {api.StepLeft, "left as they are"},
 	} {
 		if n := counts[m.kind]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, m.what))
+			parts = append(parts, thousands(uint64(n))+" "+m.what)
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
 // diff writes the differing fields, one per line.
-func (w *planWriter) diff(before, after proto.Message) {
-	was, is := fieldsOf(before), fieldsOf(after)
+func (w *planWriter) diff(s *api.PlanStep) {
+	was, is := fieldsOf(s.Before), fieldsOf(s.Op.NewValue)
 	paths := maps.Clone(was)
 	maps.Copy(paths, is)
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
@@ -170,17 +192,22 @@ func (w *planWriter) diff(before, after proto.Message) {
 		now, has := is[path]
 		switch {
 		case had && has && old != now:
-			w.field(yellow, "~", path+": "+old+" -> "+now)
+			w.field(yellow, "~", path+": "+old+" -> "+now, s.Forces(path))
 		case had && !has:
-			w.field(red, "-", path+": "+old)
+			w.field(red, "-", path+": "+old, s.Forces(path))
 		case has && !had:
-			w.field(green, "+", path+": "+now)
+			w.field(green, "+", path+": "+now, s.Forces(path))
 		}
 	}
 }
 
-func (w *planWriter) field(c colour, sign, text string) {
-	w.lines.WriteString("      " + w.paint(c, sign+" "+text) + "\n")
+// field writes a changed field; forces marks one for which the value is created again.
+func (w *planWriter) field(c colour, sign, text string, forces bool) {
+	w.lines.WriteString("      " + w.paint(c, sign+" "+text))
+	if forces {
+		w.lines.WriteString(w.paint(magenta, "  # forces re-creation"))
+	}
+	w.lines.WriteByte('\n')
 }
 
 // fieldsOf returns the fields of a message by path ("nodes[0].weight"). A message without

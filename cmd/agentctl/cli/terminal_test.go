@@ -67,6 +67,44 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
+// A table of many columns fits as well: the columns in the middle are wrapped between words.
+// Coloured cells are not.
+func TestTableOfManyColumnsFits(t *testing.T) {
+	t.Parallel()
+	a, out := newTerminalApp(nil)
+	a.term.width = 80
+	table := newTable("SEQ", "TYPE", "START", "INPUT", "OPERATIONS", "RESULT", "SUMMARY")
+	table.row(11, a.paint(magenta, "retry #1 for 11"), "1m16s", "19 values", "CREATE:28, DELETE:2, UPDATE:1", a.paint(red, "error"), "CONFIGURED:27, PENDING:3, REMOVED:1")
+	if err := table.write(a); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if n := width(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+	if text := out.String(); !strings.Contains(text, "retry #1 for 11") || !strings.Contains(text, "CREATE:28, ") {
+		t.Errorf("printed\n%s", text)
+	}
+}
+
+// The legend of a plan is broken between its parts.
+func TestLegendFits(t *testing.T) {
+	t.Parallel()
+	if got := fitted(legend, 0); got != legend {
+		t.Errorf("without a limit: %q", got)
+	}
+	got := fitted(legend, 80)
+	for line := range strings.Lines(got) {
+		if n := width(line); n > 81 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+	if strings.ReplaceAll(got, "\n", columnGap) != legend {
+		t.Errorf("printed %q", got)
+	}
+}
+
 // A large plan shows the first operations of each kind, and counts all.
 func TestLargePlan(t *testing.T) {
 	t.Parallel()

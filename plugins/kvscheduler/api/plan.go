@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -42,6 +44,9 @@ type Plan struct {
 	// Reasons tell, sorted by key, what values wait for, what is wrong with them, or why they
 	// stay as they are, in which case there may be no operation.
 	Reasons []PlanReason `json:",omitempty"`
+	// Forced names, by key, the changed fields for which values are created again, such as
+	// "memif.id". It lacks values that are created again for another reason.
+	Forced map[string][]string `json:",omitempty"`
 
 	// Base is the state that the plan was made for: of all base values that it names or
 	// touches, sorted by key.
@@ -194,6 +199,16 @@ type PlanStep struct {
 	Op     *RecordedTxnOp
 	Before proto.Message // the value that exists before; nil: none
 	Reason string        // why the value waits, or is left out; may be empty
+	Forced []string      // fields for which it is created again; see Plan.Forced
+}
+
+// Forces reports whether a field, or the one that it is part of, makes a value be created
+// again.
+func (s *PlanStep) Forces(path string) bool {
+	return slices.ContainsFunc(s.Forced, func(f string) bool {
+		rest, ok := strings.CutPrefix(path, f)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
 }
 
 // Steps yields the operations, with the two of a re-creation as one, and then the
@@ -215,7 +230,7 @@ func (p *Plan) Steps(step func(PlanStep), left func(PlanReason)) {
 			continue // it is what it is
 		}
 		if old, ok := replaced[op.Key]; ok && s.Kind == StepCreate {
-			s.Kind, s.Before = StepRecreate, old
+			s.Kind, s.Before, s.Forced = StepRecreate, old, p.Forced[op.Key]
 		}
 		delete(reasons, op.Key)
 		step(s)

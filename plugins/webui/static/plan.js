@@ -98,7 +98,7 @@ class PlanView {
   showPlan() {
     const p = this.planned;
     const ops = p.Changes.Operations ?? [];
-    const counts = p.Counts ?? {};
+    const counts = p.Counts ?? {}, forced = p.Changes.Forced ?? {};
     const reasons = new Map([...(p.Left ?? []), ...(p.Changes.Reasons ?? [])].map((r) => [r.Key, r.Reason]));
     const last = new Map(ops.map((op) => [op.Key, op])); // what earlier operations leave is not the result
     const items = ops.map((op) => {
@@ -107,7 +107,7 @@ class PlanView {
       return h('li', {},
         h('div', { class: 'op-head' },
           h('span', { class: `op ${op.Operation}` }, `${SIGNS[op.Operation] ?? '·'} ${op.Operation}`), keyLink(this.app, op.Key),
-          op.IsRecreate ? h('span', { class: 'tag' }, 're-created') : '', op.IsDerived ? h('span', { class: 'tag' }, 'derived') : '',
+          op.IsRecreate ? h('span', { class: 'tag' }, ['re-created', ...(forced[op.Key] ?? []).map((f, i) => `${i ? ',' : ' because of'} ${f}`)].join('')) : '', op.IsDerived ? h('span', { class: 'tag' }, 'derived') : '',
           state ? badge(state) : ''),
         reason ? h('div', { class: 'reason faint' }, reason) : '',
         fieldDiff(op.PrevValue?.ProtoMsgData, op.NewValue?.ProtoMsgData) ?? '');

@@ -237,7 +237,11 @@ type Operation struct {
 	// When an executed operation began; unset if unknown.
 	Start *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=start,proto3" json:"start,omitempty"`
 	// How long an executed operation took; unset if unknown.
-	Duration      *durationpb.Duration `protobuf:"bytes,13,opt,name=duration,proto3" json:"duration,omitempty"`
+	Duration *durationpb.Duration `protobuf:"bytes,13,opt,name=duration,proto3" json:"duration,omitempty"`
+	// Changed fields that force the re-creation, such as "memif.id", in the operation of a plan
+	// that creates the value again. Empty if the reason is another one, such as a dependency
+	// that is created again.
+	ForcedBy      []string `protobuf:"bytes,14,rep,name=forced_by,json=forcedBy,proto3" json:"forced_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -359,6 +363,13 @@ func (x *Operation) GetStart() *timestamppb.Timestamp {
 func (x *Operation) GetDuration() *durationpb.Duration {
 	if x != nil {
 		return x.Duration
+	}
+	return nil
+}
+
+func (x *Operation) GetForcedBy() []string {
+	if x != nil {
+		return x.ForcedBy
 	}
 	return nil
 }
@@ -2502,7 +2513,7 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x06Change\x12%\n" +
 	"\x05items\x18\x01 \x03(\v2\x0f.tenuto.v1.ItemR\x05items\x12\x16\n" +
 	"\x06remove\x18\x02 \x03(\tR\x06remove\x12\x18\n" +
-	"\areplace\x18\x03 \x01(\bR\areplace\"\xa2\x04\n" +
+	"\areplace\x18\x03 \x01(\bR\areplace\"\xbf\x04\n" +
 	"\tOperation\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12>\n" +
 	"\toperation\x18\x02 \x01(\x0e2 .ligato.kvscheduler.TxnOperationR\toperation\x12=\n" +
@@ -2519,7 +2530,8 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	" \x01(\bR\brecreate\x12\x16\n" +
 	"\x06revert\x18\v \x01(\bR\x06revert\x120\n" +
 	"\x05start\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\x05start\x125\n" +
-	"\bduration\x18\r \x01(\v2\x19.google.protobuf.DurationR\bduration\"2\n" +
+	"\bduration\x18\r \x01(\v2\x19.google.protobuf.DurationR\bduration\x12\x1b\n" +
+	"\tforced_by\x18\x0e \x03(\tR\bforcedBy\"2\n" +
 	"\x06Reason\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"N\n" +

@@ -23,7 +23,7 @@ type plans struct{ *shared }
 func (p *plans) planned(values []api.RecordedKVPair, o *api.TxnOptions, pl *plan.Plan) *api.Plan {
 	out := &api.Plan{
 		Created: p.clock.Now().UTC(), Description: o.Description, Resync: o.Resync, KeepFound: o.KeepFound,
-		Values: values, Operations: recordPlan(pl), Reasons: p.reasons(pl), Digest: api.ValuesDigest(values),
+		Values: values, Operations: recordPlan(pl), Reasons: p.reasons(pl), Forced: p.forced(pl), Digest: api.ValuesDigest(values),
 	}
 	keys := make([]string, 0, len(values)+len(pl.Ops))
 	for i := range values {

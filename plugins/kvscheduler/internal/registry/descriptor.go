@@ -134,6 +134,19 @@ func (d *Descriptor) NeedsRecreate(key string, from, to proto.Message, meta api.
 	return d.UpdateWithRecreate != nil && d.UpdateWithRecreate(key, from, to, meta)
 }
 
+// Forces is NeedsRecreate for one of the changes, which may be no valid value: with a panic
+// as an error.
+func (d *Descriptor) Forces(key string, from, to proto.Message, meta api.Metadata) (forces bool, err error) {
+	if d == nil || d.IsProperty() {
+		return false, nil
+	}
+	if d.Update == nil || d.UpdateWithRecreate == nil {
+		return d.Update == nil, nil
+	}
+	err = try(d.Name, "UpdateWithRecreate", func() { forces = d.raw.UpdateWithRecreate(key, from, to, meta) })
+	return forces, err
+}
+
 // Retriable reports whether repeating the operation may help.
 func (d *Descriptor) Retriable(err error) bool {
 	if errors.Is(err, api.ErrPermanent) {
