@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -45,7 +46,20 @@ func (c *Client) explain(err error, within time.Duration, method, path string) e
 	case errors.As(err, new(*net.DNSError)):
 		return fmt.Errorf("agent at %s: the name is not known (-H): %w", where(c), err)
 	case errors.As(err, &ue):
-		return fmt.Errorf("agent at %s: %w", where(c), ue.Err)
+		return fmt.Errorf("agent at %s: %w%s", where(c), ue.Err, certificateHint(err))
 	}
 	return fmt.Errorf("agent at %s: %w", where(c), err)
+}
+
+// certificateHint says what to do about an error of TLS; empty if it is another one.
+func certificateHint(err error) string {
+	switch {
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return " (--tls-ca-file: the file with the certificate that signs that of the agent)"
+	case errors.As(err, new(x509.HostnameError)):
+		return " (-H: a name or an address that the certificate is for)"
+	case strings.Contains(err.Error(), "remote error: tls: ") && strings.Contains(err.Error(), "certificate"):
+		return " (the agent expects a certificate that it knows from this client: --tls-cert-file, --tls-key-file)"
+	}
+	return ""
 }
