@@ -67,10 +67,14 @@ func (a *app) contextList() *cobra.Command {
 				}
 				t.row(mark, name, c.Host, nonZero(c.HTTPPort), nonZero(c.GRPCPort), c.ServiceLabel)
 			}
-			if len(cfg.Contexts) == 0 {
-				return a.print("no contexts; 'agentctl context set NAME host=ADDRESS' adds one\n")
-			}
-			return show(a, slices.Sorted(maps.Keys(cfg.Contexts)), func([]string) error { return t.write(a) })
+			names := slices.AppendSeq([]string{}, maps.Keys(cfg.Contexts))
+			slices.Sort(names)
+			return show(a, names, func([]string) error {
+				if len(names) == 0 {
+					return a.print("no contexts; 'agentctl context set NAME host=ADDRESS' adds one\n")
+				}
+				return t.write(a)
+			})
 		},
 	})
 }

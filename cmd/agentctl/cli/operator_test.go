@@ -76,6 +76,9 @@ func TestContexts(t *testing.T) {
 	host, port, _ := strings.Cut(strings.TrimPrefix(f.URL, "http://"), ":")
 	file := write(t, "config.yaml", "# mine\nhost: 192.0.2.1\ntimeout: 1m\n")
 	agentctl := func(args ...string) result { return run(t, nil, append([]string{"--config", file}, args...)...) }
+	if r := agentctl("context", "list", "-o", "json"); r.code != 0 || r.out != "[]\n" {
+		t.Errorf("no contexts: exit %d, %s%s", r.code, r.out, r.err)
+	}
 	if r := agentctl("context", "set", "lab", "host="+host, "http-port="+port); r.code != 0 {
 		t.Fatal(r.err)
 	}
