@@ -104,9 +104,18 @@ func (a *app) findTargets(ctx context.Context, wanted []string) (found []foundTa
 		return nil
 	})
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("no agent with the label %s publishes its address in the store at %s; see 'agentctl targets'", strings.Join(wanted, ", "), a.storeName())
+		err = fmt.Errorf("no agent%s publishes its address in the store at %s; do agents run, and is it the store of their etcd.conf, consul.conf or redis.conf?",
+			withLabel(wanted), a.storeName())
 	}
 	return found, err
+}
+
+// withLabel names labels in the error about agents that are not found; empty for all.
+func withLabel(wanted []string) string {
+	if len(wanted) == 1 && (wanted[0] == allTargets || wanted[0] == "*") {
+		return ""
+	}
+	return " with the label " + strings.Join(wanted, ", ")
 }
 
 func isPattern(label string) bool { return label == allTargets || strings.ContainsAny(label, "*?[") }

@@ -177,7 +177,7 @@ func targetsIn(t *testing.T, scheme, address, storeFile, storeConf string, publi
 		{"kvdb get /vnf-agent/core/config/x", 0, "{}\n", ""},
 		{"targets core", 1, "", `no agent with the label "core" publishes its address in the store`},
 		{"targets edge-3", 1, "", "did you mean"},
-		{"targets west-*", 1, "", "publishes its address in the store at " + store},
+		{"targets west-*", 1, "", "no agent with the label west-* publishes its address in the store at " + store},
 		{"--store " + scheme + "://user:secret@ targets", 1, "", "expected host:port after the scheme"},
 		{"--store ftp://" + address + " targets", 1, "", "expected etcd://HOST:PORT"},
 		{"--store " + store + " --etcd-endpoints " + address + " targets", 125, "", "--store, --etcd-endpoints: expected one of them"},
