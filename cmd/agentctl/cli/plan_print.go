@@ -199,6 +199,11 @@ func (w *planWriter) diff(s *api.PlanStep) {
 			w.field(green, "+", path+": "+now, s.Forces(path))
 		}
 	}
+	for _, path := range s.Forced { // hidden secrets look the same
+		if was[path] != "" && was[path] == is[path] {
+			w.field(yellow, "~", path+": a secret differs", true)
+		}
+	}
 }
 
 // field writes a changed field; forces marks one for which the value is created again.

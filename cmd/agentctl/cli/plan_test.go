@@ -11,6 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // planned answers for the endpoints of plans.
@@ -101,6 +102,28 @@ func TestPlanOfWhatStays(t *testing.T) {
 		Reasons:    []api.PlanReason{{Key: "link/1", Reason: "observed"}, {Key: "tap/1", Reason: "adopted"}},
 	}}, planView{})
 	if want := legend + "\n\n  = link/1: observed\n  = tap/1: adopted\n\n2 left as they are\n"; err != nil || out.String() != want {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// A hidden secret that forces a re-creation is named although it looks the same.
+func TestPlanOfForcingSecret(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	a := &app{Streams: Streams{Out: &out}}
+	memif := func(id uint32) *interfaces.Interface {
+		return &interfaces.Interface{Name: "m", Link: &interfaces.Interface_Memif{Memif: &interfaces.MemifLink{Id: id, Secret: "***"}}}
+	}
+	const key = "config/vpp/v2/interfaces/m"
+	err := a.printPlan(&shownPlan{Changes: &api.Plan{
+		Operations: []api.RecordedTxnOp{
+			{Operation: kvscheduler.TxnOperation_DELETE, Key: key, PrevState: kvscheduler.ValueState_CONFIGURED, PrevValue: memif(1), IsRecreate: true},
+			{Operation: kvscheduler.TxnOperation_CREATE, Key: key, NewState: kvscheduler.ValueState_CONFIGURED, NewValue: memif(2), IsRecreate: true},
+		},
+		Forced: map[string][]string{key: {"memif.secret"}}, Hidden: true,
+	}}, planView{})
+	want := legend + "\n\n-/+ vpp.interfaces/m\n      ~ memif.id: 1 -> 2\n      ~ memif.secret: a secret differs  # forces re-creation\n\n1 to create again\n"
+	if err != nil || out.String() != want {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
