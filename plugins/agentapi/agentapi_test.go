@@ -420,6 +420,11 @@ func TestHTTP(t *testing.T) {
 		t.Errorf("apply: %s", got)
 	}
 	post("Apply", `{"fingerprint": "old",`+strings.Replace(change, "MTU", "8", 1)+"}", 409)
+	unknown := strings.Replace(change, "interfaces.Interface", "interfaces.Interfaces", 1)
+	if got := post("Apply", "{"+strings.Replace(unknown, "MTU", "8", 1)+"}", 400); !strings.Contains(got, `"field":"change.items[0].value"`) ||
+		!strings.Contains(got, "didyoumeanligato.vpp.interfaces.Interface?") {
+		t.Errorf("unknown message: %s", got)
+	}
 	post("Explain", `{"kee": "x"}`, 400)
 	post("Confirm", ``, 409)
 	post("ListTransactions", `{"sequenceNumber": "99"}`, 404)

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -210,7 +211,9 @@ func (s *service) item(it *pb.Item) (kv orchestrator.KeyVal, err error) {
 	if it.GetValue() == nil {
 		return kv, errors.New("value: expected a message of a model; change.remove removes items")
 	}
-	if kv.Val, err = it.GetValue().UnmarshalNew(); err != nil {
+	if kv.Val, err = it.GetValue().UnmarshalNew(); errors.Is(err, protoregistry.NotFound) {
+		return kv, fmt.Errorf("value: %s", s.unknownType(it.GetValue().GetTypeUrl()))
+	} else if err != nil {
 		return kv, fmt.Errorf("value: %s: %w", it.GetValue().GetTypeUrl(), err)
 	}
 	if kv.Key, err = s.Orchestrator.Models().KeyOf(kv.Val); err != nil {

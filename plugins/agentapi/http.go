@@ -96,6 +96,9 @@ func (s *service) handler(m protoreflect.MethodDescriptor) http.HandlerFunc {
 				err = protojson.Unmarshal(body, into.(proto.Message))
 			}
 			if err != nil {
+				if wrong := s.unknownTypes(body); len(wrong) > 0 {
+					return wrong.Status()
+				}
 				return status.Errorf(codes.InvalidArgument, "body: expected a %s as JSON: %v", m.Input().FullName(), err)
 			}
 			return nil
