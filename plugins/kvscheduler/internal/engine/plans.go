@@ -91,15 +91,14 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 		case kvscheduler.ValueState_UNIMPLEMENTED:
 			list = append(list, api.PlanReason{Key: op.Key, Reason: api.Reason(&api.ValueStatus{State: op.After})})
 		case kvscheduler.ValueState_PENDING:
-			if reason := p.waitsFor(op, after); reason != "" {
-				list = append(list, api.PlanReason{Key: op.Key, Reason: reason})
-			}
+			list = append(list, api.PlanReason{Key: op.Key, Reason: p.waitsFor(op, after)})
 		case kvscheduler.ValueState_CONFIGURED:
 			if op.Want.Observed {
 				list = append(list, api.PlanReason{Key: op.Key, Reason: "the value of another process (ownership policy observe)"})
 			}
 		}
 	}
+	list = slices.DeleteFunc(list, func(r api.PlanReason) bool { return r.Reason == "" })
 	slices.SortStableFunc(list, func(a, b api.PlanReason) int { return strings.Compare(a.Key, b.Key) })
 	return slices.Compact(list)
 }
