@@ -64,6 +64,9 @@ func TestShellCompletion(t *testing.T) {
 				{"vpp-agent", "agentctl explain vpp.interfaces.memif.s", "vpp.interfaces.memif.secret", ""},
 				{"vpp-agent", "agentctl values --output y", "yaml", ""},
 				{"vpp-agent", "agentctl app", "apply", "plan"},
+				{"vpp-agent", "agentctl values --state RETR", "RETRYING", "PENDING"},
+				{"vpp-agent", "agentctl log set gov", "govpp", "default"},
+				{"vpp-agent", "agentctl log set govpp d", "debug", "info"},
 				{"custom", "agentctl dump mi", "mine.hosts", "vpp.interfaces"},
 				{"custom", "agentctl explain mine.hosts.", "mine.hosts.seconds", ""},
 			} {

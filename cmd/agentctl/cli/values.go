@@ -56,6 +56,16 @@ func (a *app) valuesCommand() *cobra.Command {
 	}, protoFormat)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "print the changes too, one line each, until interrupted")
 	cmd.Flags().StringSliceVar(&states, "state", nil, "only values in one of these `states`, with what is derived from them")
+	// The error is that of an unknown flag.
+	_ = cmd.RegisterFlagCompletionFunc("state", func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		given := prefix[:strings.LastIndexByte(prefix, ',')+1]
+		var names []string
+		for name := range kvscheduler.ValueState_value {
+			names = append(names, given+name)
+		}
+		slices.Sort(names)
+		return startingWith(prefix, names...), cobra.ShellCompDirectiveNoFileComp
+	})
 	return cmd
 }
 
