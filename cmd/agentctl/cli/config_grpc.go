@@ -209,5 +209,6 @@ func (a *app) tellNotification(resp *configurator.NotifyResponse) error {
 	if err != nil {
 		return err
 	}
-	return a.printf("NOTIFICATION #%d\n Source: %s\n Value:\n   %s\n", resp.GetNextIdx(), source, strings.ReplaceAll(body, "\n", "\n   "))
+	return a.printf("NOTIFICATION #%d\n Time: %s\n Source: %s\n Value:\n   %s\n", resp.GetNextIdx(),
+		a.now().UTC().Format("2006-01-02 15:04:05.000 MST"), source, strings.ReplaceAll(body, "\n", "\n   "))
 }

@@ -135,7 +135,7 @@ func TestConfigOverGRPC(t *testing.T) {
 		{"--config-dir " + dir + " config delete " + others, 0, "OK\n", "warning: clients have not put 2 of 3 items: vpp.interfaces/loop2, vpp.interfaces/loop3\n"},
 		{"--config-dir " + dir + " config delete " + stuck, 1, "", "1 values failed; stuck: in use"},
 		{"--config-dir " + dir + " config delete " + wrong, 1, "", "wrong.yaml:1:40: vppConfig.interfaces[0].mtuu: unknown field"},
-		{"--config-dir " + dir + " config watch", 1, "NOTIFICATION #1\n Source: VPP\n Value:\n   interface:\n     state:\n       name: loop\n       operStatus: UP\n", "the agent stops"},
+		{"--config-dir " + dir + " config watch", 1, " UTC\n Source: VPP\n Value:\n   interface:\n     state:\n       name: loop\n       operStatus: UP\n", "the agent stops"},
 		{"--config-dir " + dir + " config notify --filter {} -f {{.nextIdx}}{{.notification.vppNotification.interface.state.name}}", 1, "1loop1\n", ""},
 		{"--config-dir " + dir + " config watch --filter {", exitUsage, "", "--filter: \"{\": expected a Notification in JSON"},
 		{"--host /run/http.sock config retrieve", exitUsage, "", "expected that of the gRPC server as --grpc-socket"},
