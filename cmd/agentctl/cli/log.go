@@ -75,7 +75,7 @@ func (a *app) completeLoggers(cmd *cobra.Command, args []string, prefix string) 
 	for i, l := range list {
 		names[i] = l.Logger
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	return startingWith(prefix, names...), cobra.ShellCompDirectiveNoFileComp
 }
 

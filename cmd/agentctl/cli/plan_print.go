@@ -83,11 +83,7 @@ func (a *app) printPlan(p *shownPlan, view planView) error {
 	if hidden := w.hidden(); hidden > 0 {
 		fmt.Fprintf(&w.lines, "and %s more; --all shows them\n", thousands(uint64(hidden)))
 	}
-	return a.printf("%s
-
-%s
-%s
-", fitted(legend, a.term.width), w.lines.String(), summary(w.counts))
+	return a.printf("%s\n\n%s\n%s\n", fitted(legend, a.term.width), w.lines.String(), summary(w.counts))
 }
 
 // fitted breaks a legend between its parts, so that no line is longer than limit; 0 is no

@@ -54,9 +54,8 @@ func (c *Client) Graph(ctx context.Context, q GraphQuery) ([]byte, error) {
 }
 
 // Neighbours returns a value with those that it is related to.
-func Neighbours(ctx context.Context, c *Client, key string) (d api.Drawing, err error) {
-	err = c.getJSON(ctx, "/scheduler/graph", url.Values{"format": {"json"}, "key": {key}}, &d)
-	return d, err
+func (c *Client) Neighbours(ctx context.Context, key string) (api.Drawing, error) {
+	return value[api.Drawing](ctx, c, "/scheduler/graph", url.Values{"format": {"json"}, "key": {key}})
 }
 
 // Revision is a value during a period, as response.Node; Until is zero while it lasts.
