@@ -75,7 +75,7 @@ func (a *app) item(ctx context.Context, given, key string) (data itemData, err e
 	if items, serr := a.client.Items(ctx, key); serr == nil && len(items) == 1 { // an older agent does not know
 		data.Sources = &items[0]
 	}
-	if d, derr := a.client.Neighbours(ctx, key); derr == nil { // an older agent does not know
+	if d, derr := client.Neighbours(ctx, a.client, key); derr == nil { // an older agent does not know
 		data.NeededBy = neededBy(&d, key)
 	}
 	return data, err

@@ -54,7 +54,7 @@ func (c *Client) Graph(ctx context.Context, q GraphQuery) ([]byte, error) {
 }
 
 // Neighbours returns a value with those that it is related to.
-func (c *Client) Neighbours(ctx context.Context, key string) (api.Drawing, error) {
+func Neighbours(ctx context.Context, c *Client, key string) (api.Drawing, error) {
 	return value[api.Drawing](ctx, c, "/scheduler/graph", url.Values{"format": {"json"}, "key": {key}})
 }
 

@@ -22,7 +22,7 @@ func TestBadInput(t *testing.T) {
 		{item("config/vpp/v9/interfaces/a", "{name: a}"), "no model has the key config/vpp/v9/interfaces/a; did you mean"},
 		{item("config/vpp/v2/interfaces/a", "{name: b}"), "config/vpp/v2/interfaces/b"},
 		{good + "  - {name: good, mtu: 1500}\n", "second value for key config/vpp/v2/interfaces/good, the first is in line 3"},
-		{"vppConfig:\n\tinterfaces: []\n", "or a line with a tab"},
+		{"vppConfig:\n\tinterfaces: []\n", "the line is indented by a tab"},
 		{good + "  - {name: c, mtu: many}\n  - {name: d, type: NONE}\n", "mtu"},
 		{"x: " + strings.Repeat("0123456789", 5<<20), "unknown field"}, // 50 MiB
 	} {
