@@ -47,8 +47,8 @@ func forcingFields(desc *registry.Descriptor, key string, from, to proto.Message
 		return nil
 	}
 	var fields []string
-	// change calls f with each changed field of two messages, and with a function that makes
-	// this change alone in a copy of from.
+	// visit tries each changed field of two messages alone, in a copy of from. path is where the
+	// messages are in the values, and into finds the same place in a copy.
 	var visit func(path string, was, is protoreflect.Message, into func(root protoreflect.Message) protoreflect.Message)
 	visit = func(path string, was, is protoreflect.Message, into func(root protoreflect.Message) protoreflect.Message) {
 		for i := range was.Descriptor().Fields().Len() {
