@@ -33,7 +33,7 @@ func (p *Plugin) shared() bool {
 // clientOptions are the settings of the connection.
 func (p *Plugin) clientOptions(name string) binapi.Options {
 	opts := p.cfg.clientOptions(name)
-	opts.ConnectTimeout = p.patience
+	opts.ConnectTimeout, opts.CloseTimeout = p.patience, p.closeTimeout
 	opts.Records = &p.records
 	return opts
 }

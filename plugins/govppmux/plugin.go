@@ -38,10 +38,11 @@ type Plugin struct {
 	rejected atomic.Uint64 // requests made while no VPP was connected
 
 	// Of compete, which one goroutine runs.
-	yielded   time.Time // when another agent was seen last; zero: none
-	yieldedTo claim
-	blind     bool          // VPP does not say who its clients are
-	patience  time.Duration // with a VPP that does not answer at once; 0: the default
+	yielded      time.Time // when another agent was seen last; zero: none
+	yieldedTo    claim
+	blind        bool          // VPP does not say who its clients are
+	closeTimeout time.Duration // 0: the default
+	patience     time.Duration // with a VPP that does not answer at once; 0: the default
 
 	records atomic.Uint64 // see Records
 

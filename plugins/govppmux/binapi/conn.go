@@ -186,7 +186,7 @@ func (c *Conn) Err() error {
 }
 
 // Close ends the connection, fails everything pending and waits for the
-// goroutines of the connection, and up to a second for VPP to let the client go. It
+// goroutines of the connection, and up to Options.CloseTimeout for VPP to remove the client. It
 // may be called more than once, but not from a function that Dump calls.
 func (c *Conn) Close() (err error) {
 	c.end(ErrClosed)

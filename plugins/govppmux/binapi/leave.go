@@ -6,9 +6,6 @@ import (
 	"go.fd.io/govpp/binapi/memclnt"
 )
 
-// leaveTimeout is how long a connection that is closed waits for VPP.
-const leaveTimeout = time.Second
-
 // leave asks VPP to remove the client, and waits until it has closed the connection. VPP does not
 // always notice that a client has closed one: it looks at errno after an end of file, which does
 // not set it (vl_socket_read_ready in src/vlibmemory/socket_api.c). From 25.06 on, a VPP with 16
@@ -26,7 +23,7 @@ func (c *Conn) leave() {
 	}
 	c.toWrite.Signal()
 	c.mu.Unlock()
-	timeout := time.NewTimer(leaveTimeout)
+	timeout := time.NewTimer(c.opts.CloseTimeout)
 	defer timeout.Stop()
 	select {
 	case <-c.gone:

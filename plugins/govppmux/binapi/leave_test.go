@@ -28,7 +28,7 @@ func TestCloseRemovesTheClient(t *testing.T) {
 			if slices.Sort(s.left); !slices.Equal(s.left, []uint32{0, 1}) {
 				t.Errorf("removal of connections %v was asked for, expected 0 and 1", s.left)
 			}
-			if want := map[bool]time.Duration{false: 0, true: leaveTimeout}[deaf]; took != want {
+			if want := map[bool]time.Duration{false: 0, true: DefaultCloseTimeout}[deaf]; took != want {
 				t.Errorf("Close took %v, expected %v", took, want)
 			}
 		})

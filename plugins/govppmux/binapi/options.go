@@ -14,6 +14,7 @@ const (
 	DefaultClientName     = "tenuto"
 	DefaultConnectTimeout = 3 * time.Second
 	DefaultReplyTimeout   = time.Second
+	DefaultCloseTimeout   = time.Second
 	DefaultMaxRequests    = 4096
 	DefaultMaxBytes       = 1 << 20
 	DefaultMaxMessage     = 64 << 20
@@ -31,6 +32,9 @@ type Options struct {
 	// ReplyTimeout ends the connection when a request whose context has no deadline
 	// waits and VPP has answered nothing for this long.
 	ReplyTimeout time.Duration
+	// CloseTimeout is how long Close waits for VPP to remove the client. VPP may not notice
+	// that a client closed its connection without it.
+	CloseTimeout time.Duration
 	// MaxRequests is how many requests may be in flight, at most 65536.
 	MaxRequests int
 	// MaxBytes is how many bytes of requests may be in flight; a larger single
@@ -52,6 +56,7 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.ClientName, DefaultClientName)
 	setDefault(&o.ConnectTimeout, DefaultConnectTimeout)
 	setDefault(&o.ReplyTimeout, DefaultReplyTimeout)
+	setDefault(&o.CloseTimeout, DefaultCloseTimeout)
 	setDefault(&o.MaxRequests, DefaultMaxRequests)
 	setDefault(&o.MaxBytes, DefaultMaxBytes)
 	setDefault(&o.MaxMessage, DefaultMaxMessage)
@@ -64,7 +69,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("client name: %d bytes, expected at most %d", len(o.ClientName), maxName)
 	case o.MaxRequests < 1 || o.MaxRequests > maxSlots:
 		return o, fmt.Errorf("max requests: %d, expected 1 to %d", o.MaxRequests, maxSlots)
-	case o.ConnectTimeout < 0 || o.ReplyTimeout < 0:
+	case o.ConnectTimeout < 0 || o.ReplyTimeout < 0 || o.CloseTimeout < 0:
 		return o, fmt.Errorf("timeouts: expected positive durations")
 	case o.MaxBytes < 0 || o.MaxMessage < 0 || o.MaxQueue < 0:
 		return o, fmt.Errorf("size limits: expected positive numbers of bytes")

@@ -114,7 +114,8 @@ type Harness struct {
 	conf  govppmux.Config
 	sched kvscheduler.Config
 
-	identity identity
+	identity     identity
+	closeTimeout time.Duration
 }
 
 // Option changes an agent before it starts.
@@ -131,6 +132,9 @@ func CallbackTimeout(d time.Duration) Option { return func(b *Harness) { b.sched
 
 // Reconnect is the longest pause between two attempts to connect to VPP.
 func Reconnect(d time.Duration) Option { return func(b *Harness) { b.conf.RetryConnectTimeout = d } }
+
+// CloseTimeout is how long the agent waits for VPP to remove it when it disconnects.
+func CloseTimeout(d time.Duration) Option { return func(b *Harness) { b.closeTimeout = d } }
 
 // Quiet does not print transactions.
 func Quiet() Option { return func(b *Harness) { b.sched.PrintTxnSummary = kvscheduler.PrintNever } }
@@ -179,7 +183,7 @@ func Start(tb testing.TB, target Target, opts ...Option) *Harness {
 		o(b)
 	}
 	kvscheduler.UseConf(b.sched)(b.Scheduler)
-	b.Mux = govppmux.NewPlugin(govppmux.UseConf(b.conf), govppmux.UseDeps(func(d *govppmux.Deps) {
+	b.Mux = govppmux.NewPlugin(govppmux.UseConf(b.conf), govppmux.UseCloseTimeout(b.closeTimeout), govppmux.UseDeps(func(d *govppmux.Deps) {
 		if b.identity.Label != "" {
 			d.Identity = b.identity
 		}

@@ -84,7 +84,7 @@ func hosts(b *vpptest.Harness) {
 func (s *stalls) start() {
 	all := []vpptest.Option{
 		vpptest.ReplyTimeout(stallTimeout), vpptest.Reconnect(4 * time.Millisecond), vpptest.StateDir(s.state),
-		vpptest.Labelled("stalls"), vpptest.Quiet(),
+		vpptest.Labelled("stalls"), vpptest.Quiet(), vpptest.CloseTimeout(time.Millisecond),
 	}
 	b := vpptest.Start(s.t, s.sim, append(all, s.options...)...)
 	hosts(b)
