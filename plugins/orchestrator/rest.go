@@ -78,7 +78,8 @@ func (p *Plugin) getSources(w http.ResponseWriter, _ *http.Request) {
 // problem is an error in one item of a body.
 type problem struct {
 	response.Problem
-	item string // the key of the item, as far as it can be determined
+	item   string // the key of the item, as far as it can be determined
+	absent bool   // the text does not have the field, or the error has none
 }
 
 func (p *Plugin) validate(w http.ResponseWriter, r *http.Request) {
@@ -156,14 +157,15 @@ func (p *Plugin) body(w http.ResponseWriter, r *http.Request) ([]KeyVal, []probl
 	doc := p.Codec.WithSecrets(p.restoreGRPC).Decode(bodyName, text, "")
 	var problems []problem
 	for _, e := range doc.Errs {
-		problems = append(problems, problem{response.Problem{Path: e.Field, Error: e.Msg, Key: e.Key, Line: e.Line, Column: e.Column}, e.ItemKey()})
+		problems = append(problems, problem{Problem: response.Problem{Path: e.Field, Error: e.Msg, Key: e.Key, Line: e.Line, Column: e.Column}, item: e.ItemKey()})
 	}
 	items := make([]KeyVal, 0, len(doc.Items))
 	at := kv.At(bodyName)
 	for _, it := range doc.Items {
 		items = append(items, KeyVal{Key: it.Key, Val: it.Value, Location: at.Line(it.Line)})
 	}
-	problems = append(problems, p.semantic(text, doc)...)
+	problems = append(problems, p.semantic(text, doc.Items)...)
+	problems = append(problems, slices.DeleteFunc(p.semantic(text, doc.Partial), func(wrong problem) bool { return wrong.absent })...)
 	slices.SortStableFunc(problems, func(a, b problem) int { return cmp.Compare(a.Line, b.Line) })
 	return items, problems, nil
 }
@@ -171,11 +173,11 @@ func (p *Plugin) body(w http.ResponseWriter, r *http.Request) ([]KeyVal, []probl
 // maxLocated limits the fields whose positions are searched in a text.
 const maxLocated = 100
 
-// semantic validates the items of a text by their descriptors.
-func (p *Plugin) semantic(text []byte, doc *document.Document) []problem {
-	byMessage := make(map[proto.Message]document.Item, len(doc.Items))
-	messages := make([]proto.Message, 0, len(doc.Items))
-	for _, it := range doc.Items {
+// semantic validates items of a text by their descriptors.
+func (p *Plugin) semantic(text []byte, items []document.Item) []problem {
+	byMessage := make(map[proto.Message]document.Item, len(items))
+	messages := make([]proto.Message, 0, len(items))
+	for _, it := range items {
 		byMessage[it.Value] = it
 		messages = append(messages, it.Value)
 	}
@@ -195,10 +197,10 @@ func (p *Plugin) semantic(text []byte, doc *document.Document) []problem {
 			it = byMessage[e.ParentMessage]
 		}
 		for _, err := range single(e.Err) {
-			path, at := it.Key, it.Position
+			path, at, absent := it.Key, it.Position, true
 			if field := (*api.InvalidValueError)(nil); errors.As(err, &field) && len(field.Fields()) > 0 {
 				path += ": " + strings.Join(field.Fields(), ", ")
-				err = field.Unwrap()
+				err, absent = field.Unwrap(), !document.HasField(e.Message, field.Fields()[0])
 				if ok && len(problems) < maxLocated {
 					at = fields.Locate(at, field.Fields()[0])
 				}
@@ -207,7 +209,7 @@ func (p *Plugin) semantic(text []byte, doc *document.Document) []problem {
 			if !ok {
 				wrong.Derived = p.part(e.Message)
 			}
-			problems = append(problems, problem{wrong, it.Key})
+			problems = append(problems, problem{wrong, it.Key, absent})
 		}
 	}
 	return problems

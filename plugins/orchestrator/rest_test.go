@@ -2,10 +2,10 @@ package orchestrator_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,7 +87,7 @@ func TestRESTErrors(t *testing.T) {
 	s := server{http.NewServeMux(), t}
 	w := start(t, nil, orchestrator.UseHTTP(s))
 	w.waitSynced()
-	bad := "vppConfig:\n  interfaces:\n  - {name: good, mtu: 1}\n  - name: a\n    mtu: 9100\n  - {name: b, mtu: -1}\n  - {nam: c}\n"
+	bad := "vppConfig:\n  interfaces:\n  - {name: good, mtu: 1}\n  - name: a\n    mtu: 9100\n  - {name: b, mtu: -1}\n  - {nam: c}\n  - {name: d, mtu: 9001, enable: true}\n"
 	answers := []string{
 		s.do("PUT", "/configuration", bad, 400),
 		s.do("PUT", "/configuration?replace=true", bad, 400),
@@ -99,11 +99,15 @@ func TestRESTErrors(t *testing.T) {
 			Line        int
 			Item        string `json:"error_config_part"`
 		}
-		if err := json.Unmarshal([]byte(answer), &got); err != nil || len(got) != 3 {
+		if err := json.Unmarshal([]byte(answer), &got); err != nil || len(got) != 5 {
 			t.Fatalf("%v in\n%s", err, answer)
 		}
-		lines := fmt.Sprint(got[0].Line, got[1].Line, got[2].Line)
-		if lines != "5 6 7" || got[1].Path != "vppConfig.interfaces[2].mtu" || got[0].Path != "config/vpp/v2/interfaces/a: mtu" {
+		var lines []int
+		for _, p := range got {
+			lines = append(lines, p.Line)
+		}
+		// An item with an unknown field is validated as well.
+		if !slices.Equal(lines, []int{5, 6, 7, 8, 8}) || got[1].Path != "vppConfig.interfaces[2].mtu" || got[0].Path != "config/vpp/v2/interfaces/a: mtu" {
 			t.Errorf("problems %+v", got)
 		}
 		if got[0].Item != "name: a\nmtu: 9100\n" || got[1].Item != "" {

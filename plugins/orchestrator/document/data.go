@@ -82,6 +82,10 @@ func (d *decoder) keyed(n, key, value *yaml.Node, p *path, model models.Known) {
 			return
 		}
 	} else if !read(value) {
+		if real, err := model.KeyOf(msg); err == nil && real == d.key {
+			d.addPartial(n, p, real, msg)
+			d.key = ""
+		}
 		return
 	}
 	real, err := model.KeyOf(msg)

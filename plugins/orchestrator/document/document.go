@@ -108,6 +108,10 @@ type Document struct {
 	Errs    []*Error // what is wrong, in the order of the text; at most 100 and a last one that counts the others
 	Foreign int      // items whose keys belong to other agents; they are not looked at
 	Broken  bool     // the text could not be read at all
+
+	// Partial are the items that have keys but fields with errors. Their values lack these
+	// fields; they are for further checks only.
+	Partial []Item
 }
 
 // Item is one configuration item.
@@ -277,17 +281,31 @@ func (d *decoder) root(n *yaml.Node) {
 	})
 }
 
-// add notes an item that was read without errors.
-func (d *decoder) add(n *yaml.Node, p *path, key string, value proto.Message) {
-	pos := d.at(n)
-	if first, twice := d.seen[key]; twice {
+// first reports whether a key is not that of an item above; else it is an error.
+func (d *decoder) first(n *yaml.Node, p *path, key string) bool {
+	if line, twice := d.seen[key]; twice {
 		d.key = key
-		d.fail(n, p, "second value for key %s, the first is in line %d", key, first)
+		d.fail(n, p, "second value for key %s, the first is in line %d", key, line)
 		d.key = ""
-		return
+		return false
 	}
 	if d.seen != nil {
-		d.seen[key] = pos.Line
+		d.seen[key] = d.at(n).Line
+	}
+	return true
+}
+
+// addPartial notes an item that has errors.
+func (d *decoder) addPartial(n *yaml.Node, p *path, key string, value proto.Message) {
+	if d.first(n, p, key) && d.codec.HiddenField(value) == "" {
+		d.doc.Partial = append(d.doc.Partial, Item{Position: d.at(n), Key: key, Value: value})
+	}
+}
+
+// add notes an item that was read without errors.
+func (d *decoder) add(n *yaml.Node, p *path, key string, value proto.Message) {
+	if !d.first(n, p, key) {
+		return
 	}
 	if field := d.codec.HiddenField(value); field != "" {
 		restored, ok := value, false
@@ -302,5 +320,5 @@ func (d *decoder) add(n *yaml.Node, p *path, key string, value proto.Message) {
 		}
 		value = restored
 	}
-	d.doc.Items = append(d.doc.Items, Item{Position: pos, Key: key, Value: value})
+	d.doc.Items = append(d.doc.Items, Item{Position: d.at(n), Key: key, Value: value})
 }

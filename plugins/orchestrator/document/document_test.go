@@ -147,6 +147,12 @@ func TestErrors(t *testing.T) {
 		"two of a oneof":         {"vppConfig: {interfaces: [{name: a, tap: {},\n memif: {}}]}", "f.yaml:2:2: vppConfig.interfaces[0].memif: excludes tap in line 1: expected only one of them"},
 		"key given twice": {"vppConfig:\n  interfaces:\n  - {name: a}\ndata:\n- {key: config/vpp/v2/interfaces/a, value: {name: a}}",
 			"f.yaml:5:3: data[0]: second value for key config/vpp/v2/interfaces/a, the first is in line 3"},
+		"key of an invalid item given twice": {"vppConfig:\n  interfaces:\n  - {name: a, mtuu: 1}\n  - {name: a}",
+			"f.yaml:3:15: vppConfig.interfaces[0].mtuu: unknown field of Interface; did you mean mtu?\n" +
+				"f.yaml:4:5: vppConfig.interfaces[1]: second value for key config/vpp/v2/interfaces/a, the first is in line 3"},
+		"key of an invalid value given twice": {"data:\n- {key: config/vpp/v2/interfaces/a, value: {name: a, mtuu: 1}}\n- {key: config/vpp/v2/interfaces/a, value: {name: a}}",
+			"f.yaml:2:54: data[0].value.mtuu: unknown field of Interface; did you mean mtu?\n" +
+				"f.yaml:3:3: data[1]: second value for key config/vpp/v2/interfaces/a, the first is in line 2"},
 		"key of another value": {"data:\n- key: config/vpp/v2/interfaces/b\n  value: {name: a}",
 			"f.yaml:2:8: data[0].key: key config/vpp/v2/interfaces/b does not belong to its value, whose key is config/vpp/v2/interfaces/a"},
 		"unknown key":   {"data:\n- {key: config/vpp/v2/interface/a, value: {name: a}}", "f.yaml:2:9: data[0].key: no model has the key config/vpp/v2/interface/a; did you mean config/vpp/v2/interfaces/?"},

@@ -144,6 +144,7 @@ func (d *decoder) member(m *member, n *yaml.Node, p *path) {
 			for _, e := range d.doc.Errs[errs:] {
 				e.item = key
 			}
+			d.addPartial(n, p, key, value)
 		}
 		return
 	}

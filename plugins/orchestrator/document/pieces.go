@@ -108,7 +108,7 @@ func (d *decoder) items(n *yaml.Node, p *path, read func(d *decoder, e *yaml.Nod
 	d.lists++
 	at := d.below(p)
 	d.parts(pieces, read, func(i int, pt part) bool {
-		if i == 0 && len(d.doc.Items) == 0 { // room for all, once
+		if i == 0 && len(d.seen) == 0 { // room for all, once
 			all := len(pieces) * len(pt.items)
 			d.seen, d.doc.Items = make(map[string]int, all), make([]Item, 0, all)
 		}
