@@ -277,14 +277,12 @@ func isHidden(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 
 func hide(m protoreflect.Message, f protoreflect.FieldDescriptor) {
 	switch {
-	case f.Cardinality() == protoreflect.Repeated:
+	case !hidesAsText(f):
 		m.Clear(f)
 	case f.Kind() == protoreflect.StringKind:
 		m.Set(f, protoreflect.ValueOfString(Hidden))
-	case f.Kind() == protoreflect.BytesKind:
-		m.Set(f, protoreflect.ValueOfBytes([]byte(Hidden)))
 	default:
-		m.Clear(f)
+		m.Set(f, protoreflect.ValueOfBytes([]byte(Hidden)))
 	}
 }
 

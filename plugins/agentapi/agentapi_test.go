@@ -335,6 +335,12 @@ func TestQueries(t *testing.T) {
 		strings.Contains(items.String(), "sesame") {
 		t.Errorf("items %v, %v", items, err)
 	}
+	other := proto.CloneOf(secret)
+	other.GetMemif().Secret = "open pepper"
+	plan, err := w.Plan(w.Context(), &pb.PlanRequest{Change: &pb.Change{Items: []*pb.Item{item(t, other)}}})
+	if err != nil || len(plan.Operations) != 1 || !slices.Equal(plan.Operations[0].ChangedSecrets, []string{"memif.secret"}) || strings.Contains(plan.String(), "open") {
+		t.Errorf("plan of another secret %v, %v", plan, err)
+	}
 	why, err := w.Explain(w.Context(), &pb.ExplainRequest{Key: l3model.RouteModel.Key(&l3.Route{DstNetwork: "10.0.0.0/8", OutgoingInterface: "b"})})
 	if err != nil || why.Explanation.State != kvspb.ValueState_PENDING || len(why.Explanation.Children) != 1 || !why.Explanation.Children[0].NotConfigured {
 		t.Errorf("explanation %v, %v", why, err)

@@ -37,6 +37,9 @@ func (s *service) Plan(ctx context.Context, req *pb.PlanRequest) (*pb.PlanRespon
 		return nil, err
 	}
 	for _, op := range resp.Operations {
+		if op.GetOperation() != kvscheduler.TxnOperation_DELETE {
+			op.ChangedSecrets = ref.Changes.Secrets[op.GetKey()]
+		}
 		if op.GetRecreate() && op.GetOperation() == kvscheduler.TxnOperation_CREATE {
 			op.ForcedBy = ref.Changes.Forced[op.GetKey()]
 		}

@@ -69,10 +69,10 @@ func (v planView) atMost() uint {
 func (a *app) printPlan(p *shownPlan, view planView) error {
 	w := planWriter{app: a, view: view, counts: map[api.StepKind]int{}}
 	left := p.Left
-	p.Changes.Steps(func(s api.PlanStep) { w.step(s, p.Changes.Hidden) },
+	p.Changes.Steps(func(s api.PlanStep) { w.step(s) },
 		func(r api.PlanReason) { left = append(left, r) })
 	for _, left := range left {
-		w.step(api.PlanStep{Kind: api.StepLeft, Op: &api.RecordedTxnOp{Key: left.Key}, Reason: left.Reason}, false)
+		w.step(api.PlanStep{Kind: api.StepLeft, Op: &api.RecordedTxnOp{Key: left.Key}, Reason: left.Reason})
 	}
 	if p.Omitted > 0 {
 		w.counts = p.Counts
@@ -127,7 +127,7 @@ var stepColours = map[api.StepKind]colour{
 	api.StepWait: cyan, api.StepDrop: red, api.StepNever: red,
 }
 
-func (w *planWriter) step(s api.PlanStep, secrets bool) {
+func (w *planWriter) step(s api.PlanStep) {
 	w.counts[s.Kind]++
 	if w.view.perKind > 0 && w.counts[s.Kind] > int(w.view.perKind) {
 		return
@@ -154,11 +154,7 @@ func (w *planWriter) step(s api.PlanStep, secrets bool) {
 	if s.Kind == api.StepLeft || s.Op.Operation == kvscheduler.TxnOperation_DELETE {
 		return
 	}
-	n := w.lines.Len()
 	w.diff(&s)
-	if w.lines.Len() == n && secrets && s.Op.Operation == kvscheduler.TxnOperation_UPDATE && !s.Op.NOOP {
-		w.lines.WriteString("      a secret differs\n")
-	}
 }
 
 // summary counts the operations: "2 to create, 1 to delete".
@@ -195,10 +191,8 @@ func (w *planWriter) diff(s *api.PlanStep) {
 			w.field(green, "+", path+": "+now, s.Forces(path))
 		}
 	}
-	for _, path := range s.Forced { // hidden secrets look the same
-		if was[path] != "" && was[path] == is[path] {
-			w.field(yellow, "~", path+": a secret differs", true)
-		}
+	for _, path := range s.Secrets {
+		w.field(yellow, "~", path+": a secret differs", s.Forces(path))
 	}
 }
 

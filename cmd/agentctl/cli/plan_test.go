@@ -120,7 +120,7 @@ func TestPlanOfForcingSecret(t *testing.T) {
 			{Operation: kvscheduler.TxnOperation_DELETE, Key: key, PrevState: kvscheduler.ValueState_CONFIGURED, PrevValue: memif(1), IsRecreate: true},
 			{Operation: kvscheduler.TxnOperation_CREATE, Key: key, NewState: kvscheduler.ValueState_CONFIGURED, NewValue: memif(2), IsRecreate: true},
 		},
-		Forced: map[string][]string{key: {"memif.secret"}}, Hidden: true,
+		Forced: map[string][]string{key: {"memif.secret"}}, Secrets: map[string][]string{key: {"memif.secret"}}, Hidden: true,
 	}}, planView{})
 	want := legend + "\n\n-/+ vpp.interfaces/m\n      ~ memif.id: 1 -> 2\n      ~ memif.secret: a secret differs  # forces re-creation\n\n1 to create again\n"
 	if err != nil || out.String() != want {

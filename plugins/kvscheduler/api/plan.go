@@ -47,6 +47,9 @@ type Plan struct {
 	// Forced names, by key, the changed fields for which values are created again, such as
 	// "memif.id". It lacks values that are created again for another reason.
 	Forced map[string][]string `json:",omitempty"`
+	// Secrets names, by key, the secrets of updated values that differ, such as
+	// "memif.secret"; only in a plan that is Hidden, in which they look the same.
+	Secrets map[string][]string `json:",omitempty"`
 
 	// Base is the state that the plan was made for: of all base values that it names or
 	// touches, sorted by key.
@@ -195,11 +198,12 @@ const (
 
 // PlanStep is what a plan does with one value.
 type PlanStep struct {
-	Kind   StepKind
-	Op     *RecordedTxnOp
-	Before proto.Message // the value that exists before; nil: none
-	Reason string        // why the value waits, or is left out; may be empty
-	Forced []string      // fields for which it is created again; see Plan.Forced
+	Kind    StepKind
+	Op      *RecordedTxnOp
+	Before  proto.Message // the value that exists before; nil: none
+	Reason  string        // why the value waits, or is left out; may be empty
+	Forced  []string      // fields for which it is created again; see Plan.Forced
+	Secrets []string      // hidden secrets that differ; see Plan.Secrets
 }
 
 // Forces reports whether a field, or the one that it is part of, makes a value be created
@@ -225,7 +229,7 @@ func (p *Plan) Steps(step func(PlanStep), left func(PlanReason)) {
 			replaced[op.Key] = op.PrevValue
 			continue
 		}
-		s := PlanStep{Kind: op.step(), Op: op, Before: op.PrevValue, Reason: reasons[op.Key]}
+		s := PlanStep{Kind: op.step(), Op: op, Before: op.PrevValue, Reason: reasons[op.Key], Secrets: p.Secrets[op.Key]}
 		if s.Reason != "" && op.NOOP && (s.Kind == StepUpdate || s.Kind == StepCreate) {
 			continue // it is what it is
 		}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -30,8 +31,24 @@ func (p *Plan) HideSecrets() *Plan {
 	if !h.hidden {
 		return p
 	}
-	shown.Hidden = true
+	shown.Hidden, shown.Secrets = true, changedSecrets(p.Operations)
 	return &shown
+}
+
+// changedSecrets returns, by key, the secrets that operations change.
+func changedSecrets(ops []RecordedTxnOp) map[string][]string {
+	changed := map[string][]string{}
+	removed := map[string]proto.Message{} // values that are created again
+	for i := range ops {
+		op := &ops[i]
+		before := cmp.Or(op.PrevValue, removed[op.Key])
+		if op.NewValue == nil {
+			removed[op.Key] = before
+		} else if secrets := logging.ChangedSecrets(before, op.NewValue); len(secrets) > 0 {
+			changed[op.Key] = secrets
+		}
+	}
+	return changed
 }
 
 // HideSecrets returns the report without secrets.

@@ -98,7 +98,7 @@ class PlanView {
   showPlan() {
     const p = this.planned;
     const ops = p.Changes.Operations ?? [];
-    const counts = p.Counts ?? {}, forced = p.Changes.Forced ?? {};
+    const counts = p.Counts ?? {}, forced = p.Changes.Forced ?? {}, secrets = p.Changes.Secrets ?? {};
     const reasons = new Map([...(p.Left ?? []), ...(p.Changes.Reasons ?? [])].map((r) => [r.Key, r.Reason]));
     const last = new Map(ops.map((op) => [op.Key, op])); // what earlier operations leave is not the result
     const items = ops.map((op) => {
@@ -110,6 +110,7 @@ class PlanView {
           op.IsRecreate ? h('span', { class: 'tag' }, ['re-created', ...(forced[op.Key] ?? []).map((f, i) => `${i ? ',' : ' because of'} ${f}`)].join('')) : '', op.IsDerived ? h('span', { class: 'tag' }, 'derived') : '',
           state ? badge(state) : ''),
         reason ? h('div', { class: 'reason faint' }, reason) : '',
+        op.Operation === 'DELETE' ? '' : (secrets[op.Key] ?? []).map((f) => h('div', { class: 'reason faint' }, `${f}: a secret differs`)),
         fieldDiff(op.PrevValue?.ProtoMsgData, op.NewValue?.ProtoMsgData) ?? '');
     });
     const shown = new Set(ops.map((op) => op.Key));

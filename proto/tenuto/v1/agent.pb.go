@@ -241,9 +241,12 @@ type Operation struct {
 	// Changed fields that force the re-creation, such as "memif.id", in the operation of a plan
 	// that creates the value again. Empty if the reason is another one, such as a dependency
 	// that is created again.
-	ForcedBy      []string `protobuf:"bytes,14,rep,name=forced_by,json=forcedBy,proto3" json:"forced_by,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ForcedBy []string `protobuf:"bytes,14,rep,name=forced_by,json=forcedBy,proto3" json:"forced_by,omitempty"`
+	// Secrets that differ, such as "memif.secret", in the operation of a plan with hidden
+	// secrets, in which they look the same.
+	ChangedSecrets []string `protobuf:"bytes,15,rep,name=changed_secrets,json=changedSecrets,proto3" json:"changed_secrets,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Operation) Reset() {
@@ -370,6 +373,13 @@ func (x *Operation) GetDuration() *durationpb.Duration {
 func (x *Operation) GetForcedBy() []string {
 	if x != nil {
 		return x.ForcedBy
+	}
+	return nil
+}
+
+func (x *Operation) GetChangedSecrets() []string {
+	if x != nil {
+		return x.ChangedSecrets
 	}
 	return nil
 }
@@ -2513,7 +2523,7 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x06Change\x12%\n" +
 	"\x05items\x18\x01 \x03(\v2\x0f.tenuto.v1.ItemR\x05items\x12\x16\n" +
 	"\x06remove\x18\x02 \x03(\tR\x06remove\x12\x18\n" +
-	"\areplace\x18\x03 \x01(\bR\areplace\"\xbf\x04\n" +
+	"\areplace\x18\x03 \x01(\bR\areplace\"\xe8\x04\n" +
 	"\tOperation\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12>\n" +
 	"\toperation\x18\x02 \x01(\x0e2 .ligato.kvscheduler.TxnOperationR\toperation\x12=\n" +
@@ -2531,7 +2541,8 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x06revert\x18\v \x01(\bR\x06revert\x120\n" +
 	"\x05start\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\x05start\x125\n" +
 	"\bduration\x18\r \x01(\v2\x19.google.protobuf.DurationR\bduration\x12\x1b\n" +
-	"\tforced_by\x18\x0e \x03(\tR\bforcedBy\"2\n" +
+	"\tforced_by\x18\x0e \x03(\tR\bforcedBy\x12'\n" +
+	"\x0fchanged_secrets\x18\x0f \x03(\tR\x0echangedSecrets\"2\n" +
 	"\x06Reason\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"N\n" +
