@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
 // etcdDialTimeout is the default timeout of the connection.
@@ -100,7 +102,7 @@ func (a *app) shownEntry(it kv.Item) (string, error) {
 	if a.global.showSecrets || bytes.HasPrefix(bytes.TrimSpace(it.Value), []byte(cryptodata.Prefix)) {
 		return string(it.Value), nil
 	}
-	_, short, _ := strings.Cut(strings.TrimPrefix(it.Key, servicelabel.NewPlugin().GetAllAgentsPrefix()), "/")
+	short, _ := agentKey(it.Key)
 	model, ok := a.set().ForKey(short)
 	if !ok {
 		return string(it.Value), nil
@@ -136,15 +138,67 @@ func (a *app) kvdbGet() *cobra.Command {
 }
 
 func (a *app) kvdbPut() *cobra.Command {
-	return &cobra.Command{
+	var force bool
+	put := a.onStore(func(ctx context.Context, db kv.DB, args []string) error {
+		if err := db.Put(ctx, a.key(args[0]), []byte(args[1])); err != nil {
+			return err
+		}
+		return a.printf("OK\n")
+	})
+	cmd := &cobra.Command{
 		Use: "put KEY VALUE", Aliases: []string{"p"}, Short: "Store the value of a key", Args: args(cobra.ExactArgs(2)),
-		RunE: a.onStore(func(ctx context.Context, db kv.DB, args []string) error {
-			if err := db.Put(ctx, a.key(args[0]), []byte(args[1])); err != nil {
-				return err
+		Long: "Store the value of a key. A value that agents would reject is not stored: one of the configuration\n" +
+			"that is not a message of the model of its key, or has another key.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.acceptable(a.key(args[0]), []byte(args[1])); err != nil && !force {
+				return fmt.Errorf("agents would reject the value of %s: %w; --force stores it", a.key(args[0]), err)
 			}
-			return a.printf("OK\n")
-		}),
+			return put(cmd, args)
+		},
 	}
+	cmd.Flags().BoolVar(&force, "force", false, "store the value even if agents would reject it")
+	return cmd
+}
+
+// acceptable returns why agents reject a value in a store. Keys that are not of the
+// configuration and encrypted values are not checked.
+func (a *app) acceptable(key string, value []byte) error {
+	short, ok := agentKey(key)
+	if !ok || bytes.HasPrefix(bytes.TrimSpace(value), []byte(cryptodata.Prefix)) {
+		return nil
+	}
+	codec := document.New(a.set())
+	model, ok := a.set().ForKey(short)
+	if !ok {
+		if prefix := codec.SuggestPrefix(short); prefix != "" {
+			return fmt.Errorf("no model has this key; did you mean %s?", prefix)
+		}
+		return nil
+	}
+	m := model.NewInstance()
+	if err := kv.Encoded(value).Decode(m); err != nil {
+		if wrong := codec.ReadMessage(value, model.NewInstance().ProtoReflect()); len(wrong) > 0 {
+			return fmt.Errorf("%s: %s", cmp.Or(wrong[0].Field, "(value)"), wrong[0].Msg)
+		}
+		return err
+	}
+	switch belongs, err := model.KeyOf(m); {
+	case err != nil:
+		return err
+	case belongs != short:
+		return fmt.Errorf("its key is %s", belongs)
+	}
+	return nil
+}
+
+// agentKey returns a key without the label of the agent.
+func agentKey(key string) (short string, ok bool) {
+	rest, ok := strings.CutPrefix(key, servicelabel.NewPlugin().GetAllAgentsPrefix())
+	if !ok {
+		return "", false
+	}
+	_, short, ok = strings.Cut(rest, "/")
+	return short, ok
 }
 
 // putCommand is "kvdb put" as a top-level command.

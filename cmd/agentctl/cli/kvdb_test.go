@@ -22,7 +22,12 @@ func TestKVDB(t *testing.T) {
 		err  string
 	}{
 		{"kvdb list", 0, "", ""},
-		{"kvdb put config/vpp/v2/interfaces/loop1 {}", 0, "OK\n", ""},
+		{"kvdb put config/vpp/v2/interfaces/loop1 {}", 1, "", "agents would reject the value of " + loop1 + ": its key is config/vpp/v2/interfaces/; --force stores it"},
+		{`kvdb put config/vpp/v2/interfaces/loop1 {"name":"loop1","mtuu":1}`, 1, "", "mtuu: unknown field of Interface; did you mean mtu?; --force"},
+		{`kvdb put config/vpp/v2/interfaces/loop1 {`, 1, "", "(value): malformed JSON"},
+		{`kvdb put config/vpp/v2/interface/loop1 {}`, 1, "", "no model has this key; did you mean config/vpp/v2/interfaces/?"},
+		{`put config/vpp/v2/interfaces/loop2 {"name":"loop1"}`, 1, "", "its key is " + "config/vpp/v2/interfaces/loop1"},
+		{"kvdb put config/vpp/v2/interfaces/loop1 {} --force", 0, "OK\n", ""},
 		{"kv p /elsewhere/x 1", 0, "OK\n", ""},
 		{"--service-label vpp10 put x 2", 0, "OK\n", ""},
 		{"kvdb get config/vpp/v2/interfaces/loop1", 0, "{}\n", ""},
@@ -71,7 +76,7 @@ func TestKVDBSecrets(t *testing.T) {
 		prefix + "m": memif, prefix + "bad": `{"memif":{"secret":"geheim",`, prefix + "sealed": "$crypto$abc", prefix + "plain": `{"name":"plain", "mtu":9000}`,
 		"/vnf-agent/vpp2/anything": `{"some":"thing"}`, "/elsewhere": "x",
 	} {
-		if r := run(t, env, "kvdb", "put", key, value); r.code != 0 {
+		if r := run(t, env, "kvdb", "put", "--force", key, value); r.code != 0 {
 			t.Fatal(r.err)
 		}
 	}
