@@ -127,6 +127,10 @@ func (p *Plugin) tellFailures(err error) {
 	}
 }
 
+// HealthItems is the part of the plugin's health that reports rejected items, and keys
+// without effect.
+const HealthItems = "items"
+
 // tellHealth reports the state of the sources, and whether a change waits for
 // confirmation.
 func (p *Plugin) tellHealth() {
@@ -146,15 +150,19 @@ func (p *Plugin) tellHealth() {
 	if unhandled != "" {
 		told = errors.Join(told, errors.New(unhandled))
 	}
+	switch scope := p.Health.Scope(HealthItems); {
+	case len(errs) > 0:
+		scope.Degraded(count(len(errs), "rejected item"), told)
+	case meant:
+		scope.Degraded("keys of stores have no effect", told)
+	default:
+		scope.OK("no item is rejected")
+	}
 	switch {
 	case !p.ended:
 		p.Health.Starting(p.awaited())
 	case p.keeping:
-		p.Health.Degraded("a part of the configuration is unknown ("+strings.Join(p.gaps(), "; ")+"); nothing found in the southbound is removed", told)
-	case len(errs) > 0:
-		p.Health.Degraded(fmt.Sprintf("%d items are rejected", len(errs)), told)
-	case meant:
-		p.Health.Degraded("keys of stores have no effect", told)
+		p.Health.Degraded("a part of the configuration is unknown ("+strings.Join(p.gaps(), "; ")+"); nothing found in the southbound is removed", nil)
 	default:
 		text := fmt.Sprintf("%s from %s", count(items, "item"), count(len(p.store.sources), "source")) + p.unconfirmed.note()
 		if unhandled != "" {

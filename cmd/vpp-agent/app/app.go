@@ -208,12 +208,13 @@ func (a *VPPAgent) addSouthbound(scheduler *kvscheduler.Scheduler) {
 func newInfra() Infra {
 	i := Infra{Label: servicelabel.NewPlugin(), HTTP: rest.NewPlugin()}
 	i.Logs = logmanager.NewPlugin(logmanager.UseDeps(func(d *logmanager.Deps) { d.HTTP = i.HTTP }))
-	// Lost spans do not affect the network. A value with a problem makes the
-	// agent DEGRADED but not unready: the other values work, and taking the agent
-	// out of service would stop them too. Everything else counts, including
+	// Lost spans do not affect the network. A value with a problem, or a mistake in a file
+	// or store, makes the agent DEGRADED but not unready: the other values work, and taking
+	// the agent out of service would stop them too. Everything else counts, including
 	// published data, because others act on it.
 	i.Probe = probe.NewPlugin(probe.UseDeps(func(d *probe.Deps) { d.HTTP = i.HTTP }), probe.WithNonFatalPlugins(tracing.DefaultName),
-		probe.WithReadyDespite(kvscheduler.DefaultName+"/"+kvscheduler.HealthValues, kvscheduler.DefaultName+"/"+kvscheduler.HealthQuarantine))
+		probe.WithReadyDespite(kvscheduler.DefaultName+"/"+kvscheduler.HealthValues, kvscheduler.DefaultName+"/"+kvscheduler.HealthQuarantine,
+			orchestrator.DefaultName+"/"+orchestrator.HealthItems, filedb.DefaultName))
 	i.Status = statuscheck.NewPlugin(statuscheck.UseDeps(func(d *statuscheck.Deps) { d.Label, d.NonFatal = i.Label, i.Probe }))
 	i.Metrics = metrics.NewPlugin(metrics.UseDeps(func(d *metrics.Deps) { d.HTTP = i.HTTP }))
 	i.Tracing = tracing.NewPlugin(tracing.UseDeps(func(d *tracing.Deps) { d.ServiceLabel = i.Label }))

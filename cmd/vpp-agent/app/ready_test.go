@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 )
 
 // An unreachable collector of spans does not make the agent unready, but is reported;
@@ -31,6 +33,10 @@ func TestTracingIsNotReadiness(t *testing.T) {
 	h.Tracing.Health.Degraded("spans are not exported", errors.New("connection refused"))
 	if code, text := ready(); code != http.StatusOK || text != "spans are not exported: connection refused" {
 		t.Errorf("%d, tracing %q", code, text)
+	}
+	h.Orchestrator.Health.Scope(orchestrator.HealthItems).Degraded("1 rejected item", errors.New("unknown field"))
+	if code, _ := ready(); code != http.StatusOK {
+		t.Errorf("%d although the other items are in effect", code)
 	}
 	h.Orchestrator.Health.Scope("publish to etcd").Degraded("the state of items is not published to etcd", errors.New("connection refused"))
 	if code, _ := ready(); code != http.StatusServiceUnavailable {
