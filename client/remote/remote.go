@@ -163,7 +163,7 @@ func (c *remote) encode(ch client.Change) (*generic.Item, error) {
 func results(list []*generic.UpdateResult) ([]client.Result, error) {
 	all := make([]client.Result, len(list))
 	var first error
-	failed := 0
+	failed, unimplemented := 0, 0
 	for i, r := range list {
 		all[i] = client.Result{Key: r.GetKey(), Status: statusOf(r.GetKey(), r.GetStatus())}
 		switch all[i].State() {
@@ -172,12 +172,20 @@ func results(list []*generic.UpdateResult) ([]client.Result, error) {
 			if failed++; first == nil {
 				first = fmt.Errorf("%s: %w", r.GetKey(), all[i].Err)
 			}
+			if all[i].State() == kvspb.ValueState_UNIMPLEMENTED {
+				unimplemented++
+			}
 		}
 	}
-	if failed > 0 {
-		return all, failedError{fmt.Errorf("%d of %d items failed: %w", failed, len(list), first)}
+	switch {
+	case failed == 0:
+		return all, nil
+	case unimplemented == 1 && failed == 1:
+		return all, failedError{fmt.Errorf("accepted, but 1 value is UNIMPLEMENTED: %w", first)}
+	case unimplemented == failed:
+		return all, failedError{fmt.Errorf("accepted, but %d values are UNIMPLEMENTED: %w", failed, first)}
 	}
-	return all, nil
+	return all, failedError{fmt.Errorf("%d of %d items failed: %w", failed, len(list), first)}
 }
 
 // failedError is the error of a change with items that failed. Its gRPC code is that of

@@ -225,7 +225,10 @@ func TestFailuresAreErrors(t *testing.T) {
 	t.Parallel()
 	far, _, sb := newClients(t)
 	sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: prefix + "b", Times: 1, Err: errors.New("no room")})
-	for want, item := range map[string]proto.Message{"no room": &interfaces.Interface{Name: "b"}, "no plugin of this agent handles it": &l3.VrfTable{Id: 7}} {
+	for want, item := range map[string]proto.Message{
+		"1 of 1 items failed: " + prefix + "b: no room": &interfaces.Interface{Name: "b"},
+		"accepted, but 1 value is UNIMPLEMENTED: config/vpp/v2/vrf-table/id/7/protocol/IPV4: no plugin of this agent handles it": &l3.VrfTable{Id: 7},
+	} {
 		results, err := far.ChangeRequest().Update(item).Send(t.Context())
 		if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), want) || len(results) != 1 || results[0].Err == nil {
 			t.Errorf("got %v, %v; want an error with %q", results, err, want)

@@ -147,5 +147,7 @@ func (a *app) explainGRPC(target string, err error) error {
 	case st.Code() == codes.DeadlineExceeded:
 		return fmt.Errorf("the agent at %s did not answer within %v (--timeout); a request that has begun continues, see 'agentctl status' and 'agentctl config history'", target, a.global.timeout)
 	}
-	return fmt.Errorf("the agent at %s: %s", target, text)
+	// What the command added to the status stays; how gRPC prints a status does not.
+	whole := strings.Replace(err.Error(), fmt.Sprintf("rpc error: code = %s desc = ", st.Code()), "", 1)
+	return fmt.Errorf("the agent at %s: %s", target, whole)
 }

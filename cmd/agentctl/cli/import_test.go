@@ -80,6 +80,10 @@ func TestImportIntoAgent(t *testing.T) {
 	if r.code != 1 || !strings.Contains(r.err, "bd1: no room") || !strings.Contains(r.err, "1 of 3 items failed") {
 		t.Errorf("an item that fails: exit %d, %s%s", r.code, r.out, r.err)
 	}
+	r = run(t, nil, "--grpc-port", port, "import", "--grpc", "-t", "5m", "--txops", "2", file)
+	if r.code != 1 || !strings.Contains(r.err, "after 2 of 3 items: 1 of 1 items failed") {
+		t.Errorf("an item of the second transaction that fails: exit %d, %s%s", r.code, r.out, r.err)
+	}
 }
 
 func TestImportIntoStore(t *testing.T) {

@@ -51,7 +51,11 @@ func (a *app) tellOutcome(o *response.Outcome, err error, wait, text bool) error
 			return terr
 		}
 	}
-	switch pending := s.States["PENDING"]; {
+	switch pending, unimplemented := s.States["PENDING"], s.States["UNIMPLEMENTED"]; {
+	case s.Failed == 1 && unimplemented == 1:
+		return fmt.Errorf("accepted, but 1 value is UNIMPLEMENTED%s", a.firstUnimplemented(o.Results))
+	case s.Failed > 0 && s.Failed == unimplemented:
+		return fmt.Errorf("accepted, but %d values are UNIMPLEMENTED%s", unimplemented, a.firstUnimplemented(o.Results))
 	case s.Failed > 0:
 		return fmt.Errorf("%d of %d items failed or cannot come into effect", s.Failed, s.Items)
 	case err != nil:
@@ -60,6 +64,17 @@ func (a *app) tellOutcome(o *response.Outcome, err error, wait, text bool) error
 		return fmt.Errorf("%d of %d items are still pending", pending, s.Items)
 	}
 	return nil
+}
+
+// firstUnimplemented returns the first UNIMPLEMENTED item with its reason, after a colon;
+// "" if the results lack it.
+func (a *app) firstUnimplemented(results []response.Item) string {
+	for _, r := range results {
+		if r.State == "UNIMPLEMENTED" {
+			return ": " + a.shortText(r.Key+": "+cmp.Or(r.Reason, r.Error))
+		}
+	}
+	return ""
 }
 
 // maxPerReason is the maximum number of printed items that have the same reason.
