@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	schema "github.com/tenuto-dev/tenuto/proto"
 )
 
@@ -54,6 +56,31 @@ func (c caller) reduced(m proto.Message) proto.Message {
 		c.omitted[name] = true
 	}
 	return m
+}
+
+// item returns an item as far as the client knows it. It reports false if the item would have
+// the key of another one without the fields that the client does not know.
+func (c caller) item(set *models.Set, m proto.Message) (proto.Message, bool) {
+	reduced := c.reduced(m)
+	if reduced == m {
+		return m, true
+	}
+	key, err := set.KeyOf(m)
+	known, kerr := set.KeyOf(reduced)
+	return reduced, key == known && err == nil && kerr == nil
+}
+
+// nameTemplate returns the template of the names of the items of a model. It reports false
+// if the client does not know the fields that make up the names.
+func (c caller) nameTemplate(m models.Known) (string, bool) {
+	if c.current {
+		return allmodels.TemplateOf(m), true
+	}
+	template, ok := allmodels.FormerTemplateOf(m)
+	if !ok {
+		c.omitted[string(m.ProtoName())] = true
+	}
+	return template, ok
 }
 
 // reportOmitted puts what was left out into the trailer.

@@ -24,6 +24,8 @@ import (
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
 	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+	"github.com/tenuto-dev/tenuto/proto/ligato/linux"
+	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
 	stn "github.com/tenuto-dev/tenuto/proto/ligato/vpp/stn"
@@ -173,12 +175,63 @@ func TestRepliesToFormerClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range models.KnownModels {
-		if _, err := schema.FindDescriptorByName(protoreflect.FullName(m.ProtoName)); err != nil {
+		d, err := schema.FindDescriptorByName(protoreflect.FullName(m.ProtoName))
+		if err != nil {
 			t.Errorf("KnownModels: a client of the predecessor does not know %s", m.ProtoName)
+			continue
+		}
+		for _, o := range m.Options {
+			if o.Key == "nameTemplate" {
+				wantFields(t, d.(protoreflect.MessageDescriptor), o.Values[0])
+			}
 		}
 	}
 	if got, err = w.config.Get(w.announced(), &pb.GetRequest{}); err != nil || len(got.Config.VppConfig.Vrrps[0].UnicastPeers) != 1 {
 		t.Errorf("a client that announces itself gets %v, %v", got, err)
+	}
+}
+
+// wantFields checks that a message has the fields that the template of its names uses.
+func wantFields(t *testing.T, d protoreflect.MessageDescriptor, template string) {
+	t.Helper()
+	had := map[string]bool{"IP": true, "MaskSize": true} // of the result of the function ipnet
+	for i := range d.Fields().Len() {
+		had[strings.ReplaceAll(string(d.Fields().Get(i).Name()), "_", "")] = true
+	}
+	for _, m := range regexp.MustCompile(`\.([A-Z]\w*)`).FindAllStringSubmatch(template, -1) {
+		if !had[m[1]] && !had[strings.ToLower(m[1])] {
+			t.Errorf("the name template %s of %s has the field %s, which the predecessor lacks", template, d.FullName(), m[1])
+		}
+	}
+}
+
+// TestFormerClientsLackItemsOfOtherKeys checks that clients of the predecessor do not get a
+// route of another table as a second route of the main table: they could not send back what
+// they read.
+func TestFormerClientsLackItemsOfOtherKeys(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	cfg := &pb.Config{LinuxConfig: &linux.ConfigData{}}
+	for _, table := range []uint32{0, 77} {
+		cfg.LinuxConfig.Routes = append(cfg.LinuxConfig.Routes, &linuxl3.Route{DstNetwork: "10.7.0.0/16", OutgoingInterface: "a", Table: table})
+	}
+	if _, err := w.config.Update(w.Context(), &pb.UpdateRequest{Update: cfg}); rpcCode(err) != codes.FailedPrecondition {
+		t.Fatalf("got %v: expected an error because of UNIMPLEMENTED items", err)
+	}
+	var trailer metadata.MD
+	got, err := w.config.Get(w.Context(), &pb.GetRequest{}, rpc.Trailer(&trailer))
+	if routes := got.GetConfig().GetLinuxConfig().GetRoutes(); err != nil || len(routes) != 1 || !proto.Equal(routes[0], cfg.LinuxConfig.Routes[0]) {
+		t.Errorf("got %v, %v; want the route of the main table", routes, err)
+	}
+	if !slices.Contains(trailer.Get(configurator.OmittedTrailer), "ligato.linux.l3.Route.table") {
+		t.Errorf("the trailer %v does not say what is left out", trailer)
+	}
+	items, err := w.manager.GetConfig(w.Context(), &generic.GetConfigRequest{})
+	if err != nil || len(items.Items) != 1 {
+		t.Errorf("got %v, %v; want one item", items, err)
+	}
+	if items, err = w.manager.GetConfig(w.announced(), &generic.GetConfigRequest{}); err != nil || len(items.Items) != 2 {
+		t.Errorf("a client that announces itself gets %v, %v", items, err)
 	}
 }
 

@@ -45,12 +45,19 @@ func shown(ctx context.Context, val proto.Message) proto.Message {
 
 // config puts items into one message, as far as the client of a call knows them.
 func (p *Plugin) config(ctx context.Context, items []proto.Message) (*pb.Config, error) {
-	cfg := &pb.Config{}
-	if err := container.Fill(p.Orchestrator.Models(), items, cfg); err != nil {
-		return nil, status.Error(codes.Internal, err.Error())
-	}
 	c := clientOf(ctx)
 	defer c.reportOmitted(ctx)
+	set := p.Orchestrator.Models()
+	known := make([]proto.Message, 0, len(items))
+	for _, m := range items {
+		if m, ok := c.item(set, m); ok {
+			known = append(known, m)
+		}
+	}
+	cfg := &pb.Config{}
+	if err := container.Fill(set, known, cfg); err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
 	return c.reduced(cfg).(*pb.Config), nil
 }
 

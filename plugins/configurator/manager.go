@@ -208,10 +208,11 @@ func (s *managerService) GetConfig(ctx context.Context, req *generic.GetConfigRe
 		if !want.has(kv.Key) || !orchestrator.Labelled(kv.Labels, req.GetLabels()) {
 			continue
 		}
-		if !c.knows(kv.Val) {
+		val, known := c.item(s.p.Orchestrator.Models(), kv.Val)
+		if !known || !c.knows(val) {
 			continue
 		}
-		it, err := s.p.encode(kv.Key, c.reduced(shown(ctx, kv.Val)))
+		it, err := s.p.encode(kv.Key, shown(ctx, val))
 		if err != nil {
 			return nil, err
 		}
@@ -271,10 +272,14 @@ func (s *managerService) DumpState(ctx context.Context, req *generic.DumpStateRe
 	c := clientOf(ctx)
 	defer c.reportOmitted(ctx)
 	for _, kv := range found {
-		if !want.has(kv.Key) || !c.knows(kv.Value) {
+		if !want.has(kv.Key) {
 			continue
 		}
-		it, err := s.p.encode(kv.Key, c.reduced(shown(ctx, kv.Value)))
+		val, known := c.item(s.p.Orchestrator.Models(), kv.Value)
+		if !known || !c.knows(val) {
+			continue
+		}
+		it, err := s.p.encode(kv.Key, shown(ctx, val))
 		if err != nil {
 			return nil, err
 		}

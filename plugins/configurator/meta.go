@@ -14,7 +14,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/client/southbound"
 	"github.com/tenuto-dev/tenuto/infra/models"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
 	"github.com/tenuto-dev/tenuto/proto/ligato/govppmux"
 )
@@ -32,8 +31,9 @@ func (s *metaService) KnownModels(ctx context.Context, req *generic.KnownModelsR
 	c := clientOf(ctx)
 	defer c.reportOmitted(ctx)
 	for _, m := range s.p.Orchestrator.Models().All() {
-		if (req.GetClass() == "" || m.Spec().Class == req.GetClass()) && c.knows(m.NewInstance()) {
-			resp.KnownModels = append(resp.KnownModels, detail(m))
+		template, named := c.nameTemplate(m)
+		if (req.GetClass() == "" || m.Spec().Class == req.GetClass()) && c.knows(m.NewInstance()) && named {
+			resp.KnownModels = append(resp.KnownModels, detail(m, template))
 		}
 	}
 	if req.GetClass() == "" || req.GetClass() == metricsClass {
@@ -64,7 +64,7 @@ func metricsModel() *generic.ModelDetail {
 	}
 }
 
-func detail(m models.Known) *generic.ModelDetail {
+func detail(m models.Known, nameTemplate string) *generic.ModelDetail {
 	spec := m.Spec()
 	d := &generic.ModelDetail{
 		Spec:      &generic.ModelSpec{Module: spec.Module, Version: spec.Version, Type: spec.Type, Class: spec.Class},
@@ -73,8 +73,8 @@ func detail(m models.Known) *generic.ModelDetail {
 			{Key: "protoFile", Values: []string{m.NewInstance().ProtoReflect().Descriptor().ParentFile().Path()}},
 		},
 	}
-	if t := allmodels.TemplateOf(m); t != "" {
-		d.Options = append(d.Options, &generic.ModelDetail_Option{Key: "nameTemplate", Values: []string{t}})
+	if nameTemplate != "" {
+		d.Options = append(d.Options, &generic.ModelDetail_Option{Key: "nameTemplate", Values: []string{nameTemplate}})
 	}
 	return d
 }

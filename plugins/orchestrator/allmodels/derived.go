@@ -13,6 +13,16 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/models"
 )
 
+// FormerTemplateOf returns TemplateOf for clients of the predecessor, which cannot execute a
+// template with a field that their messages lack. It reports false if the names of the items
+// consist of such fields.
+func FormerTemplateOf(m models.Known) (string, bool) {
+	if t, ok := formerTemplates[m.Spec().ModelName()]; ok {
+		return t, t != ""
+	}
+	return TemplateOf(m), true
+}
+
 // TemplateOf returns the NameTemplate of a model. For a model without one, such as a model of
 // a custom agent, it derives a template from the names of sample items. It is empty if the
 // names of the items do not consist of texts and numbers of their fields, one after the other.

@@ -2,12 +2,10 @@ package allmodels
 
 // nameTemplates are the templates of the names of items, by model. Singletons have none.
 var nameTemplates = map[string]string{
-	"linux.interfaces.interface": `{{.Name}}`,
-	"linux.iptables.rulechain":   `{{.Name}}`,
-	"linux.l3.arp":               `{{.Interface}}/{{.IpAddress}}`,
-	"linux.l3.route": `{{if .Table}}table/{{.Table}}/{{end}}` +
-		`{{with ipnet .DstNetwork}}{{printf "%s/%d" .IP .MaskSize}}{{else}}{{.DstNetwork}}{{end}}` +
-		`/{{.OutgoingInterface}}`,
+	"linux.interfaces.interface":  `{{.Name}}`,
+	"linux.iptables.rulechain":    `{{.Name}}`,
+	"linux.l3.arp":                `{{.Interface}}/{{.IpAddress}}`,
+	"linux.l3.route":              `{{if .Table}}table/{{.Table}}/{{end}}` + linuxRoute,
 	"linux.l3.nexthop":            `{{.Name}}`,
 	"linux.l3.rule":               `{{.Name}}`,
 	"linux.nftables.table":        `{{.Name}}`,
@@ -82,6 +80,14 @@ var nameTemplates = map[string]string{
 	"vpp.vrrp":           `{{.Interface}}/vrid/{{.VrId}}`,
 	"vpp.wg.peer":        `{{.WgIfName}}/endpoint/{{.Endpoint}}/{{.Port}}`,
 }
+
+// linuxRoute is the template of a route in the main table.
+const linuxRoute = `{{with ipnet .DstNetwork}}{{printf "%s/%d" .IP .MaskSize}}{{else}}{{.DstNetwork}}{{end}}` +
+	`/{{.OutgoingInterface}}`
+
+// formerTemplates are the templates of models whose own ones name fields that the
+// predecessor lacks, without these fields; empty if nothing is left.
+var formerTemplates = map[string]string{"linux.l3.route": linuxRoute, "linux.punt.proxy": ""}
 
 // NameTemplate returns the text/template that computes the name of an item from
 // its message, for clients that know the models only by their description. Its
