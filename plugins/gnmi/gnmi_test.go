@@ -221,6 +221,9 @@ func checkStatus(t *testing.T, what string, err error, code codes.Code, texts ..
 	if st.Code() != code {
 		t.Errorf("%s: %v, want %v: %s", what, st.Code(), code, st.Message())
 	}
+	if strings.Contains(st.Message(), "rpc error") {
+		t.Errorf("%s: %q has a status within the text", what, st.Message())
+	}
 }
 
 // fieldsOf returns the fields in the details of a status.

@@ -2,7 +2,6 @@ package gnmi
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -195,12 +194,15 @@ func (sel *selection) filter(nodes []node) []node {
 	return slices.DeleteFunc(nodes, func(n node) bool { return !sel.has(n.model, n.key, n.item.ProtoReflect()) })
 }
 
-// nodes returns the nodes of a selection in all its trees.
+// nodes returns the nodes of a selection in all its trees. The error is the status of the first
+// tree that cannot be read.
 func (s *service) nodes(ctx context.Context, sel *selection) (list []node, err error) {
-	var errs []error
 	for _, t := range sel.trees {
-		nodes, err := t.nodes(ctx, sel)
-		list, errs = append(list, nodes...), append(errs, err)
+		nodes, terr := t.nodes(ctx, sel)
+		list = append(list, nodes...)
+		if err == nil {
+			err = terr
+		}
 	}
-	return list, errors.Join(errs...)
+	return list, err
 }
