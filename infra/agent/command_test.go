@@ -115,6 +115,8 @@ func TestBadCommandLines(t *testing.T) {
 	}{
 		{[]string{"--greeter-config=absent.yaml"}, `file "absent.yaml" named by --greeter-config does not exist`},
 		{[]string{"--unknown"}, "unknown flag: --unknown (see app --help)"},
+		{[]string{"--greter-config=x"}, "unknown flag: --greter-config, did you mean --greeter-config? (see app --help)"},
+		{[]string{"-greter-config=x"}, "unknown flag: -greter-config, did you mean --greeter-config? (see app --help)"},
 		{[]string{"frobnicate"}, `unknown command ["frobnicate"]`},
 		{[]string{"--shout", "loud"}, `unknown command ["loud"]; did you mean --shout=loud?`},
 		{[]string{"--times=x"}, `invalid argument "x" for "--times" flag`},

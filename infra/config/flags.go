@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/tenuto-dev/tenuto/infra/suggest"
 )
 
 // ConfigDirFlag is the flag that names the directory of configuration files.
@@ -88,7 +90,7 @@ func (f *Flags) Variable(flag string) string {
 // remaining arguments. The error is pflag.ErrHelp if help was requested.
 func (f *Flags) Parse(args []string) (rest []string, err error) {
 	if err := f.FlagSet.Parse(f.doubleDash(args)); err != nil {
-		return nil, err
+		return nil, f.suggested(err)
 	}
 	var errs []error
 	f.VisitAll(func(flag *pflag.Flag) {
@@ -103,6 +105,26 @@ func (f *Flags) Parse(args []string) (rest []string, err error) {
 		f.fromEnv[flag.Name] = true
 	})
 	return f.Args(), errors.Join(errs...)
+}
+
+// suggested names the flag that was probably meant in the error about an unknown one. What
+// has one dash and is longer than a letter was meant as a long flag.
+func (f *Flags) suggested(err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	given := unknown.GetSpecifiedName()
+	if short := unknown.GetSpecifiedShortnames(); len(short) > 1 {
+		given, _, _ = strings.Cut(short, "=")
+		err = errors.New("unknown flag: -" + given)
+	}
+	var names []string
+	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	if near := suggest.Nearest(given, names); near != "" {
+		return fmt.Errorf("%w, did you mean --%s?", err, near)
+	}
+	return err
 }
 
 // Given reports whether the flag was given, on the command line or in the
