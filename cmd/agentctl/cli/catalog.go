@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
@@ -32,8 +34,12 @@ func (a *app) set() *models.Set {
 	}
 	ctx, cancel := context.WithTimeout(a.ctx, modelsTimeout)
 	defer cancel()
-	if set, err := a.agentModels(ctx); err == nil {
+	set, err := a.agentModels(ctx)
+	switch {
+	case err == nil:
 		a.models = set
+	case !client.HasStatus(err, http.StatusNotFound): // an older agent does not list them
+		a.silent = err
 	}
 	return a.models
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,7 +59,11 @@ func (a *app) checkCommand() *cobra.Command {
 			}
 			outcome, err := simulate(cmd.Context(), text, custom)
 			if outcome == nil {
-				return a.tellProblems(file, err)
+				told := a.tellProblems(file, err)
+				if modelsFile == "" && unknownGroup(err) {
+					fmt.Fprintln(a.Err, "For models that vpp-agent does not have: agentctl model export > models.json && agentctl check --models models.json")
+				}
+				return told
 			}
 			return a.tellChecked(file, text, outcome)
 		},
@@ -65,6 +71,15 @@ func (a *app) checkCommand() *cobra.Command {
 	fileFlag(cmd, &file)
 	cmd.Flags().StringVar(&modelsFile, "models", "", "`file` with the models of an agent, as \"model export\" prints them")
 	return cmd
+}
+
+// unknownGroup reports whether a document has a group of items that vpp-agent does not have,
+// such as that of a model of another agent.
+func unknownGroup(err error) bool {
+	var refused *client.ProblemsError
+	return errors.As(err, &refused) && slices.ContainsFunc(refused.Problems, func(p response.Problem) bool {
+		return strings.HasSuffix(p.Path, "Config") && !strings.Contains(p.Path, ".")
+	})
 }
 
 // readModels reads the models of an agent. custom are those that vpp-agent does not have.

@@ -63,6 +63,7 @@ type app struct {
 	client *client.Client
 	ctx    context.Context // of the run, for set
 	models *models.Set     // see set; nil: not known yet
+	silent error           // why the models are not those of the agent
 }
 
 // Run runs a command line, without the name of the program, and returns the
@@ -89,6 +90,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitFinding
 	}
 	fmt.Fprintf(a.Err, "ERROR: %v\n", err)
+	if nm := (noModelError{}); errors.As(err, &nm) && a.silent != nil {
+		fmt.Fprintf(a.Err, "The models of the agent are unknown: %v\n", a.silent)
+	}
 	if ue := (usageError{}); errors.As(err, &ue) {
 		path := strings.TrimSuffix(cmd.CommandPath(), " help") // which is about other commands
 		fmt.Fprintf(a.Err, "Run '%s --help' for the usage.\n", path)

@@ -143,12 +143,14 @@ func (a *app) selectModels(patterns []string) ([]models.Known, error) {
 	return slices.DeleteFunc(slices.Clone(set.All()), others), nil
 }
 
-// noModel is the error for the name of a model that there is not.
+// noModelError is the error for the name of a model that does not exist.
+type noModelError struct{ error }
+
 func noModel(set *models.Set, name string) error {
 	if near := suggest.Nearest(name, modelNames(set)); near != "" {
-		return fmt.Errorf("no model %q, did you mean %q?", name, near)
+		return noModelError{fmt.Errorf("no model %q, did you mean %q?", name, near)}
 	}
-	return fmt.Errorf("no model %q; 'agentctl model list' has their names", name)
+	return noModelError{fmt.Errorf("no model %q; 'agentctl model list' has their names", name)}
 }
 
 func modelNames(set *models.Set) (names []string) {

@@ -39,6 +39,7 @@ func TestCheck(t *testing.T) {
 		{loop, "OK: 1 items\n", 0},
 		{loop + "  - name: loop2\n    type: SOFTWARE_LOOPBACK\n    ipAddresses:\n    - 10.0.0.1/24\n    - 10.300.0.1/24\n",
 			`FILE:8:7: vpp.interfaces/loop2: ip_addresses[1]: "10.300.0.1/24": expected an IP address`, 1},
+		{loop + "tutorialConfig:\n  Host_list: []\n", "agentctl check --models models.json", 1},
 		{loop + "    mtu: 1\n", "FILE:4:5: malformed YAML: expected a field with the indentation", 1},
 		{loop + "  bridgeDomains:\n  - name: bd1\n    interfaces: [{name: loop1}, {name: tap9}]\n",
 			"FILE:5:5: vpp.l2.bridge-domain/bd1: PENDING: vpp/bd/bd1/interface/tap9: waits for vpp.interfaces/tap9", 2},
@@ -48,6 +49,22 @@ func TestCheck(t *testing.T) {
 		if got := strings.ReplaceAll(r.out+r.err, file, "FILE"); r.code != c.code || !strings.Contains(got, c.want) {
 			t.Errorf("%s\nexit %d, expected %d and %s:\n%s", c.text, r.code, c.code, c.want, got)
 		}
+	}
+}
+
+// TestModelsOfNoAgent checks that an error about an unknown model says why the models of the
+// agent are unknown.
+func TestModelsOfNoAgent(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"explain", "tutorial.hosts"}, {"dump", "tutorial.hosts"}} {
+		r := run(t, nil, append([]string{"--http-port", "1"}, args...)...)
+		if r.code == 0 || !strings.Contains(r.err, "no agent answers at http://127.0.0.1:1") {
+			t.Errorf("%q: exit %d, %s", args, r.code, r.err)
+		}
+	}
+	r := newFakeAgent(t).run(t, nil, "explain", "tutorial.hosts")
+	if r.code == 0 || strings.Contains(r.err, "vpp-agent") {
+		t.Errorf("with an agent: exit %d, %s", r.code, r.err)
 	}
 }
 
