@@ -104,6 +104,8 @@ func (a *app) write(format string, data any) error {
 	return a.writeTemplate(format, data)
 }
 
+// writeTemplate executes a template on data, whose fields have the names of Go, as those of the
+// predecessor, or the names of JSON, as the other formats show them.
 func (a *app) writeTemplate(text string, data any) error {
 	t, err := template.New("format").Funcs(a.templateFuncs()).Parse(text)
 	if err != nil {
@@ -116,7 +118,11 @@ func (a *app) writeTemplate(text string, data any) error {
 	}
 	var out bytes.Buffer
 	if err := t.Execute(&out, data); err != nil {
-		return usage("--output: %w", err)
+		out.Reset()
+		plain, jerr := plainJSON(data)
+		if jerr != nil || t.Option("missingkey=error").Execute(&out, plain) != nil {
+			return usage("--output: %w", err)
+		}
 	}
 	if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
 		out.WriteByte('\n')
