@@ -123,6 +123,35 @@ func (a *app) connected(ctx context.Context, conn *rpc.ClientConn) error {
 	return nil
 }
 
+// connectionError explains to users why there is no connection; nil if the text is about
+// something else.
+func connectionError(target, text string) error {
+	has := func(part string) bool { return strings.Contains(text, part) }
+	_, handshake, _ := strings.Cut(text, "authentication handshake failed: ")
+	handshake = strings.TrimSuffix(handshake, `"`)
+	switch {
+	case has("connection refused"):
+		return fmt.Errorf("no agent serves gRPC at %s: connection refused; is it running there? (-H, --grpc-port, --grpc-socket)", target)
+	case has("looked like an HTTP/1.1 header"):
+		return fmt.Errorf("what listens at %s does not speak gRPC; is that the port of the agent's gRPC server? (--grpc-port)", target)
+	case has("no such file or directory"):
+		return fmt.Errorf("no agent serves gRPC at %s: there is no such socket (--grpc-socket)", target)
+	case has("first record does not look like a TLS handshake"):
+		return fmt.Errorf("the gRPC server of the agent at %s does not use TLS (--tls, --insecure-tls)", target)
+	case has("certificate signed by unknown authority"):
+		return fmt.Errorf("agent at %s: %s (--tls-ca-file: the file with the certificate that signs that of the agent)", target, handshake)
+	case has("x509: certificate is"), has("x509: cannot validate"):
+		return fmt.Errorf("agent at %s: %s (-H: a name or an address that the certificate is for)", target, handshake)
+	case has("remote error: tls: "):
+		return fmt.Errorf("agent at %s: %s (the agent expects a certificate that it knows from this client: --tls-cert-file, --tls-key-file)", target, text)
+	case has("error reading server preface"), has("broken pipe"), has("connection reset by peer"):
+		return fmt.Errorf("the agent at %s closed the connection; does its gRPC server use TLS (--tls), or expect a certificate of this client (--tls-cert-file)? %s", target, text)
+	case has("connection error"):
+		return fmt.Errorf("no agent serves gRPC at %s (-H, --grpc-port, --grpc-socket): %s", target, text)
+	}
+	return nil
+}
+
 // explainGRPC explains the status of a call to users.
 func (a *app) explainGRPC(target string, err error) error {
 	var call interface{ GRPCStatus() *status.Status }
@@ -132,14 +161,8 @@ func (a *app) explainGRPC(target string, err error) error {
 	st := call.GRPCStatus()
 	text := st.Message()
 	switch {
-	case st.Code() == codes.Unavailable && strings.Contains(text, "connection refused"):
-		return fmt.Errorf("no agent serves gRPC at %s: connection refused; is it running there? (-H, --grpc-port, --grpc-socket)", target)
-	case st.Code() == codes.Unavailable && strings.Contains(text, "looked like an HTTP/1.1 header"):
-		return fmt.Errorf("what listens at %s does not speak gRPC; is that the port of the agent's gRPC server? (--grpc-port)", target)
-	case st.Code() == codes.Unavailable && strings.Contains(text, "no such file or directory"):
-		return fmt.Errorf("no agent serves gRPC at %s: there is no such socket (--grpc-socket)", target)
-	case st.Code() == codes.Unavailable && strings.Contains(text, "connection error"):
-		return fmt.Errorf("no agent serves gRPC at %s (-H, --grpc-port, --grpc-socket): %s", target, text)
+	case st.Code() == codes.Unavailable && connectionError(target, text) != nil:
+		return connectionError(target, text)
 	case st.Code() == codes.Unauthenticated:
 		return fmt.Errorf("the agent at %s: %s (--grpc-token, --grpc-basic-auth)", target, text)
 	case st.Code() == codes.PermissionDenied:

@@ -127,6 +127,7 @@ func TestConfigOverGRPC(t *testing.T) {
 		{"GRPC_SOCKET=" + socket + " AGENTCTL_GRPC_TOKEN=secret config dump", 0, yaml, ""},
 		{"GRPC_SOCKET=" + socket + " GRPC_PORT=1 AGENT_HOST=192.0.2.1 --grpc-token secret config dump", 0, yaml, ""},
 		{"GRPC_SOCKET=/none --grpc-port " + port + " --grpc-token secret config dump", 0, yaml, ""},
+		{"--tls --grpc-port " + port + " --grpc-token secret config dump", 1, "", "does not use TLS (--tls, --insecure-tls)"},
 		{"GRPC_SOCKET=/none config dump", 1, "", "no agent serves gRPC at unix:/none"},
 		{"--config-dir " + dir + " config retrieve -f json", 0, `"name": "loop1"`, ""},
 		{"--grpc-socket " + socket + " config retrieve", 1, "", "expected a token (--grpc-token, --grpc-basic-auth)"},
