@@ -17,8 +17,8 @@ import (
 
 	"github.com/tenuto-dev/tenuto/client/remote"
 	"github.com/tenuto-dev/tenuto/infra/kv"
-	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
 // defaultTxnOps is the number of items in one transaction, the limit of etcd.
@@ -78,9 +78,10 @@ func (a *app) importCommand() *cobra.Command {
 
 // parseImport parses a file and prints its errors.
 func (a *app) parseImport(name string, text []byte) ([]imported, error) {
-	set := a.set()
+	codec := document.New(a.set())
 	prefix := servicelabel.NewPlugin().GetDifferentAgentPrefix(a.global.label)
 	var items []imported
+	lines := map[string]int{} // of the keys
 	mistakes, n := 0, 0
 	for line := range strings.Lines(string(text)) {
 		n++
@@ -88,7 +89,11 @@ func (a *app) parseImport(name string, text []byte) ([]imported, error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		item, err := parseImportLine(set, prefix, line)
+		item, err := parseImportLine(codec, prefix, line)
+		if first := lines[item.key]; err == nil && first > 0 {
+			err = fmt.Errorf("%s: second value for this key, the first is in line %d", item.key, first)
+		}
+		lines[item.key] = n
 		if err != nil {
 			mistakes++
 			fmt.Fprintf(a.Err, "%s:%d: %v\n", name, n, err)
@@ -104,7 +109,7 @@ func (a *app) parseImport(name string, text []byte) ([]imported, error) {
 	return items, nil
 }
 
-func parseImportLine(set *models.Set, prefix, line string) (it imported, err error) {
+func parseImportLine(codec *document.Codec, prefix, line string) (it imported, err error) {
 	i := strings.IndexAny(line, " \t")
 	if i < 0 {
 		return it, errors.New("expected a key, a blank and an item in JSON")
@@ -113,12 +118,19 @@ func parseImportLine(set *models.Set, prefix, line string) (it imported, err err
 	if strings.HasPrefix(it.key, "/") {
 		return it, fmt.Errorf("%s: expected a key of the agent, below %s (--service-label)", it.key, prefix)
 	}
-	m, known := set.ForKey(it.key)
+	m, known := codec.Models().ForKey(it.key)
 	if !known {
+		if near := codec.SuggestPrefix(it.key); near != "" {
+			return it, fmt.Errorf("%s: no model has such a key; did you mean %s...?", it.key, near)
+		}
 		return it, fmt.Errorf("%s: no model has such a key; 'agentctl model list' shows the prefixes", it.key)
 	}
 	it.value = m.NewInstance()
 	if err := protojson.Unmarshal(it.text, it.value); err != nil {
+		// The codec of documents names the field, and what it was probably meant to be.
+		if errs := codec.ReadMessage(it.text, m.NewInstance().ProtoReflect()); len(errs) > 0 {
+			return it, fmt.Errorf("%s: %s", it.key, strings.TrimPrefix(errs[0].Field+": "+errs[0].Msg, ": "))
+		}
 		return it, fmt.Errorf("%s: %w", it.key, err)
 	}
 	if key, err := m.KeyOf(it.value); err != nil {

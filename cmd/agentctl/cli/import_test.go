@@ -12,6 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
 )
 
@@ -121,8 +122,10 @@ func TestImportOfWhatIsWrong(t *testing.T) {
 		"\nsomething {}":                "x:2: something: no model has such a key",
 		"config/vpp/v2/interfaces/a {":  "x:1: config/vpp/v2/interfaces/a: ",
 		"config/vpp/v2/interfaces/a {}": "x:1: config/vpp/v2/interfaces/a: the item has the key config/vpp/v2/interfaces/",
-		"a b\n" + `config/vpp/v2/interfaces/a {"name":"b"}`: "x is refused: 2 mistakes",
-		`config/vpp/v2/interfaces/a {"mtuu":1}`:             `unknown field "mtuu"`,
+		"a b\n" + `config/vpp/v2/interfaces/a {"name":"b"}`:                                          "x is refused: 2 mistakes",
+		`config/vpp/v2/interfaces/a {"mtuu":1}`:                                                      "config/vpp/v2/interfaces/a: mtuu: unknown field of Interface; did you mean mtu?",
+		`config/vpp/v1/interfaces/a {}`:                                                              "no model has such a key; did you mean config/vpp/v2/interfaces/...?",
+		strings.Repeat(`config/vpp/v2/interfaces/a {"name":"a","type":"SOFTWARE_LOOPBACK"}`+"\n", 2): "x:2: config/vpp/v2/interfaces/a: second value for this key, the first is in line 1",
 	} {
 		errtest.Fatal(t, os.WriteFile(file, []byte(text), 0o600))
 		run(t, nil, "-e", "127.0.0.1:1", "import", file).wants(t, 1, want)
@@ -139,8 +142,9 @@ func FuzzImportLine(f *testing.F) {
 	f.Add("/vnf-agent/vpp1/config/vpp/l2/v2/fib/bd1/mac/x {}")
 	set, err := allmodels.Set()
 	errtest.Fatal(f, err)
+	codec := document.New(set)
 	f.Fuzz(func(t *testing.T, line string) {
-		it, err := parseImportLine(set, "/vnf-agent/vpp1/", strings.TrimSpace(line))
+		it, err := parseImportLine(codec, "/vnf-agent/vpp1/", strings.TrimSpace(line))
 		if err == nil && (it.key == "" || it.value == nil) {
 			t.Errorf("%q gives %+v", line, it)
 		}
