@@ -75,6 +75,8 @@ type Server interface {
 type HTTPServer interface {
 	Server
 	rest.HTTPHandlers
+	// AllowHosts adds names by which the server may be addressed.
+	AllowHosts(names ...string)
 }
 
 // Store is a data store on servers, which other processes can read.
@@ -184,8 +186,12 @@ func (p *Plugin) publishTo(s Store, trouble health.Reporter) {
 	})})
 }
 
-// AfterInit starts publishing.
+// AfterInit tells the HTTP server by which names it is announced, and starts publishing.
 func (p *Plugin) AfterInit() error {
+	p.HTTP.AllowHosts(p.Identity.Identity().Label)
+	if host, _, err := split(p.cfg.HTTPEndpoint); err == nil {
+		p.HTTP.AllowHosts(host)
+	}
 	for _, t := range p.targets {
 		p.Go(t.to.Run)
 		p.Go(func(ctx context.Context) { p.follow(ctx, t) })

@@ -3,6 +3,7 @@ package announce_test
 import (
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +66,8 @@ type server struct {
 	addr net.Addr
 	tls  bool
 	at   string // path of the endpoint
+	// hosts are the names that it is to allow.
+	hosts []string
 }
 
 func (s *server) Addr() net.Addr { return s.addr }
@@ -74,6 +77,8 @@ func (s *server) Register(_ string, endpoints ...rest.Endpoint) error {
 	s.at = endpoints[0].Path
 	return nil
 }
+
+func (s *server) AllowHosts(names ...string) { s.hosts = append(s.hosts, names...) }
 
 func (s *server) GetAgentPrefix() string { return "/me/" }
 
@@ -119,6 +124,13 @@ func TestPublishedAddresses(t *testing.T) {
 			s.await(t, test.want)
 			if test.http.at != announced.AgentPath {
 				t.Errorf("the identity is at %q", test.http.at)
+			}
+			hosts := []string{"me"}
+			if strings.Contains(test.conf, "agent.example") {
+				hosts = append(hosts, "agent.example")
+			}
+			if !slices.Equal(test.http.hosts, hosts) {
+				t.Errorf("the HTTP server allows the names %q, expected %q", test.http.hosts, hosts)
 			}
 		})
 	}

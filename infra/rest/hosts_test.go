@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"crypto/tls"
 	"net"
 	"net/http"
 	"os"
@@ -50,28 +51,90 @@ func TestUnknownHosts(t *testing.T) {
 }
 
 // A server that others can reach, for example as a service of Kubernetes, refuses unknown names
-// only to pages.
+// only to browsers. Over plain HTTP these send neither Sec-Fetch-Site nor, for a GET of what they
+// regard as the same origin, Origin.
 func TestUnknownHostsOfServices(t *testing.T) {
 	t.Parallel()
+	const service, evil = "agent.default.svc.cluster.local:9191", "evil.example.com:9191"
 	for _, test := range []struct {
-		listens      string
-		header, text string
-		host         string
-		refused      bool
+		listens string
+		header  map[string]string
+		host    string
+		refused bool
 	}{
-		{"10.0.0.7", "", "", "agent.default.svc.cluster.local:9191", false},
-		{"10.0.0.7", "Sec-Fetch-Site", "none", "agent.example.com", false}, // typed by the user
-		{"10.0.0.7", "Origin", "http://evil.example.com:9191", "evil.example.com:9191", true},
-		{"10.0.0.7", "Sec-Fetch-Site", "same-origin", "evil.example.com:9191", true},
-		{"10.0.0.7", "Origin", "http://10.0.0.7:9191", "10.0.0.7:9191", false},
-		{"127.0.0.1", "", "", "agent.default.svc.cluster.local:9191", true},
+		{"10.0.0.7", nil, service, false},
+		{"10.0.0.7", map[string]string{"User-Agent": "curl/8.14.1", "Accept": "*/*"}, service, false},
+		{"10.0.0.7", map[string]string{"User-Agent": "Go-http-client/1.1", "Accept-Encoding": "gzip"}, service, false},
+		{"10.0.0.7", map[string]string{"User-Agent": "Prometheus/3.5.0", "Accept": "application/openmetrics-text"}, service, false},
+		{"10.0.0.7", map[string]string{"User-Agent": "kube-probe/1.34", "Connection": "close"}, service, false},
+		{"10.0.0.7", map[string]string{"User-Agent": "python-requests/2.32", "Accept-Encoding": "gzip, deflate"}, service, false},
+		{"10.0.0.7", map[string]string{"Sec-Fetch-Site": "none", "User-Agent": "Mozilla/5.0"}, "agent.example.com", false}, // typed by the user
+		{"10.0.0.7", map[string]string{"Origin": "http://evil.example.com:9191"}, evil, true},
+		{"10.0.0.7", map[string]string{"Sec-Fetch-Site": "same-origin"}, evil, true},
+		{"10.0.0.7", map[string]string{"User-Agent": "Mozilla/5.0 (X11; Linux x86_64)"}, evil, true},
+		{"10.0.0.7", map[string]string{"User-Agent": "curl/8.14.1", "Accept-Language": ""}, evil, true}, // set by a script
+		{"10.0.0.7", map[string]string{"User-Agent": "Mozilla/5.0", "Accept-Language": "en"}, "10.0.0.7:9191", false},
+		{"10.0.0.7", map[string]string{"User-Agent": "Mozilla/5.0", "Accept-Language": "en"}, "agent:9191", false},
+		{"10.0.0.7", map[string]string{"Origin": "http://10.0.0.7:9191"}, "10.0.0.7:9191", false},
+		{"127.0.0.1", nil, service, true},
 	} {
 		r := &http.Request{Host: test.host, Header: http.Header{}}
-		if test.header != "" {
-			r.Header.Set(test.header, test.text)
+		for name, value := range test.header {
+			r.Header.Set(name, value)
 		}
-		if got := rest.RefusesHost(&net.TCPAddr{IP: net.ParseIP(test.listens), Port: 9191}, r); got != test.refused {
-			t.Errorf("at %s, host %s, %s %s: refused %v, expected %v", test.listens, test.host, test.header, test.text, got, test.refused)
+		listens := &net.TCPAddr{IP: net.ParseIP(test.listens), Port: 9191}
+		if got := rest.RefusesHost(listens, r); got != test.refused {
+			t.Errorf("at %s, host %s, %v: refused %v, expected %v", test.listens, test.host, test.header, got, test.refused)
+		}
+		if r.TLS = (&tls.ConnectionState{}); rest.RefusesHost(listens, r) { // a browser would have refused the certificate
+			t.Errorf("at %s, host %s, %v: refused over TLS", test.listens, test.host, test.header)
+		}
+	}
+}
+
+// A name that another plugin knows needs no configuration.
+func TestAllowHosts(t *testing.T) {
+	t.Parallel()
+	p := start(t, "")
+	get := func() int {
+		resp, _ := do(t, nil, "GET", p.URL()+"/info/version", func(r *http.Request) { r.Host = "agent7.example.org:9191" })
+		return resp.StatusCode
+	}
+	if status := get(); status != 403 {
+		t.Errorf("before: %d", status)
+	}
+	p.AllowHosts("a", "Agent7.example.org")
+	if status := get(); status != 200 {
+		t.Errorf("after: %d", status)
+	}
+}
+
+// Pages of other web sites cannot read with the password that the browser remembers, and need
+// none if the server has no users; links work.
+func TestReadsOfOtherSites(t *testing.T) {
+	t.Parallel()
+	for _, p := range []*rest.Plugin{start(t, ""), start(t, cheap+"client-basic-auth: ['a:b']")} {
+		for _, test := range []struct {
+			site, mode, dest, origin string
+			status                   int
+		}{
+			{"cross-site", "no-cors", "script", "", 403}, {"same-site", "no-cors", "image", "", 403}, {"cross-site", "cors", "empty", "http://evil.example.com", 403},
+			{"cross-site", "navigate", "iframe", "", 403},
+			{"", "", "", "http://evil.example.com", 403}, {"", "", "", "null", 403},
+			{"cross-site", "navigate", "document", "", 200}, {"same-origin", "cors", "empty", "", 200}, {"none", "navigate", "document", "", 200},
+			{"", "", "", p.URL(), 200}, {"", "", "", "", 200},
+		} {
+			resp, body := do(t, nil, "GET", p.URL()+"/info/version?show-secrets", func(r *http.Request) {
+				r.SetBasicAuth("a", "b")
+				for name, value := range map[string]string{"Sec-Fetch-Site": test.site, "Sec-Fetch-Mode": test.mode, "Sec-Fetch-Dest": test.dest, "Origin": test.origin} {
+					if value != "" {
+						r.Header.Set(name, value)
+					}
+				}
+			})
+			if resp.StatusCode != test.status || test.status == 403 && !strings.Contains(body, "pages of other web sites may not read") {
+				t.Errorf("%+v: %d %s", test, resp.StatusCode, body)
+			}
 		}
 	}
 }

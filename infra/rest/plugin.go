@@ -42,6 +42,7 @@ type Plugin struct {
 	mu    sync.Mutex
 	addr  net.Addr
 	certs *certs.Server // nil: the server does not use TLS
+	hosts []string      // of AllowHosts
 }
 
 // Deps is what the plugin needs.

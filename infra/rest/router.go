@@ -196,16 +196,6 @@ func (p *Plugin) recovering(next http.Handler) http.Handler {
 	})
 }
 
-// sameOrigin prevents other web sites from changing anything through the
-// browser of a local user.
-func sameOrigin(next http.Handler) http.Handler {
-	c := http.NewCrossOriginProtection()
-	c.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		WriteError(w, http.StatusForbidden, errors.New("requests from other web sites may not change anything"))
-	}))
-	return c.Handler(next)
-}
-
 // failure is the response of WriteError.
 type failure struct {
 	Text   string `json:"error"`
