@@ -35,6 +35,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// maxBody is the limit of request bodies, in bytes.
+const maxBody = 8 << 20
+
 // mux is an HTTP server without guards.
 type mux struct {
 	rest.HTTPHandlers // nil: the plugin uses Register alone
@@ -66,7 +69,7 @@ func start(t *testing.T, changes ...func(*world, *agentapi.Deps)) *world {
 			change(w, d)
 		}
 	})))
-	web := httptest.NewServer(handlers)
+	web := httptest.NewServer(http.MaxBytesHandler(handlers, maxBody))
 	t.Cleanup(web.Close)
 	w.url = web.URL
 	w.AgentServiceClient = pb.NewAgentServiceClient(w.Conn)
@@ -431,10 +434,11 @@ func TestHTTP(t *testing.T) {
 		!strings.Contains(got, "didyoumeanligato.vpp.interfaces.Interface?") {
 		t.Errorf("unknown message: %s", got)
 	}
-	post("Explain", `{"kee": "x"}`, 400)
 	post("Confirm", ``, 409)
+	if got := post("Explain", `{"key": "`+strings.Repeat("x", maxBody)+`"}`, 413); !strings.Contains(got, "max-body-bytes") {
+		t.Errorf("a large body: %s", got)
+	}
 	post("ListTransactions", `{"sequenceNumber": "99"}`, 404)
-	post("Watch", `{"since": "yesterday"}`, 400)
 
 	req, err := http.NewRequestWithContext(w.Context(), http.MethodPost, w.url+"/tenuto.v1.AgentService/Watch", nil)
 	if err != nil {

@@ -2,9 +2,11 @@ package agentapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"time"
 
 	rpc "google.golang.org/grpc"
@@ -90,19 +92,7 @@ func endpoints(s *service) (list []rest.Endpoint, err error) {
 func (s *service) handler(m protoreflect.MethodDescriptor) http.HandlerFunc {
 	name := string(m.Name())
 	return func(w http.ResponseWriter, r *http.Request) {
-		decode := func(into any) error {
-			body, err := io.ReadAll(r.Body)
-			if err == nil && len(body) > 0 {
-				err = protojson.Unmarshal(body, into.(proto.Message))
-			}
-			if err != nil {
-				if wrong := s.unknownTypes(body); len(wrong) > 0 {
-					return wrong.Status()
-				}
-				return status.Errorf(codes.InvalidArgument, "body: expected a %s as JSON: %v", m.Input().FullName(), err)
-			}
-			return nil
-		}
+		decode := func(into any) error { return s.decode(r, m, into.(proto.Message)) }
 		ctx := context.WithValue(r.Context(), httpKey{}, r)
 		for _, d := range pb.AgentService_ServiceDesc.Streams {
 			if d.StreamName == name {
@@ -127,6 +117,22 @@ func (s *service) handler(m protoreflect.MethodDescriptor) http.HandlerFunc {
 	}
 }
 
+// decode reads a request.
+func (s *service) decode(r *http.Request, m protoreflect.MethodDescriptor, into proto.Message) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return fmt.Errorf("read the body: %w", err)
+	}
+	if len(body) == 0 || protojson.Unmarshal(body, into) == nil {
+		return nil
+	}
+	wrong := s.wrongFields(body, m.Input())
+	if groups[string(m.Name())] == "" || m.Name() == "ListItems" { // not for a change
+		return wrong.QueryStatus()
+	}
+	return wrong.Status()
+}
+
 func writeMessage(w http.ResponseWriter, code int, m proto.Message) {
 	text, err := protojson.Marshal(m)
 	if err != nil {
@@ -146,7 +152,13 @@ func writeStatus(w http.ResponseWriter, err error) {
 		codes.ResourceExhausted: http.StatusTooManyRequests, codes.Unavailable: http.StatusServiceUnavailable,
 		codes.DeadlineExceeded: http.StatusGatewayTimeout,
 	}[st.Code()]
-	if !known {
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		code, st = http.StatusRequestEntityTooLarge, status.Newf(codes.ResourceExhausted, "body: expected at most %d bytes (max-body-bytes in http.conf)", large.Limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		code, st = http.StatusRequestTimeout, status.New(codes.DeadlineExceeded, "timeout while reading the body (read-timeout in http.conf)")
+	case !known:
 		code = http.StatusInternalServerError
 	}
 	writeMessage(w, code, st.Proto())

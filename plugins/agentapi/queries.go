@@ -31,7 +31,7 @@ func (s *service) Watch(req *pb.WatchRequest, stream rpc.ServerStreamingServer[p
 	if since := req.GetSince(); since != "" {
 		var err error
 		if want.Since, err = api.ParseStatusRevision(since); err != nil {
-			return apierr.Invalid("since", err.Error())
+			return invalidQuery("since", err.Error())
 		}
 	}
 	kinds := map[api.WatchKind]pb.WatchResponse_Kind{
@@ -93,7 +93,7 @@ func page[T any](list []T, key func(T) string, size uint32, token string) (part 
 // Explain implements the call.
 func (s *service) Explain(_ context.Context, req *pb.ExplainRequest) (*pb.ExplainResponse, error) {
 	if req.GetKey() == "" {
-		return nil, apierr.Invalid("key", "expected the key of a value")
+		return nil, invalidQuery("key", "expected the key of a value")
 	}
 	return &pb.ExplainResponse{Explanation: explanation(s.Scheduler.Explain(req.GetKey()))}, nil
 }
@@ -169,7 +169,7 @@ func (s *service) ListTransactions(ctx context.Context, req *pb.ListTransactions
 	if given := req.GetPageToken(); given != "" {
 		number, err := strconv.ParseUint(given, 10, 64)
 		if err != nil {
-			return nil, apierr.Invalid("page_token", "expected the next_page_token of the previous page")
+			return nil, invalidQuery("page_token", "expected the next_page_token of the previous page")
 		}
 		token = pageToken(number)
 	}
@@ -307,4 +307,9 @@ func (s *service) GetDrift(ctx context.Context, req *pb.GetDriftRequest) (*pb.Ge
 		resp.Unread[u.Descriptor] = u.Reason
 	}
 	return resp, nil
+}
+
+// invalidQuery is the status of a request with one wrong field that is not for a change.
+func invalidQuery(field, text string) error {
+	return apierr.Violations{{Field: field, Text: text}}.QueryStatus()
 }
