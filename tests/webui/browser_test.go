@@ -34,8 +34,8 @@ type browser struct {
 	responses map[string]int // the last status of each method and path
 }
 
-// open starts a browser. The test is skipped if Chromium is not installed.
-func open(t *testing.T) *browser {
+// open starts a browser, with more options. The test is skipped if Chromium is not installed.
+func open(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -44,6 +44,7 @@ func open(t *testing.T) *browser {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("no-sandbox", true), chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true),
 		chromedp.Flag("no-first-run", true), chromedp.Flag("disable-component-update", true), chromedp.WindowSize(1400, 900))
+	options = append(options, more...)
 	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(func() {
