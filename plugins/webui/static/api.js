@@ -23,6 +23,18 @@ export function address(path, parameters = {}) {
   return url;
 }
 
+// ahead is by how much the clock of the agent is ahead of the browser's, in milliseconds.
+let ahead = 0;
+
+// now is the time of the agent, in milliseconds since 1970. Answers say it in seconds, so
+// smaller differences of the clocks are ignored.
+export const now = () => Date.now() + ahead;
+
+function compareClocks(answer) {
+  const difference = Date.parse(answer.headers.get('Date')) - Date.now();
+  if (Number.isFinite(difference)) ahead = Math.abs(difference) < 3000 ? 0 : difference;
+}
+
 async function request(method, path, { query, body, type, signal, text } = {}) {
   let answer;
   try {
@@ -31,6 +43,7 @@ async function request(method, path, { query, body, type, signal, text } = {}) {
     if (err.name === 'AbortError') throw err;
     throw new Failure(0, 'The agent does not answer.');
   }
+  compareClocks(answer);
   const content = await answer.text();
   if (answer.ok && text) return content;
   let json;

@@ -1,5 +1,7 @@
 // Elements, formats and the parts that several views use.
 
+import { now } from './api.js';
+
 const SVG = 'http://www.w3.org/2000/svg';
 
 // fill sets attributes, properties that begin with "on", and children of an element.
@@ -55,7 +57,7 @@ export const seconds = (from, to) => Number(nanoseconds(to) - nanoseconds(from))
 // age says how long ago a time is.
 export function age(text) {
   if (!isTime(text)) return '';
-  const old = Math.max(0, (Date.now() - new Date(text)) / 1000);
+  const old = Math.max(0, (now() - new Date(text)) / 1000);
   for (const [size, unit] of [[86400, 'd'], [3600, 'h'], [60, 'm']]) {
     if (old >= size) return `${Math.floor(old / size)}${unit}`;
   }

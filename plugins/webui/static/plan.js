@@ -1,6 +1,6 @@
 // The view of plans: what a configuration would change, and the button that does it.
 
-import { post } from './api.js';
+import { post, now, Failure } from './api.js';
 import { h, number, count, badge, keyLink, fieldDiff, field, emptyBox } from './dom.js';
 
 const SHOWN = 300;
@@ -14,12 +14,34 @@ const EXAMPLE = `vppConfig:
 `;
 
 let kept = ''; // the text, while another view is shown
-let waiting; // the change that waits for its confirmation
+let waiting; // the change that waits for its confirmation, also after the page is loaded again
+
+// remember sets the change that waits.
+function remember(change) {
+  waiting = change;
+  try {
+    if (change) sessionStorage.setItem('waiting ' + location.pathname, JSON.stringify(change));
+    else sessionStorage.removeItem('waiting ' + location.pathname);
+  } catch { /* the change is forgotten when the page is loaded again */ }
+}
+
+function recall() {
+  try {
+    waiting ??= JSON.parse(sessionStorage.getItem('waiting ' + location.pathname)) ?? undefined;
+  } catch { /* nothing is known */ }
+}
 
 export async function show(app, main) {
   const view = new PlanView(app, main);
   await view.permissions();
   return { refresh: async () => {}, update: async () => {}, leave: () => view.leave() };
+}
+
+// patience is how long the agent waits for the values of a change before it answers: less
+// than the user has to confirm it.
+function patience(confirm) {
+  const [, n, unit] = /^(\d+)([sm])$/.exec(confirm) ?? [];
+  return n ? `${Math.min(10000, n * (unit === 'm' ? 60 : 1) * 250)}ms` : '10s';
 }
 
 class PlanView {
@@ -45,6 +67,7 @@ class PlanView {
           h('button', { type: 'button', onclick: () => this.file.click() }, 'Open a file …'), this.file,
           h('label', { class: 'field', title: 'Items of clients that are not in the text are removed.' }, this.replace, 'Replace all items of clients'))),
       this.result));
+    recall();
     this.showConfirmation();
   }
 
@@ -113,12 +136,13 @@ class PlanView {
         op.Operation === 'DELETE' ? '' : (secrets[op.Key] ?? []).map((f) => h('div', { class: 'reason faint' }, `${f}: a secret differs`)),
         fieldDiff(op.PrevValue?.ProtoMsgData, op.NewValue?.ProtoMsgData) ?? '');
     });
+    const waits = [...last.values()].filter((op) => op.NewState === 'PENDING').length;
     const shown = new Set(ops.map((op) => op.Key));
     const left = [...reasons].filter(([key]) => !shown.has(key));
     const rest = (p.Changed ?? ops.length) - ops.length;
     this.result.replaceChildren(
       h('section', { class: 'box' }, h('h2', {}, 'Plan'),
-        h('p', {}, ops.length ? `${number(counts['+'] ?? 0)} to create, ${number(counts['~'] ?? 0)} to change, ${number(counts['-'] ?? 0)} to remove.` : 'Nothing would change.'),
+        h('p', {}, ops.length ? `${number(counts['+'] ?? 0)} to create, ${number(counts['~'] ?? 0)} to change, ${number(counts['-'] ?? 0)} to remove${waits ? `, ${number(waits)} that ${waits === 1 ? 'waits' : 'wait'} for what does not exist yet` : ''}.` : 'Nothing would change.'),
         this.applyForm(ops.length > 0)),
       ops.length ? h('section', { class: 'card', 'aria-label': 'Operations' }, h('ul', { class: 'ops' }, items), rest > 0 ? h('p', { class: 'legend faint' }, `and ${number(rest)} more`) : '') : '',
       left.length ? h('section', { class: 'box' }, h('h2', {}, 'Without effect'), h('ul', { class: 'plain' }, left.map(([key, reason]) => h('li', {}, keyLink(this.app, key), ' ', h('span', { class: 'faint' }, reason))))) : '');
@@ -142,14 +166,14 @@ class PlanView {
     try {
       const applied = await post('/scheduler/apply', {
         fingerprint: p.Fingerprint, replace: p.replace ? 'true' : '', 'confirm-timeout': confirm, revert: this.revert.checked ? 'true' : '',
-        wait: '10s', results: 'problems',
+        wait: patience(confirm), results: 'problems',
       }, p.body, 'application/yaml');
       this.planned = undefined;
-      if (applied.confirm_by) waiting = { until: new Date(applied.confirm_by), from: Date.now(), seq: applied.seq_num };
-      this.showConfirmation();
+      if (applied.confirm_by) remember({ until: Date.parse(applied.confirm_by), from: now() });
       this.result.replaceChildren(h('section', { class: 'box good' }, h('h2', {}, 'Applied'),
         h('p', {}, applied.summary?.text ?? '', ' ', applied.seq_num !== undefined ? h('a', { href: '#/transactions/' + applied.seq_num }, `Transaction #${applied.seq_num}`) : ''),
         applied.results?.length ? h('ul', { class: 'plain' }, applied.results.map((r) => h('li', {}, r.state ? badge(r.state) : '', ' ', keyLink(this.app, r.key), ' ', r.error ?? r.reason ?? ''))) : ''));
+      this.showConfirmation();
     } catch (err) {
       this.applyButton.disabled = false;
       const again = err.status === 409 && !err.body?.results ? h('p', {}, h('button', { type: 'button', onclick: () => this.plan() }, 'Plan again')) : '';
@@ -167,19 +191,17 @@ class PlanView {
     this.confirmation.replaceChildren(h('div', { class: 'box wait' }, h('h2', {}, 'Confirm the change'),
       h('p', {}, 'The agent reverts the change in ', rest, ' unless you confirm it.'), bar, h('div', { class: 'actions' }, this.confirmButton)));
     const show = () => {
-      const left = waiting.until - Date.now();
+      const left = waiting.until - now();
       rest.textContent = `${Math.max(0, Math.ceil(left / 1000))} s`;
       bar.value = Math.max(0, left);
       if (left <= 0) {
-        clearInterval(this.tick);
-        waiting = undefined;
-        this.confirmation.replaceChildren(h('p', { class: 'box wait' }, 'The change was not confirmed in time. The agent has reverted it.'));
+        this.done('wait', 'The change was not confirmed in time. The agent has reverted it, unless another client confirmed it.');
         this.result.replaceChildren();
       }
     };
-    show();
     this.tick = setInterval(show, 500);
     this.confirmButton.focus();
+    show();
   }
 
   async confirm() {
@@ -188,13 +210,16 @@ class PlanView {
       await post('/scheduler/confirm');
       this.done('good', 'The change is confirmed.');
     } catch (err) {
-      this.done('error', `Not confirmed: ${err.message}`);
+      if (err.status === 409) return this.done('error', `Not confirmed: ${err.message}`);
+      this.confirmButton.disabled = false; // there is still time
+      this.app.report(new Failure(err.status, `Not confirmed: ${err.message}`));
     }
   }
 
   done(tone, text) {
     clearInterval(this.tick);
-    waiting = undefined;
+    remember(undefined);
+    this.app.report(null);
     this.confirmation.replaceChildren(h('p', { class: `box ${tone}` }, text));
   }
 
