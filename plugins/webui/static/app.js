@@ -40,6 +40,7 @@ const app = {
   // report shows an error; null removes it.
   report(err) {
     if (err?.name === 'AbortError') return;
+    app.offline = err?.status === 0;
     $('notice').replaceChildren(...(err ? [h('p', { class: 'box error' }, err.message)] : []));
     if (err && !(err instanceof Failure)) console.error(err);
   },
@@ -57,8 +58,11 @@ async function navigate() {
   app.report(null);
   const [name, title, load] = VIEWS.find(([v]) => v === app.route.view);
   for (const link of $('nav').children) {
-    if (link.dataset.view === name) link.setAttribute('aria-current', 'page');
-    else link.removeAttribute('aria-current');
+    if (link.dataset.view !== name) link.removeAttribute('aria-current');
+    else {
+      link.setAttribute('aria-current', 'page');
+      link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    }
   }
   const agent = $('agent').textContent;
   document.title = `${title} · ${agent}`;
@@ -68,7 +72,7 @@ async function navigate() {
     else {
       view?.leave?.();
       view = null;
-      const module = await load();
+      const module = await load().catch(() => { throw new Failure(0, 'The agent does not answer.'); });
       if (app.route.view !== name) return; // the user is elsewhere by now
       view = await module.show(app, $('main'));
     }
@@ -118,8 +122,10 @@ async function refresh() {
   refreshing = true;
   const began = performance.now();
   try {
+    if (!view) await navigate(); // the agent did not answer before
     await view?.refresh?.();
     if (!panel.hidden) await showDetail(app, panel, panel.dataset.key, false);
+    if (app.offline) app.report(null);
   } catch (err) {
     app.report(err);
   }
@@ -127,19 +133,39 @@ async function refresh() {
   refreshing = false;
 }
 
+const RECONNECT = 3000; // milliseconds
+
 function watch() {
   const live = $('live');
   const say = (name, text) => { live.className = `live ${name}`; live.textContent = text; };
-  const stream = new EventSource(address('/scheduler/watch', { brief: 1 }));
-  say('wait', 'connecting');
-  stream.onopen = () => { say('good', 'live'); changed(); };
-  stream.onerror = () => {
-    if (stream.readyState !== EventSource.CLOSED) return say('bad', 'reconnecting');
-    access.then((a) => say('none', a.endpoints.includes('GET /scheduler/watch') ? 'not live' : 'not live: not permitted'), () => {});
+  let stream, again;
+  const open = () => {
+    stream = new EventSource(address('/scheduler/watch', { brief: 1 }));
+    stream.onopen = () => { say('good', 'live'); changed(); };
+    stream.onerror = () => { if (stream.readyState === EventSource.CLOSED) closed(); else lost(); };
+    stream.addEventListener('delta', changed);
   };
-  stream.addEventListener('delta', changed);
+  const lost = () => {
+    say('bad', 'reconnecting');
+    if (!app.offline) app.report(new Failure(0, 'The agent does not answer. The page shows what was known before, and continues when the agent answers.'));
+  };
+  // closed finds out why the browser does not try again; browsers differ in when they do.
+  const closed = async () => {
+    try {
+      const a = await get('/info/access');
+      if (!a.endpoints.includes('GET /scheduler/watch')) return say('none', 'not live: not permitted');
+      say('bad', 'reconnecting');
+    } catch (err) {
+      if (err.status === 401) return say('none', 'not live'); // the notice says it
+      lost();
+    }
+    again = setTimeout(open, RECONNECT);
+  };
+  say('wait', 'connecting');
+  open();
   document.addEventListener('visibilitychange', () => { if (!document.hidden) changed(); });
-  addEventListener('pagehide', () => stream.close());
+  addEventListener('pagehide', () => { clearTimeout(again); stream.close(); });
+  addEventListener('pageshow', (e) => { if (e.persisted) open(); });
 }
 
 function theme() {
@@ -195,7 +221,10 @@ function start() {
     $('notice').firstChild?.append(' ', h('a', { href: address(login) }, 'Log in'));
   });
   addEventListener('hashchange', navigate);
-  navigate().then(watch);
+  navigate().then(() => {
+    watch();
+    for (const [,, load] of VIEWS) load().catch(() => {}); // so that they open if the agent stops
+  });
 }
 
 start();
