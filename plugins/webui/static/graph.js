@@ -4,7 +4,7 @@ import { Graph, layout } from './vendor/dagre.js';
 import { h, s, number, compact, worst, signOf, toneOf, STATES, count } from './dom.js';
 
 const WIDTH = 226, HEIGHT = 44, GAP = 6;
-const MIN = 0.15, MAX = 2.5, SMALLEST = 0.6;
+const MIN = 0.15, MAX = 2.5, SMALLEST = 0.8;
 
 // short cuts the beginning of a text: keys differ in their ends.
 const short = (text, most) => (text.length <= most ? text : '…' + text.slice(1 - most));
@@ -125,9 +125,9 @@ export function picture(drawing, options) {
   // fit shows all of the graph, but neither larger than life nor too small to read: then
   // it shows the part around the selected value, or the beginning.
   const selected = nodes.find((n) => n.node.Key && n.node.Key === options.selected);
-  const fit = () => {
+  const fit = (smallest) => {
     const available = svg.getBoundingClientRect().width || 900, most = Math.max(260, Math.min(560, innerHeight * 0.46));
-    const scale = Math.min(1, Math.max(SMALLEST, Math.min(available / width, most / height)));
+    const scale = Math.min(1, Math.max(smallest, Math.min(available / width, most / height)));
     const tall = Math.max(170, Math.min(most, height * scale));
     svg.style.height = `${tall}px`;
     view.w = available / scale;
@@ -147,8 +147,16 @@ export function picture(drawing, options) {
     view.h /= factor;
     apply();
   };
+  // reveal moves the view to a node that is not in it.
+  const reveal = ({ x, y }) => {
+    const inside = (at, size, from, length) => at - size / 2 >= from && at + size / 2 <= from + length;
+    if (inside(x, WIDTH, view.x, view.w) && inside(y, HEIGHT, view.y, view.h)) return;
+    view.x = x - view.w / 2;
+    view.y = y - view.h / 2;
+    apply();
+  };
   const button = (text, label, act) => h('button', { type: 'button', class: 'quiet', 'aria-label': label, title: label, onclick: act }, text);
-  frame.append(h('div', { class: 'zoom' }, button('+', 'Zoom in', () => zoom(1.3)), button('−', 'Zoom out', () => zoom(1 / 1.3)), button('⤢', 'Show the whole graph', fit)));
+  frame.append(h('div', { class: 'zoom' }, button('+', 'Zoom in', () => zoom(1.3)), button('−', 'Zoom out', () => zoom(1 / 1.3)), button('⤢', 'Show the whole graph', () => fit(MIN))));
 
   for (const n of nodes) {
     const open = () => options.open(n.node);
@@ -162,15 +170,18 @@ export function picture(drawing, options) {
     });
     n.element.addEventListener('mouseenter', () => related(true));
     n.element.addEventListener('mouseleave', () => related(false));
-    n.element.addEventListener('focus', () => related(true));
+    n.element.addEventListener('focus', () => { 
+      related(true);
+      if (n.element.matches(':focus-visible')) reveal(n.at); // not while it is clicked
+    });
     n.element.addEventListener('blur', () => related(false));
   }
   drag(svg, frame, view, apply, zoom);
-  fit();
+  fit(SMALLEST);
   let before = 0;
   const observer = new ResizeObserver(([entry]) => {
     const now = Math.round(entry.contentRect.width);
-    if (now !== before) { before = now; fit(); }
+    if (now !== before) { before = now; fit(SMALLEST); }
   });
   observer.observe(frame);
   return frame;

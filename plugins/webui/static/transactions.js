@@ -76,8 +76,9 @@ class One {
     const list = [
       ['Kind', kindOf(t)], ['Description', t.Description ?? ''], ['Started', time(t.Start)],
       ['Took', t.PreRecord ? 'running' : duration(took(t))], ['Operations', summary(t)],
-      ['States', h('span', {}, Object.entries(t.States ?? {}).map(([state, n]) => [badge(state), ` ${number(n)}  `]))],
     ];
+    const states = Object.entries(t.States ?? {});
+    if (states.length) list.push(['States', h('span', {}, states.map(([state, n]) => [badge(state), ` ${number(n)}  `]))]);
     if (t.Failed) list.push(['Failed', h('b', { class: 'error-text' }, count(t.Failed, 'operation'))]);
     if (t.Reverted) list.push(['Reverted', 'yes']);
     return h('section', { class: 'box' }, h('dl', { class: 'facts' }, list.map(([name, text]) => [h('dt', {}, name), h('dd', {}, text)])));
@@ -111,7 +112,7 @@ class One {
     });
     return h('section', { class: 'card' }, h('h2', {}, 'Critical path'),
       h('div', { class: 'timeline' },
-        h('p', { class: 'faint' }, `${count(path.Operations, 'operation')}; ${number(path.Length)} on the path that determined the time${path.Steps.length < path.Length ? `, the longest ${path.Steps.length} are shown` : ''}. Hatched: waiting.`),
+        path.Operations ? h('p', { class: 'faint' }, `${count(path.Operations, 'operation')}; ${number(path.Length)} on the path that determined the time${path.Steps.length < path.Length ? `, the longest ${path.Steps.length} are shown` : ''}. Hatched: waiting.`) : '',
         h('div', { class: 'track', 'aria-hidden': 'true' }, h('span'), h('div', { class: 'axis' }, marks), h('span')),
         h('ol', { class: 'plain', 'aria-label': 'Phases and steps of the transaction' }, tracks)));
   }

@@ -25,15 +25,20 @@ class Values {
     });
     this.states = h('ul', { class: 'facet' });
     this.models = h('ul', { class: 'facet' });
+    this.wide = matchMedia('(min-width: 1001px)'); // otherwise the filters would fill the window
+    this.filters = h('details', { open: this.wide.matches }, h('summary', {}, 'Filters'),
+      h('h2', {}, 'State'), this.states, h('h2', {}, 'Model'), this.models);
+    this.wide.onchange = () => { this.filters.open = this.wide.matches; };
     this.crumbs = h('p', { class: 'crumbs', role: 'status' });
     this.graph = h('section', { class: 'card', 'aria-label': 'Graph' });
     this.list = h('section', { class: 'card', 'aria-label': 'List of values' });
     arrows(this.list);
     main.replaceChildren(h('div', { class: 'columns' },
-      h('aside', { class: 'facets', 'aria-label': 'Filters' }, this.search,
-        h('h2', {}, 'State'), this.states, h('h2', {}, 'Model'), this.models),
+      h('aside', { class: 'facets', 'aria-label': 'Filters' }, this.search, this.filters),
       h('div', { class: 'wide' }, h('h1', { class: 'hidden' }, 'Values'), this.crumbs, this.graph, this.list)));
   }
+
+  leave() { this.wide.onchange = null; }
 
   filter() {
     const q = this.app.route.query;
