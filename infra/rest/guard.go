@@ -201,9 +201,12 @@ func (g *guard) login(r *http.Request, user, password string) (*accounts.Account
 	return account, nil
 }
 
+// acceptsHTML reports whether a browser makes a request to show the answer.
+func acceptsHTML(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
+
 // refuse requests credentials; it redirects a browser to the login form.
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if g.tokens != nil && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if g.tokens != nil && r.Method == http.MethodGet && acceptsHTML(r) {
 		login := url.URL{Path: loginPath}
 		if r.URL.Path != "/" {
 			login.RawQuery = url.Values{nextParameter: {r.URL.Path}}.Encode()

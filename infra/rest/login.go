@@ -2,12 +2,15 @@ package rest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 )
 
 // cookieName is the cookie that holds the token of a browser.
@@ -22,13 +25,16 @@ const (
 // maxLogin is the maximum size of a login request, in bytes.
 const maxLogin = 16 << 10
 
-// loginPage is the form; its argument is the page to show after the login.
+// loginPage is the form; its arguments are an error, and the page to show after the login.
 const loginPage = `<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>login</title>
-<style>body { font: 15px/1.5 system-ui, sans-serif; max-width: 20rem; margin: 4rem auto; color: #222 } input { width: 100%% }</style>
+<html lang="en"><head><meta charset="utf-8"><title>Log in</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<style>body { font: 15px/1.5 system-ui, sans-serif; max-width: 20rem; margin: 4rem auto; padding: 0 1rem } h1 { font-size: 20px }
+input { font: inherit; width: 100%%; box-sizing: border-box; padding: .3rem .5rem } button { font: inherit; padding: .3rem 1rem }</style>
 </head><body>
+<h1>Log in to the agent</h1>
 <form method="post" action="/auth/authenticate">
-<input type="hidden" name="next" value="%s">
+%s<input type="hidden" name="next" value="%s">
 <p><label>User <input name="username" autocomplete="username" autofocus required></label></p>
 <p><label>Password <input name="password" type="password" autocomplete="current-password" required></label></p>
 <p><button>Log in</button></p>
@@ -58,9 +64,18 @@ func (g *guard) endpoints() []Endpoint {
 }
 
 func (g *guard) form(w http.ResponseWriter, r *http.Request) {
+	writeForm(w, http.StatusOK, "", r.URL.Query().Get(nextParameter))
+}
+
+// writeForm responds with the form, with an error if it is not empty.
+func writeForm(w http.ResponseWriter, status int, problem, next string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	next := localPath(r.URL.Query().Get(nextParameter))
-	_, _ = fmt.Fprintf(w, loginPage, html.EscapeString(next)) // fails only if the client has disconnected
+	w.Header().Set("X-Frame-Options", "DENY")
+	w.WriteHeader(status)
+	if problem != "" {
+		problem = `<p role="alert"><b>` + html.EscapeString(problem) + "</b></p>\n"
+	}
+	_, _ = fmt.Fprintf(w, loginPage, problem, html.EscapeString(localPath(next))) // fails only if the client has disconnected
 }
 
 // nextParameter is the parameter of the form with the page to show after the login.
@@ -81,10 +96,18 @@ func (g *guard) grant(w http.ResponseWriter, r *http.Request) {
 		WriteError(w, http.StatusBadRequest, fmt.Errorf(`expected {"username": "...", "password": "..."}: %w`, err))
 		return
 	}
-	if token, ok := g.issue(w, r, c); ok {
-		w.Header().Set("Cache-Control", "no-store")
-		WriteJSON(w, http.StatusOK, token)
+	account, err := g.login(r, c.Username, c.Password)
+	if err != nil {
+		WriteError(w, http.StatusUnauthorized, err)
+		return
 	}
+	token, err := g.issue(account)
+	if err != nil {
+		WriteError(w, http.StatusInternalServerError, err)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	WriteJSON(w, http.StatusOK, token)
 }
 
 func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) {
@@ -93,27 +116,29 @@ func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) {
 		WriteError(w, http.StatusBadRequest, fmt.Errorf("expected a form with username and password: %w", err))
 		return
 	}
-	token, ok := g.issue(w, r, credentials{r.PostForm.Get("username"), r.PostForm.Get("password")})
-	if !ok {
+	account, err := g.login(r, r.PostForm.Get("username"), r.PostForm.Get("password"))
+	switch {
+	case err == nil:
+	case errors.Is(err, errCredentials) && acceptsHTML(r):
+		writeForm(w, http.StatusUnauthorized, "Unknown user or wrong password.", r.PostForm.Get(nextParameter))
+		return
+	default:
+		WriteError(w, http.StatusUnauthorized, err)
+		return
+	}
+	token, err := g.issue(account)
+	if err != nil {
+		WriteError(w, http.StatusInternalServerError, err)
 		return
 	}
 	http.SetCookie(w, cookie(r, token.Token, token.Expires))
 	http.Redirect(w, r, localPath(r.PostForm.Get(nextParameter)), http.StatusSeeOther)
 }
 
-// issue sends an error response if the credentials are invalid.
-func (g *guard) issue(w http.ResponseWriter, r *http.Request, c credentials) (granted, bool) {
-	account, err := g.login(r, c.Username, c.Password)
-	if err != nil {
-		WriteError(w, http.StatusUnauthorized, err)
-		return granted{}, false
-	}
+// issue returns a new token of a user.
+func (g *guard) issue(account *accounts.Account) (granted, error) {
 	token, expires, err := g.tokens.Issue(account.Name)
-	if err != nil {
-		WriteError(w, http.StatusInternalServerError, err)
-		return granted{}, false
-	}
-	return granted{token, expires}, true
+	return granted{token, expires}, err
 }
 
 func (g *guard) logout(w http.ResponseWriter, r *http.Request) {

@@ -185,6 +185,17 @@ func TestBrowserLogin(t *testing.T) {
 	if resp, page := do(t, browser, "GET", p.URL()+"/", html); resp.StatusCode != 200 || resp.Request.URL.Path != "/auth/login" || !strings.Contains(page, "<form") {
 		t.Errorf("a stranger sees %s\n%s", resp.Request.URL, page)
 	}
+	wrong := url.Values{"username": {"a"}, "password": {"<x>"}, "next": {"/info/version"}}.Encode()
+	for accept, words := range map[string]string{"text/html": `value="/info/version"`, "*/*": `"error"`} {
+		resp, page := do(t, browser, "POST", p.URL()+"/auth/authenticate", func(r *http.Request) {
+			r.Header.Set("Accept", accept)
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.Body = io.NopCloser(strings.NewReader(wrong))
+		})
+		if resp.StatusCode != 401 || !strings.Contains(page, words) || (accept == "text/html") != strings.Contains(page, "wrong password") {
+			t.Errorf("with a wrong password, %s: %s\n%s", accept, resp.Status, page)
+		}
+	}
 	form := url.Values{"username": {"a"}, "password": {"p"}}.Encode()
 	resp, page := do(t, browser, "POST", p.URL()+"/auth/authenticate", func(r *http.Request) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
