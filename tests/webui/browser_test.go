@@ -149,6 +149,19 @@ func (b *browser) goTo(url string) {
 	b.run(chromedp.Navigate(url))
 }
 
+// arrives waits until a script of the page has led the browser to a path.
+func (b *browser) arrives(path string) {
+	b.t.Helper()
+	for deadline := time.Now().Add(*patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		// An expression fails while the browser leaves a page.
+		at, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.readyState === 'complete' ? location.pathname : ''`))
+		if err == nil && at == path {
+			return
+		}
+	}
+	b.t.Fatalf("the browser did not arrive at %s", path)
+}
+
 // eval returns the value of an expression.
 func eval[T any](b *browser, expression string) T {
 	b.t.Helper()

@@ -352,6 +352,17 @@ func TestReadOnly(t *testing.T) {
 	b.await("!" + find("button", "Repair"))
 	b.clean()
 
+	b.click("button", "Log out")
+	b.arrives("/auth/login")
+	b.sees("h1", "Log in to the agent")
+	b.do("document.querySelector('[name=username]').value = 'viewer'; document.querySelector('[name=password]').value = 'x'")
+	b.run(chromedp.Submit("form"))
+	b.sees("[role=alert]", "Unknown user or wrong password")
+	b.do("document.querySelector('[name=username]').value = 'viewer'; document.querySelector('[name=password]').value = 'v'")
+	b.run(chromedp.Submit("form"))
+	b.sees("#user", "viewer")
+	b.clean()
+
 	b = logIn("planner")
 	b.click("button", "Plan")
 	b.sees(".ops li", "loop2")

@@ -59,7 +59,7 @@ async function request(method, path, { query, body, type, signal, text } = {}) {
 }
 
 export const get = (path, query, options) => request('GET', path, { query, ...options });
-export const post = (path, query, body, type) => request('POST', path, { query, body, type });
+export const post = (path, query, body, type, text) => request('POST', path, { query, body, type, text });
 
 // model names of values by the prefixes of their keys
 let modelNames;

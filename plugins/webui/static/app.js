@@ -1,6 +1,6 @@
 // The frame of the pages: the address, the views, live changes, the theme, permissions.
 
-import { get, address, Failure } from './api.js';
+import { get, post, address, Failure } from './api.js';
 import { h } from './dom.js';
 import { showDetail } from './detail.js';
 
@@ -201,6 +201,18 @@ function keyboard() {
   });
 }
 
+// loginAddress leads to the form, and from there back to the pages.
+const loginAddress = (login) => address(login, { next: location.pathname });
+
+async function logOut(login) {
+  try {
+    await post('/auth/logout', {}, '', undefined, true);
+    location.assign(loginAddress(login));
+  } catch (err) {
+    app.report(err);
+  }
+}
+
 function start() {
   theme();
   keyboard();
@@ -208,7 +220,8 @@ function start() {
   $('skip').addEventListener('click', (e) => { e.preventDefault(); $('main').focus(); });
   access = get('/info/access');
   access.then((a) => {
-    $('user').replaceChildren(...(a.user ? [h('span', { title: 'the user of this page' }, a.user)] : a.login ? [h('a', { href: address(a.login) }, 'Log in')] : []));
+    $('user').replaceChildren(...(a.user ? [h('span', { title: 'the user of this page' }, a.user)] : a.login ? [h('a', { href: loginAddress(a.login) }, 'Log in')] : []));
+    if (a.user && a.login) $('user').append(' ', h('button', { type: 'button', class: 'quiet', onclick: () => logOut(a.login) }, 'Log out'));
   }, app.report);
   get('/info/version').then((v) => {
     $('agent').textContent = v.App;
@@ -218,7 +231,7 @@ function start() {
   document.addEventListener('unauthorized', async () => {
     const login = await access.then((a) => a.login, () => null) ?? '/auth/login';
     app.report(new Failure(401, 'The session has ended, or this needs a user.'));
-    $('notice').firstChild?.append(' ', h('a', { href: address(login) }, 'Log in'));
+    $('notice').firstChild?.append(' ', h('a', { href: loginAddress(login) }, 'Log in'));
   });
   addEventListener('hashchange', navigate);
   navigate().then(() => {

@@ -106,9 +106,12 @@ export function stateBar(states) {
   return bar;
 }
 
+// breakable lets the lines of a key end at its slashes.
+const breakable = (text) => text.split(/(?<=\/)/).flatMap((part, i) => (i ? [h('wbr'), part] : [part]));
+
 // keyLink leads to a value.
 export function keyLink(app, key, text) {
-  return h('a', { href: app.hash({ key }), class: 'mono' }, text ?? key);
+  return h('a', { href: app.hash({ key }), class: 'mono' }, breakable(text ?? key));
 }
 
 // emptyBox says why a view has nothing to show.
