@@ -200,8 +200,22 @@ func find(selector, name string) string {
 // pictures is where to write what the views look like.
 var pictures = flag.String("pictures", "", "directory for pictures of the views")
 
-// picture checks that the view fits the window in its width, that all of its text differs from
-// its background, and writes a picture if that is asked for.
+// lowContrast is an expression for the texts whose contrast with their background is less than
+// 4.5 (WCAG 2, level AA). Controls that are disabled are exempt.
+const lowContrast = `(() => {
+	const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+	const rgba = (css) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = css; canvas.fillRect(0, 0, 1, 1); return canvas.getImageData(0, 0, 1, 1).data; };
+	const behind = (e) => { for (; e; e = e.parentElement) { const c = rgba(getComputedStyle(e).backgroundColor); if (c[3] === 255) return c; } return [255, 255, 255]; };
+	const light = (c) => [0.2126, 0.7152, 0.0722].reduce((sum, k, i) => { const v = c[i] / 255; return sum + k * (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); }, 0);
+	return [...document.querySelectorAll('body *:not(script, style, noscript, title)')].filter((e) => {
+		if (![...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.data.trim()) || !e.checkVisibility() || e.closest(':disabled, svg')) return false;
+		const a = light(rgba(getComputedStyle(e).color)), b = light(behind(e));
+		return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5;
+	}).map((e) => e.className + ': ' + e.textContent.slice(0, 40)).slice(0, 5).join('; ');
+})()`
+
+// picture checks that the view fits the window in its width, that all of its text differs
+// enough from its background, and writes a picture if that is asked for.
 func (b *browser) picture(name string) {
 	b.t.Helper()
 	if wide := eval[int](b, "document.documentElement.scrollWidth - window.innerWidth"); wide > 0 {
@@ -213,6 +227,9 @@ func (b *browser) picture(name string) {
 	}).map((e) => e.textContent).join('; ')`
 	if text := eval[string](b, unreadable); text != "" {
 		b.t.Errorf("%s: unreadable: %s", name, text)
+	}
+	if text := eval[string](b, lowContrast); text != "" {
+		b.t.Errorf("%s: the contrast is low: %s", name, text)
 	}
 	if *pictures == "" {
 		return

@@ -220,7 +220,9 @@ class PlanView {
     clearInterval(this.tick);
     remember(undefined);
     this.app.report(null);
-    this.confirmation.replaceChildren(h('p', { class: `box ${tone}` }, text));
+    const focused = this.confirmation.contains(document.activeElement);
+    this.confirmation.replaceChildren(h('p', { class: `box ${tone}`, tabindex: '-1' }, text));
+    if (focused) this.confirmation.firstChild.focus();
   }
 
   leave() { clearInterval(this.tick); }
