@@ -110,6 +110,7 @@ func sameOrigin(next http.Handler) http.Handler {
 	next = c.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if (r.Method == http.MethodGet || r.Method == http.MethodHead) && embedded(r) {
+			w.Header().Set("X-Frame-Options", "DENY") // a frame shows not even the error
 			WriteError(w, http.StatusForbidden, errors.New("pages of other web sites may not read anything; open the address in a window of its own"))
 			return
 		}

@@ -132,7 +132,7 @@ func TestReadsOfOtherSites(t *testing.T) {
 					}
 				}
 			})
-			if resp.StatusCode != test.status || test.status == 403 && !strings.Contains(body, "pages of other web sites may not read") {
+			if resp.StatusCode != test.status || test.status == 403 && (!strings.Contains(body, "pages of other web sites may not read") || resp.Header.Get("X-Frame-Options") != "DENY") {
 				t.Errorf("%+v: %d %s", test, resp.StatusCode, body)
 			}
 		}

@@ -453,7 +453,7 @@ func TestOtherOrigin(t *testing.T) {
 	framed := eval[bool](b, `(() => { try { return Boolean(document.querySelector('iframe').contentDocument?.querySelector('#main')); } catch { return true; } })()`)
 	blocked := false
 	for _, p := range b.reported() {
-		blocked = blocked || strings.Contains(p, "frame-ancestors")
+		blocked = blocked || strings.Contains(p, "in a frame")
 	}
 	if framed || !blocked {
 		t.Errorf("the pages are shown in a frame of another page: %v; the browser reported %q", framed, b.reported())
