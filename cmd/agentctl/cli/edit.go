@@ -23,19 +23,21 @@ func (a *app) editCommand() *cobra.Command {
 		Short: "Change items in an editor",
 		Long: "Opens the configuration of items, whose keys may be given whole, in the editor of $VISUAL or\n" +
 			"$EDITOR (vi without them). What was saved is planned, shown and applied as \"apply\" does; a\n" +
-			"file with mistakes can be edited again. Secrets that stay *** stay what they are. The change is\n" +
-			"that of a client, which overrides the stores that the items come from.\n\n" + effectCodes,
+			"file with mistakes can be edited again. Nothing is applied if the items were changed\n" +
+			"meanwhile. Secrets that stay *** stay what they are. The change is that of a client, which\n" +
+			"overrides the stores that the items come from.\n\n" + effectCodes,
 		Example: "  agentctl edit vpp.interfaces/loop1\n  EDITOR=nano agentctl edit vpp.acls.acl/web --confirm-timeout 60s",
 		Args:    args(cobra.MinimumNArgs(1)), ValidArgsFunction: a.completeKeys,
 		RunE: func(cmd *cobra.Command, keys []string) error {
 			if err := checkTimeout(o); err != nil {
 				return err
 			}
-			text, err := a.editable(cmd.Context(), a.fullKeys(keys))
+			keys = a.fullKeys(keys)
+			text, err := a.editable(cmd.Context(), keys)
 			if err != nil {
 				return err
 			}
-			p, err := a.edited(cmd, text, yes)
+			p, err := a.edited(cmd, keys, text, yes)
 			if err != nil || p == nil {
 				return err
 			}
@@ -83,9 +85,9 @@ func (a *app) editable(ctx context.Context, keys []string) (string, error) {
 	return b.String(), nil
 }
 
-// edited lets the user edit a text, and again while it has mistakes, and plans it; nil: it was
-// not changed, or the user does not want to apply it.
-func (a *app) edited(cmd *cobra.Command, text string, yes bool) (*filePlan, error) {
+// edited lets the user edit the text of items, and again while it has mistakes, and plans it; nil:
+// it was not changed, or the user does not want to apply it.
+func (a *app) edited(cmd *cobra.Command, keys []string, text string, yes bool) (*filePlan, error) {
 	f, err := os.CreateTemp("", "agentctl-edit-*.yaml")
 	if err != nil {
 		return nil, err
@@ -108,6 +110,9 @@ func (a *app) edited(cmd *cobra.Command, text string, yes bool) (*filePlan, erro
 		}
 		p, err := a.planToApply(cmd, f.Name(), false, yes)
 		if err == nil {
+			if err := a.unchanged(cmd.Context(), keys, text); p != nil && err != nil {
+				return nil, fmt.Errorf("%w (your text is in %s)", err, f.Name())
+			}
 			return p, os.Remove(f.Name())
 		}
 		if !a.interactive() {
@@ -117,6 +122,16 @@ func (a *app) edited(cmd *cobra.Command, text string, yes bool) (*filePlan, erro
 			return nil, errors.Join(err, aerr)
 		}
 	}
+}
+
+// unchanged returns an error if the items are not any more what they were when the editor was
+// opened: to apply the text would undo the change. What changes later makes the plan stale.
+func (a *app) unchanged(ctx context.Context, keys []string, text string) error {
+	now, err := a.editable(ctx, keys)
+	if err == nil && now != text {
+		err = errors.New("nothing was applied: the items were changed while they were edited; edit them again")
+	}
+	return err
 }
 
 // runEditor opens a file in the user's editor.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,6 +85,26 @@ func TestEdit(t *testing.T) {
 			t.Errorf("applied\n%s", f.asked(1).body)
 		}
 	}
+}
+
+// TestEditConflict checks that edit does not undo what another client changes meanwhile.
+func TestEditConflict(t *testing.T) {
+	t.Parallel()
+	f := newFakeAgent(t)
+	var reads atomic.Int32
+	f.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/configuration/items" && reads.Add(1) == 2 {
+			_, _ = w.Write([]byte(`[{"key": "config/vpp/v2/interfaces/loop7", "value": "name: loop7\nmtu: 1600\n"}]`))
+			return
+		}
+		f.serve(w, r)
+	})
+	r := f.run(t, map[string]string{"EDITOR": "sed -i s/1500/9000/"}, "edit", "vpp.interfaces/loop7")
+	_, file, kept := strings.Cut(r.err, "(your text is in ")
+	if r.code != 1 || !kept || !strings.Contains(r.err, "nothing was applied: the items were changed while they were edited") || strings.Contains(r.out, "transaction") {
+		t.Fatalf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	errtest.Fatal(t, os.Remove(strings.TrimSuffix(file, ")\n")))
 }
 
 // A context has the settings of an agent; the comments of the file stay.
