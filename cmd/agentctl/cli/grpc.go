@@ -163,6 +163,8 @@ func (a *app) explainGRPC(target string, err error) error {
 	switch {
 	case st.Code() == codes.Unavailable && connectionError(target, text) != nil:
 		return connectionError(target, text)
+	case st.Code() == codes.ResourceExhausted && strings.Contains(text, "received message larger than max"):
+		return fmt.Errorf("the agent at %s: %s (max-msg-size in its grpc.conf)", target, text)
 	case st.Code() == codes.Unauthenticated:
 		return fmt.Errorf("the agent at %s: %s (--grpc-token, --grpc-basic-auth)", target, text)
 	case st.Code() == codes.PermissionDenied:
