@@ -34,6 +34,9 @@ func (a *app) modelList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if a.silent != nil {
+				fmt.Fprintf(a.Err, "These are the models of vpp-agent; those of the agent are unknown: %v\n", a.silent)
+			}
 			infos := []response.Model{}
 			for _, m := range found {
 				if info := orchestrator.DescribeModel(m); class == "all" || class == info.Class {

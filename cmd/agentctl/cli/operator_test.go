@@ -63,7 +63,11 @@ func TestModelsOfNoAgent(t *testing.T) {
 			t.Errorf("%q: exit %d, %s", args, r.code, r.err)
 		}
 	}
-	r := newFakeAgent(t).run(t, nil, "explain", "tutorial.hosts")
+	r := run(t, nil, "--http-port", "1", "model", "list", "vpp.l2.fib")
+	if r.code != 0 || !strings.Contains(r.err, "These are the models of vpp-agent; those of the agent are unknown: no agent answers") {
+		t.Errorf("model list: exit %d, %s", r.code, r.err)
+	}
+	r = newFakeAgent(t).run(t, nil, "explain", "tutorial.hosts")
 	if r.code == 0 || strings.Contains(r.err, "vpp-agent") {
 		t.Errorf("with an agent: exit %d, %s", r.code, r.err)
 	}
