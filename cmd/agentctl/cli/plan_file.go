@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -66,7 +67,10 @@ func (a *app) planToApply(cmd *cobra.Command, file string, replace, yes bool) (*
 		}
 		p := &filePlan{}
 		if err := api.OpenPlan(text, &p.savedPlan); err != nil {
-			return &filePlan{full: text}, nil // a whole plan, or a file that the agent rejects
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		if p.Fingerprint == "" {
+			p.full = text // the plan of an agent without fingerprints
 		}
 		return p, nil
 	}

@@ -68,6 +68,23 @@ func TestSavePlan(t *testing.T) {
 	}
 }
 
+// Of a plan that a newer program saved, unknown fields are ignored, and a newer format is refused.
+func TestPlanOfNewerProgram(t *testing.T) {
+	t.Parallel()
+	f := newFakeAgent(t)
+	text, err := api.SealPlan(map[string]any{
+		"Request": map[string]any{"Document": "vppConfig: {}", "Novelty": 1}, "Fingerprint": "f1", "Forced": map[string]any{"k": []string{"mtu"}},
+	})
+	errtest.Fatal(t, err)
+	saved := write(t, "net.plan", string(text))
+	f.run(t, nil, "apply", saved, "--verify").wants(t, exitError, "1 of 1 items failed") // as the fake agent answers
+	if r := f.asked(0); r.query.Get("fingerprint") != "f1" || r.body != "vppConfig: {}" {
+		t.Errorf("requested %+v", r)
+	}
+	newer := write(t, "newer.plan", strings.Replace(string(text), `"PlanFormat": 1`, `"PlanFormat": 2`, 1))
+	f.run(t, nil, "apply", newer).wants(t, exitError, newer+": the plan was made by another version: it has format 2, and this program reads format 1")
+}
+
 // A value that waits and is no longer configured is not removed from anywhere.
 func TestPlanOfWhatWaits(t *testing.T) {
 	t.Parallel()

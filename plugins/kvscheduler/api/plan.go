@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,7 +129,9 @@ func shortened(sum []byte) string {
 	return string(text[:])
 }
 
-// planFormat is the version of saved plans.
+// planFormat is the version of saved plans. Readers ignore unknown fields, so a field that
+// has to be understood before the plan is applied needs a new version; others, such as
+// Plan.Forced, do not.
 const planFormat = 1
 
 // SealedPlan is a saved plan, as SealPlan writes it.
@@ -149,19 +150,21 @@ func SealPlan(plan any) ([]byte, error) {
 	return json.MarshalIndent(SealedPlan{planFormat, digest(appendPart(nil, body)), body}, "", "  ")
 }
 
-// OpenPlan reads what SealPlan wrote into the same type. The error is an
-// ErrPlanDamaged or an ErrPlanVersion.
+// OpenPlan reads what SealPlan wrote into the same type; it ignores fields of a newer
+// program. The error is an ErrPlanDamaged or an ErrPlanVersion.
 func OpenPlan(data []byte, plan any) error {
 	var s SealedPlan
 	switch err := json.Unmarshal(data, &s); {
 	case err != nil && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")):
-		return fmt.Errorf("%w: it is no plan: expected a file that \"agentctl plan -o\" wrote (a configuration is applied with -f)", ErrPlanDamaged)
+		return fmt.Errorf("%w: it is no plan: expected a file that \"agentctl plan --out\" wrote (a configuration is applied with -f)", ErrPlanDamaged)
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrPlanDamaged, err)
 	case s.PlanFormat == 0 || s.Plan == nil:
-		return fmt.Errorf("%w: it has no PlanFormat or no Plan: expected a file that \"agentctl plan -o\" wrote (a configuration is applied with -f)", ErrPlanDamaged)
-	case s.PlanFormat != planFormat:
-		return fmt.Errorf("%w: format %d, expected %d; plan again with this one", ErrPlanVersion, s.PlanFormat, planFormat)
+		return fmt.Errorf("%w: it has no PlanFormat or no Plan: expected a file that \"agentctl plan --out\" wrote (a configuration is applied with -f)", ErrPlanDamaged)
+	case s.PlanFormat > planFormat:
+		return fmt.Errorf("%w: it has format %d, and this program reads format %d; use a newer program, or plan again with this one", ErrPlanVersion, s.PlanFormat, planFormat)
+	case s.PlanFormat < planFormat:
+		return fmt.Errorf("%w: it has format %d, and this program reads format %d; plan again", ErrPlanVersion, s.PlanFormat, planFormat)
 	}
 	var body bytes.Buffer
 	if err := json.Compact(&body, s.Plan); err != nil {
@@ -170,13 +173,8 @@ func OpenPlan(data []byte, plan any) error {
 	if digest(appendPart(nil, body.Bytes())) != s.Sum {
 		return fmt.Errorf("%w: its content does not match its sum", ErrPlanDamaged)
 	}
-	d := json.NewDecoder(&body)
-	d.DisallowUnknownFields()
-	if err := d.Decode(plan); err != nil {
+	if err := json.Unmarshal(body.Bytes(), plan); err != nil {
 		return fmt.Errorf("%w: %w", ErrPlanVersion, err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("%w: something follows the plan", ErrPlanDamaged)
 	}
 	return nil
 }
