@@ -191,7 +191,9 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 	case "PUT /log/govpp/debug":
 		return http.StatusOK, "", `{"logger": "govpp", "level": "debug"}`
 	case "GET /metrics":
-		return http.StatusOK, "", "# HELP a_total things\n# TYPE a_total counter\na_total{x=\"1\"} 2\na_total{x=\"2\"} 3\nb 1\n"
+		return http.StatusOK, "", "# HELP a_total things\n# TYPE a_total counter\na_total{x=\"1\"} 2\na_total{x=\"2\"} 3\nb 1\n" +
+			"# HELP vpp_interface_name_of_many_words_in_bytes Bytes that an interface has received since VPP was started. More is in the documentation.\n" +
+			"# TYPE vpp_interface_name_of_many_words_in_bytes gauge\nvpp_interface_name_of_many_words_in_bytes 1\n"
 	case "GET /info/simulated":
 		return http.StatusOK, "", `{"simulated": ["vpp", "linux"]}`
 	case "GET /vpp/capabilities":
@@ -307,17 +309,28 @@ func (r result) wants(t *testing.T, code int, text string) {
 
 func (f *fakeAgent) run(t *testing.T, env map[string]string, args ...string) result {
 	t.Helper()
+	return f.runOn(t, terminal{}, env, args...)
+}
+
+// runOn is run with a terminal.
+func (f *fakeAgent) runOn(t *testing.T, term terminal, env map[string]string, args ...string) result {
+	t.Helper()
 	host, port, err := net.SplitHostPort(f.Listener.Addr().String())
 	errtest.Fatal(t, err)
-	return run(t, env, append([]string{"--host", host, "--http-port", port}, args...)...)
+	return runOn(t, term, env, append([]string{"--host", host, "--http-port", port}, args...)...)
 }
 
 func run(t *testing.T, env map[string]string, args ...string) result {
 	t.Helper()
+	return runOn(t, terminal{}, env, args...)
+}
+
+func runOn(t *testing.T, term terminal, env map[string]string, args ...string) result {
+	t.Helper()
 	var out, errs bytes.Buffer
 	now := time.Date(2026, 11, 21, 0, 38, 0, 0, time.UTC)
 	a := &app{
-		Streams: Streams{&out, &errs}, environ: config.EnvMap(env), now: func() time.Time { return now },
+		Streams: Streams{&out, &errs}, environ: config.EnvMap(env), now: func() time.Time { return now }, term: term,
 	}
 	code := a.run(t.Context(), args)
 	return result{strings.Join(args, " "), out.String(), errs.String(), code}

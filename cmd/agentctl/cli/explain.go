@@ -227,7 +227,7 @@ func paragraph(b *strings.Builder, indent, text string) {
 	if text == "" {
 		return
 	}
-	for line := range strings.SplitSeq(wrap(text, textWidth-len(indent), ""), "\n") {
+	for line := range strings.SplitSeq(wrap(text, textWidth-len(indent), false), "\n") {
 		b.WriteString(indent + line + "\n")
 	}
 }

@@ -104,7 +104,7 @@ func comment(text string) (lines []string) {
 	if text == "" {
 		return nil
 	}
-	return indent("# ", strings.Split(wrap(text, textWidth-6, ""), "\n"))
+	return indent("# ", strings.Split(wrap(text, textWidth-6, false), "\n"))
 }
 
 // required reports whether a field of an item has to be given.

@@ -114,7 +114,7 @@ func (a *app) printItem(key string, data itemData, why string) error {
 	fmt.Fprintf(&b, "%s\n", a.shortKey(key))
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "  %-13s%s\n", name+":", value)
+			a.writeField(&b, fmt.Sprintf("  %-13s", name+":"), value)
 		}
 	}
 	state := a.paintState(data.Why.State.String())

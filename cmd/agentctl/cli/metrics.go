@@ -21,7 +21,9 @@ func (a *app) metricsCommand() *cobra.Command {
 func (a *app) metricsList() *cobra.Command {
 	return a.formatted(&cobra.Command{
 		Use: "list [PATTERN]", Aliases: []string{"ls", "l"}, Args: args(cobra.MaximumNArgs(1)),
-		Short: "List the metrics whose names match PATTERN, or all", Example: "  agentctl metrics list 'vpp_*'",
+		Short:   "List the metrics whose names match PATTERN, or all",
+		Long:    "Lists the metrics whose names match PATTERN, or all, with the first sentence of their help;\n-o wide shows all of it.",
+		Example: "  agentctl metrics list 'vpp_*'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := a.metrics(cmd.Context(), strings.Join(args, ""))
 			if err != nil {
@@ -29,14 +31,22 @@ func (a *app) metricsList() *cobra.Command {
 			}
 			t := newTable("METRIC", "TYPE", "VALUES", "HELP")
 			for _, m := range list {
-				t.row(m.Name, m.Type, len(m.Samples), m.Help)
+				t.row(m.Name, m.Type, len(m.Samples), a.metricHelp(m.Help))
 			}
 			if matched, err := path.Match(cmp.Or(strings.Join(args, ""), "*"), client.VPPMetric); err == nil && matched {
-				t.row(client.VPPMetric, "ligato.govppmux.Metrics", "1", "The connection to VPP.")
+				t.row(client.VPPMetric, "object", "1", "ligato.govppmux.Metrics: the connection to VPP.")
 			}
 			return show(a, list, func([]client.Metric) error { return t.write(a) })
 		},
 	})
+}
+
+// metricHelp returns the first sentence of a help text, or all of it for -o wide.
+func (a *app) metricHelp(text string) string {
+	if first, _, more := strings.Cut(text, ". "); more && !a.wide {
+		return first + "."
+	}
+	return text
 }
 
 func (a *app) metricsGet() *cobra.Command {

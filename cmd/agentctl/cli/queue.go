@@ -54,6 +54,12 @@ func queueLines(q *api.QueueStatus) (lines [][2]string) {
 	return lines
 }
 
+func (a *app) writeQueue(b *strings.Builder, q *api.QueueStatus) {
+	for _, l := range queueLines(q) {
+		a.writeField(b, fmt.Sprintf("    %-13s", l[0]+":"), l[1])
+	}
+}
+
 // progressText returns "retrieving vpp-route 620,000" or "executing
 // 1,200/1,000,000 operations".
 func progressText(p *api.Progress) string {

@@ -176,7 +176,7 @@ func oneLine(text string) string { return strings.ReplaceAll(text, "\n", "; ") }
 func (a *app) printStatus(d statusData) error {
 	var b strings.Builder
 	s, v, now := d.Status, d.Version, a.now()
-	line := func(name, value string) { fmt.Fprintf(&b, "    %-13s%s\n", name+":", value) }
+	line := func(name, value string) { a.writeField(&b, fmt.Sprintf("    %-13s", name+":"), value) }
 	b.WriteString("AGENT\n")
 	line("App name", v.App)
 	line("Version", v.Version)
@@ -196,11 +196,9 @@ func (a *app) printStatus(d statusData) error {
 	if v.BuildTime != 0 {
 		line("Built", time.Unix(v.BuildTime, 0).UTC().Format(time.DateTime+" MST"))
 	}
-	if q := d.Queue; q != nil {
+	if d.Queue != nil {
 		b.WriteString("\nQUEUE\n")
-		for _, l := range queueLines(q) {
-			line(l[0], l[1])
-		}
+		a.writeQueue(&b, d.Queue)
 	}
 	if d.Values != nil {
 		b.WriteString("\nVALUES\n")
@@ -231,10 +229,11 @@ func (a *app) writePlugins(b *strings.Builder, all []client.HealthState) {
 		if !p.Well() {
 			since = " for " + age(a.now(), sinceOf(p))
 		}
-		fmt.Fprintf(b, "    %-*s %s%s%s\n", width+1, p.Name+":", a.paintState(p.State), since, oneLine(reasonOf(p)))
+		text := a.paintState(p.State) + since + oneLine(reasonOf(p))
 		if by := effectOf(p); by != "" {
-			fmt.Fprintf(b, "    %*s caused by %s\n", width+1, "", by)
+			text += "\ncaused by " + by
 		}
+		a.writeField(b, fmt.Sprintf("    %-*s ", width+1, p.Name+":"), text)
 	}
 	var others []string
 	if well > 0 {
@@ -244,7 +243,7 @@ func (a *app) writePlugins(b *strings.Builder, all []client.HealthState) {
 		others = append(others, fmt.Sprintf("%d disabled", disabled))
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(b, "    others: %s (agentctl status -o wide lists them)\n", strings.Join(others, ", "))
+		a.writeField(b, "    others: ", strings.Join(others, ", ")+" (agentctl status -o wide lists them)")
 	}
 }
 
@@ -260,9 +259,9 @@ func (a *app) writeSummary(b *strings.Builder, sum *response.Summary) {
 	for i, state := range states {
 		states[i] = fmt.Sprintf("%d %s", sum.States[state], a.paintState(state))
 	}
-	fmt.Fprintf(b, "    %s\n", strings.Join(states, ", "))
+	a.writeField(b, "    ", strings.Join(states, ", "))
 	for _, v := range sum.Troubles {
-		fmt.Fprintf(b, "    %s %s: %s\n", a.paintState(v.State), a.shortKey(v.Key), oneLine(a.shortText(v.Reason)))
+		a.writeField(b, "    "+a.paintState(v.State)+" ", a.shortKey(v.Key)+": "+oneLine(a.shortText(v.Reason)))
 	}
 	if sum.Omitted > 0 {
 		fmt.Fprintf(b, "    and %d more that are not in effect; see agentctl values\n", sum.Omitted)

@@ -72,16 +72,16 @@ const (
 
 func (g *grid) fit(terminal int) {
 	last := len(g.rows[0]) - 1
-	g.wrapColumn(last, terminal, minWidth, "/")
-	g.wrapColumn(0, terminal, minWidth, "/")
+	g.wrapColumn(last, terminal, minWidth, true)
+	g.wrapColumn(0, terminal, minWidth, true)
 	if g.over(terminal) <= 0 {
 		return
 	}
 	g.tight = true
 	for column := last - 1; column > 0; column-- {
-		g.wrapColumn(column, terminal, minNarrow, "")
+		g.wrapColumn(column, terminal, minNarrow, false)
 	}
-	g.wrapColumn(last, terminal, minNarrow, "")
+	g.wrapColumn(last, terminal, minNarrow, false)
 }
 
 // over returns by how many characters the table is wider than the terminal.
@@ -96,17 +96,17 @@ func (g *grid) over(terminal int) int {
 	return over
 }
 
-// wrapColumn wraps a column of a table that is too wide. Between words it leaves coloured
-// cells as they are: their colour would extend to the next column.
-func (g *grid) wrapColumn(column, terminal, least int, mark string) {
+// wrapColumn wraps a column of a table that is too wide, see wrap. Between whole words it
+// leaves coloured cells as they are: their colour would extend to the next column.
+func (g *grid) wrapColumn(column, terminal, least int, split bool) {
 	over := g.over(terminal)
 	if over <= 0 {
 		return
 	}
 	limit := max(g.widths()[column]-over, least)
 	for _, row := range g.rows {
-		if mark != "" || !strings.Contains(row[column], "\x1b") {
-			row[column] = wrap(row[column], limit, mark)
+		if split || !strings.Contains(row[column], "\x1b") {
+			row[column] = wrap(row[column], limit, split)
 		}
 	}
 }
@@ -125,21 +125,24 @@ func (g *grid) gap() string {
 	return columnGap
 }
 
-// wrap breaks the lines of a text between words, where they are wider than limit, and
-// words that are wider than that after a mark; "" keeps them whole.
-func wrap(text string, limit int, mark string) string {
+// wordParts are the parts of keys and names.
+var wordParts = regexp.MustCompile(`[^/_.]*[/_.]?`)
+
+// wrap breaks the lines of a text between words, where they are wider than limit; split also
+// breaks words that are wider than that, between their parts.
+func wrap(text string, limit int, split bool) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = wrapLine(line, limit, mark)
+		lines[i] = wrapLine(line, limit, split)
 	}
 	return strings.Join(lines, "\n")
 }
 
-func wrapLine(text string, limit int, mark string) string {
+func wrapLine(text string, limit int, split bool) string {
 	var out strings.Builder
 	used, indent := 0, len(text)-len(strings.TrimLeft(text, " "))+2
 	for i, word := range strings.Split(text, " ") {
-		if n := width(word); i > 0 && used+1+n > limit && (n <= limit || mark == "") {
+		if n := width(word); i > 0 && used+1+n > limit && (n <= limit || !split) {
 			out.WriteByte('\n')
 			used = 0
 		} else if i > 0 {
@@ -147,8 +150,8 @@ func wrapLine(text string, limit int, mark string) string {
 			used++
 		}
 		parts := []string{word}
-		if mark != "" {
-			parts = strings.SplitAfter(word, mark)
+		if split {
+			parts = wordParts.FindAllString(word, -1)
 		}
 		for n, part := range parts {
 			if n > 0 && used+width(part) > limit {

@@ -49,6 +49,16 @@ func (a *app) ask(in io.Reader, question string) (yes bool, err error) {
 	return false, nil
 }
 
+// writeField writes a label and a text. Text that is wider than the terminal is wrapped, and
+// its further lines are below the first one.
+func (a *app) writeField(b *strings.Builder, label, text string) {
+	indent := width(label)
+	if a.term.width > 0 {
+		text = wrap(text, max(a.term.width-indent, minWidth), true)
+	}
+	fmt.Fprintf(b, "%s%s\n", label, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", indent)))
+}
+
 // paint colours text if the output is a terminal with colours.
 func (a *app) paint(c colour, s string) string {
 	if !a.term.out {

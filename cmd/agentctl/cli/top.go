@@ -154,9 +154,7 @@ func (a *app) picture(now, last picture) string {
 	}
 	if d.Queue != nil {
 		b.WriteString("\nOPERATIONS\n")
-		for _, l := range queueLines(d.Queue) {
-			fmt.Fprintf(&b, "    %-13s%s\n", l[0]+":", l[1])
-		}
+		a.writeQueue(&b, d.Queue)
 	}
 	type rate struct {
 		name      string
