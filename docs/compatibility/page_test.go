@@ -7,6 +7,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/cli"
 )
 
 var update = flag.Bool("update", false, "write the page")
@@ -41,11 +45,24 @@ func sections(t *testing.T) []section {
 			"More fields than there were are not mentioned.", "request", requestRows(t)},
 		{"gRPC", "Calls of a client that does not announce itself as one of this project. Such a client gets no fields and models that the predecessor lacks; " +
 			"the trailer `omitted-bin` names those that were left out.", "call", callRows()},
-		{"agentctl", "The commands of the predecessor, with their flags.", "command", commandRows()},
+		{"agentctl", "The commands of the predecessor, with their flags. With `-o json` and `yaml` these keep the names of its fields, and its numbers (states in\n" +
+			"`status` beside `Status.health`, `Origin` in `dump` and `config history`): " + strings.Join(keepNames(cli.Commands()), ", ") + ",\n" +
+			"`metrics get govppmux.stats`. Others have [one style](reference/agentctl.md).", "command", commandRows()},
 		{"Flags of vpp-agent", "Each is also a variable: `--etcd-config` is `ETCD_CONFIG`.", "flag", flags()},
 		{"Metrics", "Names that Prometheus and dashboards know.", "metric", metrics()},
 		{"Keys of data stores", "Below `/vnf-agent/<label>/`. Names of items are those of the predecessor.", "key", keyRows(t)},
 	}
+}
+
+// keepNames returns the commands whose help says that they have Ligato's names.
+func keepNames(cmd *cobra.Command) (names []string) {
+	if f := cmd.Flags().Lookup("output"); f != nil && strings.Contains(f.Usage, "as in Ligato") {
+		names = append(names, "`"+strings.TrimPrefix(cmd.CommandPath(), "agentctl ")+"`")
+	}
+	for _, child := range cmd.Commands() {
+		names = append(names, keepNames(child)...)
+	}
+	return names
 }
 
 // TestPage makes the page and with -update writes it.

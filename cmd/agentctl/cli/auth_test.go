@@ -122,7 +122,7 @@ func TestWaysIn(t *testing.T) {
 		{nil, "--grpc-basic-auth a:b --grpc-token x service list", exitUsage, "", "expected one of them"},
 		{env, "service list -m Health", 0, "service grpc.health.v1.Health (grpc/health/v1/health.proto)\n - rpc Check (grpc.health.v1.HealthCheckRequest) returns (grpc.health.v1.HealthCheckResponse)\n", ""},
 		{env, "service list -m Health", 0, " - rpc Watch (grpc.health.v1.HealthCheckRequest) returns (stream grpc.health.v1.HealthCheckResponse)\n", ""},
-		{env, "service ls -f json Health", 0, `"Input": "grpc.health.v1.HealthCheckRequest"`, ""},
+		{env, "service ls -f json Health", 0, `"input": "grpc.health.v1.HealthCheckRequest"`, ""},
 		{env, "service list Nothing", 1, "", `no service "Nothing"`},
 		{env, "service call grpc.health.v1.Health Check", 0, "status: SERVING\n", ""},
 		{env, "service call grpc.health.v1.Health List -f json", 0, `"SERVING"`, ""},

@@ -51,9 +51,11 @@ type app struct {
 	global  globals
 	file    connection // of the file, as read by connect
 	format  string     // of the output, see formatted; "" is text
-	wide    bool       // text with more columns
-	now     func() time.Time
-	term    terminal
+	// namesKept: the output keeps the names of its fields, see verbatim.
+	namesKept bool
+	wide      bool // text with more columns
+	now       func() time.Time
+	term      terminal
 
 	args       []string         // of the command line
 	in         io.Reader        // nil: the standard input
@@ -108,7 +110,7 @@ func (a *app) root() *cobra.Command {
 		Short: "Show what an agent does, and ask it to do things",
 		Long: "agentctl shows what an agent does and asks it to do things, over the agent's\n" +
 			"HTTP interface.\n\nExit codes: 0 success, 1 error, 2 something was found (changes of a plan, drift,\norphans, values in quarantine), 125 the command line is invalid. With several agents (--target): 1 if it\n" +
-			"failed on any of them, else 2 if something was found on any of them.",
+			"failed on any of them, else 2 if something was found on any of them.\n\n" + fieldNames,
 		Version:           version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,

@@ -20,7 +20,7 @@ func (a *app) configCommand() *cobra.Command {
 
 func (a *app) configGet() *cobra.Command {
 	var labels string
-	cmd := a.formatted(&cobra.Command{
+	cmd := verbatim(a.formatted(&cobra.Command{
 		Use: "get", Short: "Show the configuration that is asked for", Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := a.client.Configuration(cmd.Context(), labels)
@@ -29,7 +29,7 @@ func (a *app) configGet() *cobra.Command {
 			}
 			return a.writeDocument(text)
 		},
-	}, protoFormat)
+	}, protoFormat))
 	cmd.Flags().StringVar(&labels, "labels", "", "only items with these `labels`, as in team=blue,owner,!old")
 	return cmd
 }
@@ -56,7 +56,7 @@ func (a *app) writeDocument(text []byte) error {
 
 func (a *app) configResync() *cobra.Command {
 	var retry, verbose bool
-	cmd := a.formatted(&cobra.Command{
+	cmd := asInLigato(a.formatted(&cobra.Command{
 		Use:   "resync",
 		Short: "Read the southbound again and repair what differs",
 		Long: "Makes the agent read the southbound again and repair what differs from the\n" +
@@ -76,7 +76,7 @@ func (a *app) configResync() *cobra.Command {
 			}
 			return unreadError(txn.Value.Unread)
 		},
-	})
+	}))
 	cmd.Flags().BoolVar(&retry, "retry", false, "try what fails again later")
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "write the values that the agent retrieves to its log")
 	return cmd

@@ -102,7 +102,7 @@ func (a *app) decodeHidden(file string, text []byte) *document.Document {
 }
 
 func (a *app) configRetrieve() *cobra.Command {
-	return a.formatted(&cobra.Command{
+	return verbatim(a.formatted(&cobra.Command{
 		Use: "retrieve", Aliases: []string{"ret", "read", "dump"}, Args: args(cobra.NoArgs),
 		Short: "Show what is really there in VPP and Linux, over gRPC",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -118,7 +118,7 @@ func (a *app) configRetrieve() *cobra.Command {
 				return a.writeConfig(resp.GetDump())
 			})
 		},
-	}, protoFormat)
+	}, protoFormat))
 }
 
 // writeConfig writes a configuration in the format of files.
@@ -145,7 +145,7 @@ func (a *app) shown(m proto.Message) proto.Message {
 
 func (a *app) configWatch() *cobra.Command {
 	var filters []string
-	cmd := a.formatted(&cobra.Command{
+	cmd := verbatim(a.formatted(&cobra.Command{
 		Use: "watch", Aliases: []string{"notify", "subscribe"}, Args: args(cobra.NoArgs),
 		Short: "Show what becomes of interfaces, over gRPC, until it is interrupted",
 		Long: "Shows notifications of interfaces, from the oldest one that the agent has, until it is\n" +
@@ -168,7 +168,7 @@ func (a *app) configWatch() *cobra.Command {
 			}
 			return err
 		},
-	})
+	}))
 	cmd.Flags().StringArrayVar(&filters, "filter", nil, "show only notifications that have all that is in this `JSON`")
 	return cmd
 }

@@ -28,12 +28,13 @@ type dumpOptions struct{ view, origin string }
 
 func (a *app) dumpCommand() *cobra.Command {
 	var o dumpOptions
-	cmd := a.formatted(&cobra.Command{
+	cmd := asInLigato(a.formatted(&cobra.Command{
 		Use:   "dump MODEL...",
 		Short: "Show the values of models, with their metadata",
 		Long: "Shows the values of models (names, patterns or \"all\"), with their metadata.\n" +
 			"The view says whose: SB is read from the southbound now, NB is what is asked for,\n" +
-			"cached is what the scheduler believes to exist.",
+			"cached is what the scheduler believes to exist. With -o json or yaml, Origin is the number of Ligato:\n" +
+			"0 is unknown, 1 NB, 2 SB.",
 		Example: "  agentctl dump all\n  agentctl dump --view SB vpp.interfaces 'vpp.l2.*'",
 		Args:    args(cobra.MinimumNArgs(1)), ValidArgsFunction: a.completeModels,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
@@ -50,7 +51,7 @@ func (a *app) dumpCommand() *cobra.Command {
 			}
 			return show(a, items, noting(cmd.Context(), a, a.printDump))
 		},
-	}, protoFormat)
+	}, protoFormat))
 	cmd.Flags().StringVar(&o.view, "view", "cached", "`side` to look at: cached, NB or SB")
 	cmd.Flags().StringVar(&o.origin, "origin", "", "only values that come from `side`: NB, SB or unknown")
 	return cmd

@@ -143,7 +143,7 @@ func (a *app) names(data any) (list []string) {
 				return []string{strconv.FormatFloat(name, 'f', -1, 64)}
 			}
 		}
-		for _, field := range []string{"value", "Value", "Why"} {
+		for _, field := range []string{"value", "Value", "why"} {
 			if value, ok := d[field].(map[string]any); ok {
 				return a.names(value)
 			}

@@ -15,7 +15,7 @@ import (
 func (a *app) generateCommand() *cobra.Command {
 	var oneLine bool
 	var schema string
-	cmd := a.formatted(&cobra.Command{
+	cmd := verbatim(a.formatted(&cobra.Command{
 		Use: "generate MODEL", Aliases: []string{"gen"}, Args: args(cobra.ExactArgs(1)),
 		Short: "Print an item of a model with all its fields, to be filled in",
 		Long: "Prints a file with an item of a model: the fields that it needs with samples, and all others\n" +
@@ -44,7 +44,7 @@ func (a *app) generateCommand() *cobra.Command {
 			}
 			return a.print(text)
 		},
-	}, protoFormat)
+	}, protoFormat))
 	cmd.Flags().BoolVar(&oneLine, "oneline", false, "everything in one line (json, proto)")
 	cmd.Flags().StringVar(&schema, "schema", "", "begin with a comment that makes editors check the file by the schema of this `file` or URL (agentctl model schema)")
 	return cmd

@@ -144,6 +144,7 @@ func (g *globals) define(fs *pflag.FlagSet) {
 // fromEnvironment sets the flags that only variables give.
 func (a *app) fromEnvironment(cmd *cobra.Command, _ []string) error {
 	flags := cmd.Flags()
+	_, a.namesKept = cmd.Annotations[namesKept]
 	if a.wide = strings.EqualFold(a.format, "wide"); a.wide {
 		a.format = ""
 	}

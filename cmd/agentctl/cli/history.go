@@ -21,7 +21,7 @@ import (
 func (a *app) configHistory() *cobra.Command {
 	var details, critical bool
 	var limit uint
-	cmd := a.formatted(&cobra.Command{
+	cmd := asInLigato(a.formatted(&cobra.Command{
 		Use:   "history [SEQ]",
 		Short: "Show the transactions of the scheduler",
 		Long: "Shows the transactions of the scheduler, or the one with a sequence number; with\n" +
@@ -42,7 +42,7 @@ func (a *app) configHistory() *cobra.Command {
 			}
 			return aboutTxn(a.history(cmd.Context(), seq, details), args)
 		},
-	}, "log")
+	}, "log"))
 	cmd.Flags().BoolVar(&critical, "critical-path", false, "show what determined how long the transaction SEQ took")
 	cmd.Flags().UintVar(&limit, "limit", 50, "show the longest steps of the critical path only; 0 shows all")
 	cmd.Flags().BoolVar(&details, "details", false, "show what failed or waits, operation by operation")
@@ -81,6 +81,7 @@ func (a *app) criticalPath(ctx context.Context, args []string, limit uint) error
 	if err != nil {
 		return err
 	}
+	a.namesKept = false // Ligato does not have it
 	return showAnswer(a, path, nil)
 }
 

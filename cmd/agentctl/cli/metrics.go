@@ -79,6 +79,7 @@ func (a *app) vppMetric(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.namesKept = true // of Ligato
 	return a.write(cmp.Or(a.format, "json"), m)
 }
 

@@ -25,7 +25,7 @@ func (a *app) modelCommand() *cobra.Command {
 
 func (a *app) modelList() *cobra.Command {
 	var class string
-	cmd := a.formatted(&cobra.Command{
+	cmd := asInLigato(a.formatted(&cobra.Command{
 		Use: "list [PATTERN...]", Aliases: []string{"ls", "l"},
 		Short: "List the models", Example: "  agentctl model list 'vpp.l2.*'",
 		ValidArgsFunction: a.completeModels,
@@ -49,13 +49,13 @@ func (a *app) modelList() *cobra.Command {
 			}
 			return show(a, infos, func([]response.Model) error { return t.write(a) })
 		},
-	})
+	}))
 	cmd.Flags().StringVar(&class, "class", "config", "`class` of models: config, metrics or all")
 	return cmd
 }
 
 func (a *app) modelInspect() *cobra.Command {
-	return a.formatted(&cobra.Command{
+	return asInLigato(a.formatted(&cobra.Command{
 		Use: "inspect MODEL...", Aliases: []string{"i"},
 		Short: "Show models in detail", Args: args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: a.completeModels,
@@ -70,7 +70,7 @@ func (a *app) modelInspect() *cobra.Command {
 			}
 			return a.write(cmp.Or(a.format, "json"), infos)
 		},
-	})
+	}))
 }
 
 func (a *app) modelExport() *cobra.Command {
@@ -92,7 +92,7 @@ func (a *app) modelExport() *cobra.Command {
 
 func (a *app) modelSchema() *cobra.Command {
 	var fieldNames string
-	cmd := a.formatted(&cobra.Command{
+	cmd := verbatim(a.formatted(&cobra.Command{
 		Use: "schema", Args: args(cobra.NoArgs),
 		Short: "Print the JSON Schema of configuration files, for editors",
 		Long: "Prints the JSON Schema of configuration files, with descriptions. Editors with a YAML language\n" +
@@ -112,7 +112,7 @@ func (a *app) modelSchema() *cobra.Command {
 			}
 			return a.write(cmp.Or(a.format, "json"), e.codec.DescribedSchema(names, e.comments.Of))
 		},
-	})
+	}))
 	cmd.Flags().StringVar(&fieldNames, "fieldnames", "", "`names` of fields: onlyjson (ipAddresses), onlyproto (ip_addresses); default: both")
 	return cmd
 }

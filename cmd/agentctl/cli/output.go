@@ -78,30 +78,36 @@ func showAnswer[T any](a *app, answer client.Answer[T], print func(T) error) err
 // write writes data in the format of -o.
 func (a *app) write(format string, data any) error {
 	kind, argument, _ := strings.Cut(format, "=")
-	switch strings.ToLower(kind) {
+	kind = strings.ToLower(kind)
+	switch {
+	case kind == "go-template":
+		return a.writeTemplate(argument, data)
+	case strings.Contains(format, "{{") && kind != "jsonpath":
+		return a.writeTemplate(format, data)
+	}
+	text, err := a.encode(data)
+	if err != nil {
+		return err
+	}
+	switch kind {
 	case "json":
-		return writeJSON(a.Out, data)
+		return writeJSON(a.Out, text)
 	case "yaml":
-		return writeYAML(a.Out, data)
+		return writeYAML(a.Out, text)
 	case "name":
-		plain, err := plainJSON(data)
+		plain, err := plainJSON(text)
 		if err != nil {
 			return err
 		}
 		return a.print(strings.Join(append(a.names(plain), ""), "\n"))
 	case "jsonpath":
-		text, err := jsonPath(argument, data)
+		text, err := jsonPath(argument, text)
 		if err != nil {
 			return usage("--output: %w", err)
 		}
 		return a.print(lines(text))
-	case "go-template":
-		return a.writeTemplate(argument, data)
 	}
-	if !strings.Contains(format, "{{") {
-		return usage("--output: %q: expected json, yaml, name, wide, jsonpath=PATH or a template with {{...}}", format)
-	}
-	return a.writeTemplate(format, data)
+	return usage("--output: %q: expected json, yaml, name, wide, jsonpath=PATH or a template with {{...}}", format)
 }
 
 // writeTemplate executes a template on data, whose fields have the names of Go, as those of the

@@ -89,10 +89,7 @@ func (a *app) showPlan(text []byte, view planView) error {
 	if a.format == "" {
 		err = a.printPlan(plan, view)
 	} else {
-		var data any
-		if err = json.Unmarshal(text, &data); err == nil {
-			err = a.write(a.format, data)
-		}
+		err = a.write(a.format, json.RawMessage(text))
 	}
 	if err == nil && plan.changes() > 0 {
 		return findingError{errors.New("there are changes")}

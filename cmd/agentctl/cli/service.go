@@ -109,7 +109,7 @@ func (a *app) printServices(infos []serviceInfo, methods bool) error {
 }
 
 func (a *app) serviceCall() *cobra.Command {
-	return a.formatted(&cobra.Command{
+	return verbatim(a.formatted(&cobra.Command{
 		Use: "call SERVICE METHOD", Aliases: []string{"c"}, Args: args(cobra.ExactArgs(2)),
 		Short: "Call a method with the request on the standard input, in YAML or JSON",
 		Long: "Calls a method with the request on the standard input, in YAML or JSON; nothing stands for an\n" +
@@ -145,7 +145,7 @@ func (a *app) serviceCall() *cobra.Command {
 			}
 			return err
 		},
-	})
+	}))
 }
 
 func requestFrom(in io.Reader) ([]byte, error) {

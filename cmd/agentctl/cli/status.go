@@ -35,15 +35,17 @@ const statusPoll = 200 * time.Millisecond
 
 func (a *app) statusCommand() *cobra.Command {
 	var wait bool
-	cmd := a.formatted(&cobra.Command{
+	cmd := asInLigato(a.formatted(&cobra.Command{
 		Use:   "status",
 		Short: "Show the state of the agent and of its plugins",
 		Long: "Shows the state of the agent and of its plugins. The exit code is 1, and the reason\n" +
 			"is printed, if the agent is not ready. An agent with values that failed is DEGRADED and ready, unless\n" +
-			"ready-despite in probe.conf says otherwise.",
+			"ready-despite in probe.conf says otherwise.\n\n" +
+			"With -o json or yaml, Status.state and the states in plugins and PluginStatus are numbers, which scripts\n" +
+			"for Ligato expect: 0 is INIT, 1 OK, 2 ERROR or DEGRADED. Status.health has all of them by name.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context(), wait) },
-	})
+	}))
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait until the agent is ready, for --timeout at most")
 	return cmd
 }

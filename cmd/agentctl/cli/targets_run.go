@@ -107,7 +107,7 @@ func (a *app) runOnTarget(cmd *cobra.Command, args []string, t foundTarget) erro
 type targetResult struct {
 	Target   string          `json:"target"`
 	Address  string          `json:"address,omitempty"` // of the HTTP server
-	ExitCode int             `json:"exit_code"`
+	ExitCode int             `json:"exitCode"`
 	Error    string          `json:"error,omitempty"`
 	Output   json.RawMessage `json:"output,omitempty"`
 }

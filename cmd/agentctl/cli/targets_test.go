@@ -234,7 +234,7 @@ func targetsAsData(t *testing.T, env map[string]string) {
 		}
 		var results []struct {
 			Target, Address, Error string
-			ExitCode               int `json:"exit_code"`
+			ExitCode               int `json:"exitCode"`
 			Output                 []map[string]any
 		}
 		if err := json.Unmarshal(text, &results); err != nil {

@@ -18,7 +18,7 @@ import (
 func (a *app) valuesCommand() *cobra.Command {
 	var states []string
 	var watch bool
-	cmd := a.formatted(&cobra.Command{
+	cmd := asInLigato(a.formatted(&cobra.Command{
 		Use:   "values [MODEL|KEY...]",
 		Short: "Show the states of the values of the scheduler",
 		Long: "Shows the states of the values of the scheduler: those of the given models (names or\n" +
@@ -53,7 +53,7 @@ func (a *app) valuesCommand() *cobra.Command {
 			}
 			return show(a, list, noting(cmd.Context(), a, a.printValues))
 		},
-	}, protoFormat)
+	}, protoFormat))
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "print the changes too, one line each, until interrupted")
 	cmd.Flags().StringSliceVar(&states, "state", nil, "only values in one of these `states`, with what is derived from them")
 	// The error is that of an unknown flag.
