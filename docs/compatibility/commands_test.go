@@ -77,7 +77,8 @@ func commands() []command {
 		{"kvdb del config/vpp/v2/interfaces/kv", same, "", "deleted", 0},
 		{"put config/vpp/v2/interfaces/kv VALUE", same, "", "OK", 0},
 		{"import --txops 10 IMPORT", same, "", "imported 1 items", 0},
-		{"config watch", same, "", "NOTIFICATION", 0},
+		{"config watch", better, "a line for each notification, with its time and what changes; `--full` prints all of it, as Ligato does", "vpp.interfaces/", 0},
+		{"config watch --full", same, "", "NOTIFICATION", 0},
 		{"config watch --filter {\"vppNotification\":{\"interface\":{\"state\":{\"name\":\"loop1\"}}}} -f json", same, "", "loop1", 0},
 		{"service call ligato.generic.MetaService KnownModels", same, "", "protoName: ligato.vpp.interfaces.Interface", 0},
 		{"service list", same, "", "ligato.generic.ManagerService", 0},
@@ -110,14 +111,14 @@ const (
 
 // stopping interrupts a command that prints without end when it has printed a text.
 type stopping struct {
-	*bytes.Buffer
+	text *bytes.Buffer
 	at   string
 	stop context.CancelFunc
 }
 
 func (s *stopping) Write(p []byte) (int, error) {
-	n, err := s.Buffer.Write(p)
-	if strings.Contains(s.String(), s.at) {
+	n, err := s.text.Write(p)
+	if strings.Contains(s.text.String(), s.at) {
 		s.stop()
 	}
 	return n, err
@@ -147,7 +148,7 @@ func TestCommands(t *testing.T) {
 		}
 		var out, errs bytes.Buffer
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		stream := &stopping{Buffer: &out, at: c.output, stop: cancel}
+		stream := &stopping{text: &out, at: c.output, stop: cancel}
 		if !strings.HasPrefix(c.line, "config watch") {
 			stream.stop = func() {}
 		}

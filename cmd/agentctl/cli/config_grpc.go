@@ -2,16 +2,13 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-	"gopkg.in/yaml.v3"
 
 	"github.com/tenuto-dev/tenuto/client/container"
 	"github.com/tenuto-dev/tenuto/infra/logging"
@@ -141,74 +138,4 @@ func (a *app) shown(m proto.Message) proto.Message {
 		m, _ = logging.HideSecrets(m)
 	}
 	return m
-}
-
-func (a *app) configWatch() *cobra.Command {
-	var filters []string
-	cmd := verbatim(a.formatted(&cobra.Command{
-		Use: "watch", Aliases: []string{"notify", "subscribe"}, Args: args(cobra.NoArgs),
-		Short: "Show what becomes of interfaces, over gRPC, until it is interrupted",
-		Long: "Shows notifications of interfaces, from the oldest one that the agent has, until it is\n" +
-			"interrupted. Of several filters one has to match.",
-		Example: `  agentctl config watch --filter '{"vppNotification": {"interface": {"state": {"name": "loop1"}}}}'`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			req := &configurator.NotifyRequest{}
-			for _, f := range filters {
-				n := &configurator.Notification{}
-				if err := protojson.Unmarshal([]byte(f), n); err != nil {
-					return usage("--filter: %q: expected a Notification in JSON: %w", f, err)
-				}
-				req.Filters = append(req.Filters, n)
-			}
-			err := a.withAgent(cmd.Context(), false, func(ctx context.Context, c configurator.ConfiguratorServiceClient) error {
-				return a.follow(ctx, c, req)
-			})
-			if errors.Is(cmd.Context().Err(), context.Canceled) {
-				return nil // an interrupt is the normal end
-			}
-			return err
-		},
-	}))
-	cmd.Flags().StringArrayVar(&filters, "filter", nil, "show only notifications that have all that is in this `JSON`")
-	return cmd
-}
-
-func (a *app) follow(ctx context.Context, c configurator.ConfiguratorServiceClient, req *configurator.NotifyRequest) error {
-	stream, err := c.Notify(ctx, req)
-	if err != nil {
-		return err
-	}
-	for {
-		resp, err := stream.Recv()
-		if err != nil {
-			return err
-		}
-		if err := a.tellNotification(resp); err != nil {
-			return err
-		}
-	}
-}
-
-func (a *app) tellNotification(resp *configurator.NotifyResponse) error {
-	text, err := protojson.Marshal(a.shown(resp.GetNotification()))
-	if err != nil {
-		return err
-	}
-	var data map[string]any
-	if err := yaml.Unmarshal(text, &data); err != nil { // JSON is YAML
-		return err
-	}
-	if a.format != "" {
-		return a.write(a.format, map[string]any{"nextIdx": resp.GetNextIdx(), "notification": data})
-	}
-	source, value := "VPP", data["vppNotification"]
-	if resp.GetNotification().GetLinuxNotification() != nil {
-		source, value = "LINUX", data["linuxNotification"]
-	}
-	body, err := rendered(writeYAML, value)
-	if err != nil {
-		return err
-	}
-	return a.printf("NOTIFICATION #%d\n Time: %s\n Source: %s\n Value:\n   %s\n", resp.GetNextIdx(),
-		a.now().UTC().Format("2006-01-02 15:04:05.000 MST"), source, strings.ReplaceAll(body, "\n", "\n   "))
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
+	"github.com/tenuto-dev/tenuto/proto/ligato/linux"
+	linuxinterfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	"github.com/tenuto-dev/tenuto/proto/ligato/vpp"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	tenutov1 "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
@@ -52,9 +54,24 @@ func (f *fakeGRPC) Notify(req *configurator.NotifyRequest, stream rpc.ServerStre
 	if err := authorized(stream.Context()); err != nil {
 		return err
 	}
-	err := stream.Send(&configurator.NotifyResponse{NextIdx: 1, Notification: &configurator.Notification{
-		Notification: &configurator.Notification_VppNotification{VppNotification: &vpp.Notification{Interface: &interfaces.InterfaceNotification{
-			State: &interfaces.InterfaceState{Name: "loop" + strings.Repeat("1", len(req.Filters)), OperStatus: interfaces.InterfaceState_UP}}}}}})
+	name := "loop" + strings.Repeat("1", len(req.Filters))
+	for i, state := range []*interfaces.InterfaceState{
+		{Name: name, OperStatus: interfaces.InterfaceState_UP, LastChange: 1795221440, Mtu: 9000},
+		{Name: name, OperStatus: interfaces.InterfaceState_DOWN, LastChange: 1795221445},
+		{Name: name, OperStatus: interfaces.InterfaceState_DOWN, LastChange: 1795221445}, // nothing changes
+		{Name: name, OperStatus: interfaces.InterfaceState_DOWN, LastChange: 1795221445, Statistics: &interfaces.InterfaceState_Statistics{InPackets: 7}},
+		{Name: name, OperStatus: interfaces.InterfaceState_DELETED, LastChange: 1795221450},
+		{Name: name, OperStatus: interfaces.InterfaceState_UP, LastChange: 1795221455},
+	} {
+		err := stream.Send(&configurator.NotifyResponse{NextIdx: uint32(i + 1), Notification: &configurator.Notification{
+			Notification: &configurator.Notification_VppNotification{VppNotification: &vpp.Notification{Interface: &interfaces.InterfaceNotification{State: state}}}}})
+		if err != nil {
+			return err
+		}
+	}
+	err := stream.Send(&configurator.NotifyResponse{NextIdx: 7, Notification: &configurator.Notification{
+		Notification: &configurator.Notification_LinuxNotification{LinuxNotification: &linux.Notification{Interface: &linuxinterfaces.InterfaceNotification{
+			State: &linuxinterfaces.InterfaceState{InternalName: "eth0", OperStatus: linuxinterfaces.InterfaceState_UP, Statistics: &linuxinterfaces.InterfaceState_Statistics{}}}}}}})
 	if err != nil {
 		return err
 	}
@@ -101,6 +118,16 @@ func serveGRPC(t *testing.T, server *rpc.Server, network, address string) (port 
 	return port
 }
 
+// changesOfLoop are the lines about the notifications of fakeGRPC. The time is that of the change, or
+// else the present one.
+const changesOfLoop = `2026-11-21 00:37:20 UTC  vpp.interfaces/loop  mtu: 9000, oper_status: UP
+2026-11-21 00:37:25 UTC  vpp.interfaces/loop  mtu: 9000 -> (unset), oper_status: UP -> DOWN
+2026-11-21 00:38:00 UTC  vpp.interfaces/loop  statistics.in_packets: (unset) -> 7
+2026-11-21 00:37:30 UTC  vpp.interfaces/loop  oper_status: DOWN -> DELETED, statistics.in_packets: 7 -> (unset)
+2026-11-21 00:37:35 UTC  vpp.interfaces/loop  oper_status: UP
+2026-11-21 00:38:00 UTC  linux.interfaces.interface/eth0  internal_name: eth0, oper_status: UP
+`
+
 func TestConfigOverGRPC(t *testing.T) {
 	t.Parallel()
 	f, port, socket := newFakeGRPC(t)
@@ -136,7 +163,8 @@ func TestConfigOverGRPC(t *testing.T) {
 		{"--config-dir " + dir + " config delete " + others, 0, "OK\n", "warning: clients have not put 2 of 3 items: vpp.interfaces/loop2, vpp.interfaces/loop3\n"},
 		{"--config-dir " + dir + " config delete " + stuck, 1, "", "1 values failed; stuck: in use"},
 		{"--config-dir " + dir + " config delete " + wrong, 1, "", "wrong.yaml:1:40: vppConfig.interfaces[0].mtuu: unknown field"},
-		{"--config-dir " + dir + " config watch", 1, " UTC\n Source: VPP\n Value:\n   interface:\n     state:\n       name: loop\n       operStatus: UP\n", "the agent stops"},
+		{"--config-dir " + dir + " config watch", 1, changesOfLoop, "the agent stops"},
+		{"--config-dir " + dir + " config watch --full", 1, " UTC\n Source: VPP\n Value:\n   interface:\n     state:\n       lastChange: \"1795221440\"\n       mtu: 9000\n       name: loop\n       operStatus: UP\n", "the agent stops"},
 		{"--config-dir " + dir + " config notify --filter {} -f {{.nextIdx}}{{.notification.vppNotification.interface.state.name}}", 1, "1loop1\n", ""},
 		{"--config-dir " + dir + " config watch --filter {", exitUsage, "", "--filter: \"{\": expected a Notification in JSON"},
 		{"--host /run/http.sock config retrieve", exitUsage, "", "expected that of the gRPC server as --grpc-socket"},

@@ -177,9 +177,7 @@ func summary(counts map[api.StepKind]int) string {
 // diff writes the differing fields, one per line.
 func (w *planWriter) diff(s *api.PlanStep) {
 	was, is := fieldsOf(s.Before), fieldsOf(s.Op.NewValue)
-	paths := maps.Clone(was)
-	maps.Copy(paths, is)
-	for _, path := range slices.Sorted(maps.Keys(paths)) {
+	for _, path := range pathsOf(was, is) {
 		old, had := was[path]
 		now, has := is[path]
 		switch {
@@ -203,6 +201,13 @@ func (w *planWriter) field(c colour, sign, text string, forces bool) {
 		w.lines.WriteString(w.paint(magenta, "  # forces re-creation"))
 	}
 	w.lines.WriteByte('\n')
+}
+
+// pathsOf returns the paths of all fields of two messages, sorted.
+func pathsOf(was, is map[string]string) []string {
+	paths := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 // fieldsOf returns the fields of a message by path ("nodes[0].weight"). A message without

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"gopkg.in/yaml.v3"
+
+	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
+)
+
+func (a *app) configWatch() *cobra.Command {
+	var filters []string
+	var full bool
+	cmd := verbatim(a.formatted(&cobra.Command{
+		Use: "watch", Aliases: []string{"notify", "subscribe"}, Args: args(cobra.NoArgs),
+		Short: "Show what becomes of interfaces, over gRPC, until it is interrupted",
+		Long: "Shows how interfaces change, from the oldest notification that the agent has, until it is\n" +
+			"interrupted: one line for each notification, with its time and the fields of the state that it changes,\n" +
+			"at first all. Of several filters one has to match. --full and -o show whole notifications, as Ligato does.",
+		Example: `  agentctl config watch
+  agentctl config watch --filter '{"vppNotification": {"interface": {"state": {"name": "loop1"}}}}'`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			req := &configurator.NotifyRequest{}
+			for _, f := range filters {
+				n := &configurator.Notification{}
+				if err := protojson.Unmarshal([]byte(f), n); err != nil {
+					return usage("--filter: %q: expected a Notification in JSON: %w", f, err)
+				}
+				req.Filters = append(req.Filters, n)
+			}
+			err := a.withAgent(cmd.Context(), false, func(ctx context.Context, c configurator.ConfiguratorServiceClient) error {
+				return a.follow(ctx, c, req, full)
+			})
+			if errors.Is(cmd.Context().Err(), context.Canceled) {
+				return nil // an interrupt is the normal end
+			}
+			return err
+		},
+	}))
+	cmd.Flags().BoolVar(&full, "full", false, "show whole notifications, in several lines each")
+	cmd.Flags().StringArrayVar(&filters, "filter", nil, "show only notifications that have all that is in this `JSON`")
+	return cmd
+}
+
+// follow prints notifications until the stream ends.
+func (a *app) follow(ctx context.Context, c configurator.ConfiguratorServiceClient, req *configurator.NotifyRequest, full bool) error {
+	stream, err := c.Notify(ctx, req)
+	if err != nil {
+		return err
+	}
+	known := interfaceStates{}
+	for {
+		resp, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		n, _ := a.shown(resp.GetNotification()).(*configurator.Notification)
+		if full || a.format != "" {
+			err = a.writeNotification(resp.GetNextIdx(), n)
+		} else {
+			err = a.print(known.change(a, n))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// writeNotification prints a whole notification.
+func (a *app) writeNotification(next uint32, n *configurator.Notification) error {
+	text, err := protojson.Marshal(n)
+	if err != nil {
+		return err
+	}
+	var data map[string]any
+	if err := yaml.Unmarshal(text, &data); err != nil { // JSON is YAML
+		return err
+	}
+	if a.format != "" {
+		return a.write(a.format, map[string]any{"nextIdx": next, "notification": data})
+	}
+	source, value := "VPP", data["vppNotification"]
+	if n.GetLinuxNotification() != nil {
+		source, value = "LINUX", data["linuxNotification"]
+	}
+	body, err := rendered(writeYAML, value)
+	if err != nil {
+		return err
+	}
+	return a.printf("NOTIFICATION #%d\n Time: %s\n Source: %s\n Value:\n   %s\n", next,
+		a.now().UTC().Format("2006-01-02 15:04:05.000 MST"), source, strings.ReplaceAll(body, "\n", "\n   "))
+}
+
+// interfaceStates are the fields of the last known states of interfaces, by model and name.
+type interfaceStates map[string]map[string]string
+
+// interfaceState is that of VPP or of Linux.
+type interfaceState interface {
+	proto.Message
+	GetName() string
+	GetInternalName() string
+	GetLastChange() int64
+}
+
+// change returns a line about what a notification changes; empty if that is nothing.
+func (known interfaceStates) change(a *app, n *configurator.Notification) string {
+	model, state := "vpp.interfaces", interfaceState(n.GetVppNotification().GetInterface().GetState())
+	if linux := n.GetLinuxNotification(); linux != nil {
+		model, state = "linux.interfaces.interface", linux.GetInterface().GetState()
+	}
+	item := model + "/" + cmp.Or(state.GetName(), state.GetInternalName())
+	was, is, at := known[item], fieldsOf(state), a.now()
+	known[item] = is
+	if when := state.GetLastChange(); when != 0 && was["last_change"] != is["last_change"] {
+		at = time.Unix(when, 0)
+	}
+	var changes []string
+	for _, path := range pathsOf(was, is) {
+		before, after := strings.Trim(was[path], `"`), strings.Trim(is[path], `"`)
+		switch {
+		case before == after || path == "name" || path == "last_change" || before+after == "{}":
+		case was == nil:
+			changes = append(changes, path+": "+after)
+		default:
+			changes = append(changes, fmt.Sprintf("%s: %s -> %s", path, cmp.Or(before, unset), cmp.Or(after, unset)))
+		}
+	}
+	if is["oper_status"] == `"DELETED"` {
+		delete(known, item)
+	}
+	if len(changes) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	a.writeField(&b, at.UTC().Format("2006-01-02 15:04:05 MST")+"  "+item+"  ", strings.Join(changes, ", "))
+	return b.String()
+}
