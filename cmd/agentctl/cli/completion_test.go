@@ -67,6 +67,10 @@ func TestShellCompletion(t *testing.T) {
 				{"vpp-agent", "agentctl values --state RETR", "RETRYING", "PENDING"},
 				{"vpp-agent", "agentctl log set gov", "govpp", "default"},
 				{"vpp-agent", "agentctl log set govpp d", "debug", "info"},
+				{"vpp-agent", "agentctl config history ", "7", "99"},
+				{"vpp-agent", "agentctl wait --txn ", "3", ""},
+				{"vpp-agent", "agentctl rollback --to 1", "1", "2"},
+				{"vpp-agent", "agentctl graph --txn ", "5", ""},
 				{"custom", "agentctl dump mi", "mine.hosts", "vpp.interfaces"},
 				{"custom", "agentctl explain mine.hosts.", "mine.hosts.seconds", ""},
 			} {
@@ -89,6 +93,25 @@ func TestShellCompletion(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The last transactions come first, with what they were, and none after a number.
+func TestTransactionCompletion(t *testing.T) {
+	t.Parallel()
+	f := newFakeAgent(t)
+	r := f.run(t, nil, "__complete", "config", "history", "")
+	want := "7\tstatus sync, 1s ago, running\n5\tconfig change, 10s ago, reverted in part: 2 of 7 values could not be\n" +
+		"4\tretry #1 for 3, 19s ago, ok\n3\tconfig change, 20s ago, error\n2\tstatus update, 30s ago, ok\n1\tconfig replace, 40s ago, ok\n:36\n"
+	if r.code != 0 || r.out != want || f.asked(0).query.Get("limit") != "100" {
+		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+	if r := f.run(t, nil, "__complete", "config", "history", "7", ""); strings.Contains(r.out, "7") {
+		t.Errorf("a second number is offered: %s", r.out)
+	}
+	f.Close()
+	if r := f.run(t, nil, "__complete", "rollback", "--to", ""); r.out != ":36\n" {
+		t.Errorf("without an agent: exit %d, %s%s", r.code, r.out, r.err)
 	}
 }
 

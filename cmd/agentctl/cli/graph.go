@@ -48,6 +48,7 @@ func (a *app) graphCommand() *cobra.Command {
 	}
 	outputFlag(cmd, &q.Format, "dot", []string{"dot", "svg", "png"}, "dot, svg or png")
 	cmd.Flags().Uint64Var(&txn, "txn", 0, "the graph after the transaction with this `number`, its values marked")
+	a.completeTxnFlag(cmd, "txn")
 	cmd.Flags().StringArrayVar(&q.Prefixes, "prefix", nil, "only values whose key begins so; may be repeated")
 	cmd.Flags().StringVar(&output, "out", "", "`file` to write to")
 	return cmd

@@ -27,7 +27,7 @@ func (a *app) configHistory() *cobra.Command {
 		Long: "Shows the transactions of the scheduler, or the one with a sequence number; with\n" +
 			"--critical-path where its time went: in the queue, in planning, and in the operations\n" +
 			"that each had to wait for.",
-		Args: args(cobra.MaximumNArgs(1)),
+		Args: args(cobra.MaximumNArgs(1)), ValidArgsFunction: a.completeTxns,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if critical {
 				return aboutTxn(a.criticalPath(cmd.Context(), args, limit), args)
@@ -47,6 +47,36 @@ func (a *app) configHistory() *cobra.Command {
 	cmd.Flags().UintVar(&limit, "limit", 50, "show the longest steps of the critical path only; 0 shows all")
 	cmd.Flags().BoolVar(&details, "details", false, "show what failed or waits, operation by operation")
 	return cmd
+}
+
+// offeredTxns is the maximum number of transactions that a completion offers.
+const offeredTxns = 100
+
+// completeTxns completes the number of a transaction, the last one first.
+func (a *app) completeTxns(cmd *cobra.Command, args []string, prefix string) (list []string, _ cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	if len(args) > 0 || a.connect(cmd, nil) != nil {
+		return nil, directive
+	}
+	txns, err := a.client.LastTransactions(cmd.Context(), offeredTxns)
+	if err != nil {
+		return nil, directive
+	}
+	for _, txn := range slices.Backward(txns) {
+		if number := fmt.Sprint(txn.SeqNum); strings.HasPrefix(number, prefix) {
+			about := fmt.Sprintf("%s, %s ago, %s", a.txnType(&txn.RecordedTxn), age(a.now(), txn.Start), a.txnResult(txn))
+			list = append(list, cobra.CompletionWithDesc(number, about))
+		}
+	}
+	return list, directive
+}
+
+// completeTxnFlag completes the number of a transaction in a flag.
+func (a *app) completeTxnFlag(cmd *cobra.Command, flag string) {
+	// The error is that of an unknown flag.
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		return a.completeTxns(cmd, nil, prefix)
+	})
 }
 
 // aboutTxn rephrases the error of a transaction that the agent does not know.

@@ -208,6 +208,7 @@ func (a *app) rollbackCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().Uint64Var(&to, "to", 0, "the `number` of the transaction")
+	a.completeTxnFlag(cmd, "to")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only show the plan")
 	applyFlags(cmd, &o)
 	return cmd

@@ -100,6 +100,7 @@ func (a *app) waitCommand() *cobra.Command {
 	cmd.Flags().StringSliceVar(&q.States, "for", nil, "wait for one of these `states` (default CONFIGURED)")
 	cmd.Flags().StringArrayVar(&q.Prefixes, "prefix", nil, "wait for all values whose keys have this `prefix`, at least one")
 	cmd.Flags().StringVar(&txn, "txn", "", "wait for the values of the transaction with this sequence `number`")
+	a.completeTxnFlag(cmd, "txn")
 	return cmd
 }
 

@@ -29,6 +29,12 @@ func (c *Client) Transaction(ctx context.Context, seq uint64) (Answer[*api.Recor
 	return get[*api.RecordedTxn](ctx, c, historyPath, parameters("format", "json", "seq-num", number(&seq)))
 }
 
+// LastTransactions returns the last transactions, at most so many, without the bulk of their
+// operations.
+func (c *Client) LastTransactions(ctx context.Context, most int) ([]*response.BriefTxn, error) {
+	return value[[]*response.BriefTxn](ctx, c, historyPath, parameters("brief", "1", "limit", strconv.Itoa(most)))
+}
+
 // BriefHistory returns the transactions, or one of them, without the bulk of their
 // operations.
 func (c *Client) BriefHistory(ctx context.Context, seq *uint64) ([]*response.BriefTxn, error) {
