@@ -39,8 +39,9 @@ func (a *app) checkCommand() *cobra.Command {
 			"as \"model export\" prints them. Items of models that vpp-agent does not have are checked by their\n" +
 			"schema only: what else their plugins expect is not in the file of the models.\n\n" +
 			"The exit code is 1 if there are mistakes, and 2 if items only wait for something that is not\n" +
-			"in the file, such as an interface that the real VPP or Linux may have.",
-		Example: "  agentctl check net.yaml\n  agentctl model export > models.json && agentctl check --models models.json net.yaml",
+			"in the file, such as an interface that the real VPP or Linux may have. With -o json the output is a\n" +
+			"list of what was found, with the line and the column.",
+		Example: "  agentctl check net.yaml\n  agentctl check net.yaml -o json\n  agentctl model export > models.json && agentctl check --models models.json net.yaml",
 		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, text, err := readOnlyFile(cmd, file, args)
@@ -53,33 +54,33 @@ func (a *app) checkCommand() *cobra.Command {
 				if a.models, custom, err = readModels(modelsFile); err != nil {
 					return err
 				}
-				if err := a.tellErrors(file, document.New(a.models).Decode(file, text, "").Errs); err != nil { // the simulated agent has more models
-					return err
+				if errs := document.New(a.models).Decode(file, text, "").Errs; len(errs) > 0 { // the simulated agent has more models
+					return a.refuse(file, errs)
 				}
 			}
 			outcome, err := simulate(cmd.Context(), text, custom)
-			if outcome == nil {
-				told := a.tellProblems(file, err)
-				if modelsFile == "" && unknownGroup(err) {
-					fmt.Fprintln(a.Err, "For models that vpp-agent does not have: agentctl model export > models.json && agentctl check --models models.json")
-				}
-				return told
+			if outcome != nil {
+				return a.tellChecked(file, text, outcome)
 			}
-			return a.tellChecked(file, text, outcome)
+			errs := a.problems(file, err)
+			if errs == nil {
+				return err
+			}
+			if modelsFile == "" && slices.ContainsFunc(errs, isUnknownGroup) {
+				defer fmt.Fprintln(a.Err, "For models that vpp-agent does not have: agentctl model export > models.json && agentctl check --models models.json")
+			}
+			return a.refuse(file, errs)
 		},
 	}
 	fileFlag(cmd, &file)
 	cmd.Flags().StringVar(&modelsFile, "models", "", "`file` with the models of an agent, as \"model export\" prints them")
-	return cmd
+	return a.formatted(cmd)
 }
 
-// unknownGroup reports whether a document has a group of items that vpp-agent does not have,
-// such as that of a model of another agent.
-func unknownGroup(err error) bool {
-	var refused *client.ProblemsError
-	return errors.As(err, &refused) && slices.ContainsFunc(refused.Problems, func(p response.Problem) bool {
-		return strings.HasSuffix(p.Path, "Config") && !strings.Contains(p.Path, ".")
-	})
+// isUnknownGroup reports whether an error is about a group of items that vpp-agent does not
+// have, such as that of a model of another agent.
+func isUnknownGroup(e *document.Error) bool {
+	return strings.HasSuffix(e.Field, "Config") && !strings.Contains(e.Field, ".")
 }
 
 // readModels reads the models of an agent. custom are those that vpp-agent does not have.
@@ -174,28 +175,64 @@ func simulate(ctx context.Context, text []byte, custom []*customModel) (outcome 
 	return c.UpdateConfiguration(ctx, text, client.ChangeOptions{Wait: settleTime})
 }
 
+// finding is a mistake in a file, or an item of it that is not in effect.
+type finding struct {
+	File    string
+	Line    int    `json:",omitempty"`
+	Column  int    `json:",omitempty"`
+	Key     string `json:",omitempty"` // of the item that is not in effect
+	Field   string `json:",omitempty"` // that is wrong
+	State   string `json:",omitempty"` // of the item
+	Message string
+
+	text string // for people
+}
+
+// refuse prints the errors in a file.
+func (a *app) refuse(file string, errs []*document.Error) error {
+	var list []finding
+	for _, e := range errs {
+		list = append(list, finding{File: e.File, Line: e.Line, Column: e.Column, Field: e.Field, Message: e.Msg, text: e.Error()})
+	}
+	return a.tellFindings(list, refusal(file, len(errs)))
+}
+
+// tellFindings prints findings and returns the verdict.
+func (a *app) tellFindings(list []finding, verdict error) error {
+	return errors.Join(show(a, list, func(list []finding) error {
+		for _, f := range list {
+			fmt.Fprintln(a.Err, f.text)
+		}
+		return nil
+	}), verdict)
+}
+
 // tellChecked prints the items that are not in effect, with their positions.
 func (a *app) tellChecked(file string, text []byte, o *response.Outcome) error {
 	at := map[string]document.Position{}
 	for _, it := range document.New(a.set()).Decode(file, text, "").Items {
 		at[it.Key] = it.Position
 	}
-	waiting := 0
+	list, waiting := []finding{}, 0
 	for _, r := range o.Results {
-		where := at[r.Key]
+		where, reason := at[r.Key], a.shortText(r.Reason)
 		where.File = file
-		fmt.Fprintln(a.Err, &document.Error{Position: where, Field: a.shortKey(r.Key), Msg: r.State + ": " + a.shortText(r.Reason)})
+		line := &document.Error{Position: where, Field: a.shortKey(r.Key), Msg: r.State + ": " + reason}
+		list = append(list, finding{File: file, Line: where.Line, Column: where.Column, Key: r.Key, State: r.State, Message: reason, text: line.Error()})
 		if r.State == "PENDING" {
 			waiting++
 		}
 	}
-	switch wrong := len(o.Results) - waiting; {
+	var verdict error
+	switch wrong := len(list) - waiting; {
 	case o.Omitted > 0:
-		return fmt.Errorf("%s: %s", file, a.shortText(o.Summary.Text))
+		verdict = fmt.Errorf("%s: %s", file, a.shortText(o.Summary.Text))
 	case wrong > 0:
-		return refusal(file, wrong)
+		verdict = refusal(file, wrong)
 	case waiting > 0:
-		return findingError{fmt.Errorf("%s is valid; %d of %d items wait for what is not in it", file, waiting, o.Summary.Items)}
+		verdict = findingError{fmt.Errorf("%s is valid; %d of %d items wait for what is not in it", file, waiting, o.Summary.Items)}
+	case a.format == "":
+		return a.printf("OK: %d items\n", o.Summary.Items)
 	}
-	return a.printf("OK: %d items\n", o.Summary.Items)
+	return a.tellFindings(list, verdict)
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,11 +34,11 @@ func Explain(ctx context.Context) (all []Explained, err error) {
 		if m.Spec().Class != "config" {
 			continue
 		}
-		var text strings.Builder
-		if err := e.explain(&text, m.Spec().ModelName()); err != nil {
+		x, err := e.explain(m.Spec().ModelName())
+		if err != nil {
 			return nil, err
 		}
-		all = append(all, Explained{m, example(m), e.place(m), text.String()})
+		all = append(all, Explained{m, x.Keys, x.InFiles, x.text()})
 	}
 	return all, nil
 }

@@ -79,14 +79,22 @@ func readDocument(cmd *cobra.Command, name string) ([]byte, error) {
 
 // tellProblems prints all errors in a document in the format of compilers.
 func (a *app) tellProblems(file string, err error) error {
+	if errs := a.problems(file, err); errs != nil {
+		return a.tellErrors(file, errs)
+	}
+	return err
+}
+
+// problems returns the errors of a document that the agent refused; nil for another error.
+func (a *app) problems(file string, err error) (errs []*document.Error) {
 	var refused *client.ProblemsError
 	if !errors.As(err, &refused) {
-		return err
+		return nil
 	}
 	for _, p := range refused.Problems {
-		fmt.Fprintln(a.Err, &document.Error{Position: document.Position{File: file, Line: p.Line, Column: p.Column}, Field: a.shortText(p.Path), Msg: p.Error})
+		errs = append(errs, &document.Error{Position: document.Position{File: file, Line: p.Line, Column: p.Column}, Field: a.shortText(p.Path), Msg: p.Error})
 	}
-	return refusal(file, len(refused.Problems))
+	return errs
 }
 
 // tellErrors prints the errors in a document; nil if there are none.

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,12 +17,12 @@ import (
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	return &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use:   "explain MODEL[.FIELD...]",
 		Short: "Show what a model is for, and its fields",
 		Long: "Shows what a model or one of its fields is for, where it is in a file, and which fields it\n" +
 			"has, with their types and limits. Without an agent it knows the models of vpp-agent.",
-		Example:           "  agentctl explain vpp.interfaces\n  agentctl explain vpp.interfaces.memif.secret",
+		Example:           "  agentctl explain vpp.interfaces\n  agentctl explain vpp.interfaces.memif.secret\n  agentctl explain vpp.interfaces -o json",
 		Args:              args(cobra.ExactArgs(1)),
 		ValidArgsFunction: a.completeFields,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -31,9 +30,13 @@ func (a *app) explainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return e.explain(a.Out, args[0])
+			x, err := e.explain(args[0])
+			if err != nil {
+				return err
+			}
+			return show(a, x, func(x explanation) error { return a.print(x.text()) })
 		},
-	}
+	})
 }
 
 // completeFields completes MODEL.FIELD.FIELD.
@@ -90,40 +93,113 @@ func (e *explainer) find(name string) (m models.Known, fields []string, err erro
 	return nil, nil, usageError{noModel(e.set, name)}
 }
 
-func (e *explainer) explain(w io.Writer, name string) error {
+// explanation is what "explain" says about a model, or about one of its fields.
+type explanation struct {
+	Model   string           `json:",omitempty"`
+	Keys    string           `json:",omitempty"` // what the keys of the model look like
+	InFiles string           `json:",omitempty"` // where its items are in a file
+	Field   *explainedField  `json:",omitempty"` // with its path as name
+	Message string           `json:",omitempty"` // of the model or field
+	About   string           `json:",omitempty"` // the message
+	Fields  []explainedField `json:",omitempty"`
+}
+
+type explainedField struct {
+	Name   string
+	Type   string
+	Limits string           `json:",omitempty"`
+	OneOf  string           `json:",omitempty"` // name of the group
+	About  string           `json:",omitempty"`
+	Values []explainedValue `json:",omitempty"` // of an enum
+}
+
+type explainedValue struct {
+	Name  string
+	About string `json:",omitempty"`
+}
+
+func (e *explainer) explain(name string) (x explanation, err error) {
 	m, fields, err := e.find(name)
 	if err != nil {
-		return err
+		return x, err
 	}
 	message, path := m.NewInstance().ProtoReflect().Descriptor(), m.Spec().ModelName()
 	var field protoreflect.FieldDescriptor
 	for _, f := range fields {
 		if message == nil {
-			return usage("%s: a %s has no fields", path, typeName(field))
+			return x, usage("%s: a %s has no fields", path, typeName(field))
 		}
 		if field, err = fieldOf(message, path, f); err != nil {
-			return err
+			return x, err
 		}
 		message, path = field.Message(), path+"."+string(field.Name())
 	}
-	var b strings.Builder
 	if field == nil {
-		e.model(&b, m)
+		x.Model, x.Keys, x.InFiles = path, example(m), e.place(m)
 	} else {
-		fmt.Fprintf(&b, "FIELD:    %s  <%s>\n\n", path, typeName(field))
-		paragraph(&b, "", e.comments.Of(field.FullName()))
-		e.values(&b, field, "")
-		if message != nil {
-			b.WriteByte('\n')
-			paragraph(&b, "", e.comments.Of(message.FullName()))
-		}
+		f := e.field(field)
+		f.Name, x.Field = path, &f
 	}
 	if message != nil {
-		b.WriteString("\nFIELDS:\n")
-		e.fields(&b, message)
+		x.Message, x.About = string(message.FullName()), e.comments.Of(message.FullName())
+		for _, f := range fieldsIn(message) {
+			x.Fields = append(x.Fields, e.field(f))
+		}
 	}
-	_, err = io.WriteString(w, b.String())
-	return err
+	return x, nil
+}
+
+func (e *explainer) field(f protoreflect.FieldDescriptor) explainedField {
+	x := explainedField{Name: string(f.Name()), Type: typeName(f), Limits: limitsOf(f), About: e.comments.Of(f.FullName())}
+	if o := f.ContainingOneof(); o != nil && !o.IsSynthetic() {
+		x.OneOf = string(o.Name())
+	}
+	if f.Enum() != nil {
+		values := f.Enum().Values()
+		for i := range values.Len() {
+			v := values.Get(i)
+			x.Values = append(x.Values, explainedValue{string(v.Name()), e.comments.Of(v.FullName())})
+		}
+	}
+	return x
+}
+
+// text returns the explanation for people.
+func (x *explanation) text() string {
+	var b strings.Builder
+	if x.Field == nil {
+		fmt.Fprintf(&b, "MODEL:    %s  <%s>\nKEY:      %s\nIN FILES: %s\n\n", x.Model, x.Message, x.Keys, x.InFiles)
+	} else {
+		fmt.Fprintf(&b, "FIELD:    %s  <%s>\n\n", x.Field.Name, x.Field.Type)
+		x.Field.text(&b, "")
+		if x.Message != "" {
+			b.WriteByte('\n')
+		}
+	}
+	paragraph(&b, "", x.About)
+	if x.Message != "" {
+		b.WriteString("\nFIELDS:\n")
+	}
+	for _, f := range x.Fields {
+		fmt.Fprintf(&b, "  %s  <%s>", f.Name, f.Type)
+		if f.Limits != "" {
+			b.WriteString("  " + f.Limits)
+		}
+		if f.OneOf != "" {
+			fmt.Fprintf(&b, "  (one of %s)", f.OneOf)
+		}
+		b.WriteByte('\n')
+		f.text(&b, "    ")
+	}
+	return b.String()
+}
+
+// text writes what the field is for, and the values of an enum.
+func (f *explainedField) text(b *strings.Builder, indent string) {
+	paragraph(b, indent, f.About)
+	for _, v := range f.Values {
+		paragraph(b, indent+"  ", strings.TrimSuffix(v.Name+": "+v.About, ": "))
+	}
 }
 
 // fieldOf finds a field by its name in the schema or in JSON.
@@ -148,38 +224,6 @@ func (e *explainer) place(m models.Known) string {
 		place += "[]"
 	}
 	return place
-}
-
-func (e *explainer) model(b *strings.Builder, m models.Known) {
-	fmt.Fprintf(b, "MODEL:    %s  <%s>\nKEY:      %s\nIN FILES: %s\n\n", m.Spec().ModelName(), m.ProtoName(), example(m), e.place(m))
-	paragraph(b, "", e.comments.Of(m.ProtoName()))
-}
-
-func (e *explainer) fields(b *strings.Builder, message protoreflect.MessageDescriptor) {
-	for _, f := range fieldsIn(message) {
-		fmt.Fprintf(b, "  %s  <%s>", f.Name(), typeName(f))
-		if limits := limitsOf(f); limits != "" {
-			b.WriteString("  " + limits)
-		}
-		if o := f.ContainingOneof(); o != nil && !o.IsSynthetic() {
-			fmt.Fprintf(b, "  (one of %s)", o.Name())
-		}
-		b.WriteByte('\n')
-		paragraph(b, "    ", e.comments.Of(f.FullName()))
-		e.values(b, f, "    ")
-	}
-}
-
-// values lists the values of an enum.
-func (e *explainer) values(b *strings.Builder, f protoreflect.FieldDescriptor, indent string) {
-	if f.Enum() == nil {
-		return
-	}
-	values := f.Enum().Values()
-	for i := range values.Len() {
-		v := values.Get(i)
-		paragraph(b, indent+"  ", strings.TrimSuffix(fmt.Sprintf("%s: %s", v.Name(), e.comments.Of(v.FullName())), ": "))
-	}
 }
 
 // typeName is the type of a field as users write it.

@@ -43,7 +43,7 @@ func TestOneStyle(t *testing.T) {
 	for _, line := range []string{
 		"get vpp.l2.bridge-domain/bd1", "why vpp.l2.bridge-domain/bd1", "drift", "orphans", "quarantine", "version", "sources vpp.interfaces/loop7",
 		"plan testdata/rest/configuration.yaml", "metrics list", "metrics get a_total", "config history 3 --critical-path", "vpp capabilities",
-		"wait vpp.interfaces/loop7", "log list", "config update testdata/rest/configuration.yaml --replace",
+		"wait vpp.interfaces/loop7", "log list", "vpp info", "explain vpp.l2.fib", "config update testdata/rest/configuration.yaml --replace",
 	} {
 		for _, format := range []string{"json", "yaml"} {
 			r := f.run(t, nil, append(strings.Fields(line), "-o", format)...)

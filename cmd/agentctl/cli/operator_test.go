@@ -73,6 +73,32 @@ func TestModelsOfNoAgent(t *testing.T) {
 	}
 }
 
+// With -o the output is a list of what was found, empty if that is nothing.
+func TestCheckForPrograms(t *testing.T) {
+	t.Parallel()
+	const loop = "vppConfig:\n  interfaces:\n  - {name: loop1, type: SOFTWARE_LOOPBACK}\n"
+	waiting := write(t, "net.yaml", loop+"  bridgeDomains:\n  - name: bd1\n    interfaces: [{name: loop1}, {name: tap9}]\n")
+	wrong := write(t, "net.yaml", loop+"    mtuu: 1\n  - {name: 7, ip: 1}\n")
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{write(t, "net.yaml", loop), "-o", "json"}, 0, "[]\n"},
+		{[]string{"-f", write(t, "net.yaml", loop), "-o", "name"}, 0, ""},
+		{[]string{waiting, "-o", "yaml"}, 2, "- file: " + waiting + "\n  line: 5\n  column: 5\n  key: config/vpp/l2/v2/bridge-domain/bd1\n  state: PENDING\n" +
+			"  message: 'vpp/bd/bd1/interface/tap9: waits for vpp.interfaces/tap9 (interface-exists)'\n"},
+		{[]string{waiting, "-o", "name"}, 2, "vpp.l2.bridge-domain/bd1\n"},
+		{[]string{wrong, "-o", "jsonpath={range [*]}{.line}:{.column} {.message}\\n{end}"}, 1, "4:5 malformed YAML"},
+		{[]string{wrong, "-o", "xml"}, 125, ""},
+	} {
+		r := run(t, nil, append([]string{"check"}, c.args...)...)
+		if r.code != c.code || !strings.HasPrefix(r.out, c.want) || c.want == "" && r.out != "" {
+			t.Errorf("%q: exit %d, expected %d and\n%s\nprinted\n%s%s", c.args, r.code, c.code, c.want, r.out, r.err)
+		}
+	}
+}
+
 // edit applies what the editor made of an item, and nothing if that is nothing.
 func TestEdit(t *testing.T) {
 	t.Parallel()

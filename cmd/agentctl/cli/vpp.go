@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,21 +62,31 @@ var vppShows = []vppShown{
 }
 
 func (a *app) vppShow(s vppShown) *cobra.Command {
-	return &cobra.Command{
+	return a.formatted(&cobra.Command{
 		Use: s.use, Aliases: s.aliases, Short: s.short, Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, part := range s.parts {
+			outputs := make([]vppOutput, len(s.parts))
+			for i, part := range s.parts {
 				output, err := a.client.VPPCommand(cmd.Context(), part[1])
 				if err != nil {
 					return err
 				}
-				if err := a.printf("%s:\n%s\n", part[0], lines(output)); err != nil {
-					return err
-				}
+				outputs[i] = vppOutput{part[0], part[1], output}
 			}
-			return nil
+			return show(a, outputs, a.printOutputs)
 		},
+	})
+}
+
+// vppOutput is what a command of VPP printed.
+type vppOutput struct{ Title, Command, Output string }
+
+func (a *app) printOutputs(outputs []vppOutput) error {
+	var b strings.Builder
+	for _, o := range outputs {
+		fmt.Fprintf(&b, "%s:\n%s\n", o.Title, lines(o.Output))
 	}
+	return a.print(b.String())
 }
 
 // lines makes sure that text ends with the end of a line.
