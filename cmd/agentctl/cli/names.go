@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -39,7 +37,7 @@ func verbatim(cmd *cobra.Command) *cobra.Command {
 // encode returns data as JSON with the names for programs.
 func (a *app) encode(data any) (text json.RawMessage, err error) {
 	if text, err = json.Marshal(data); err == nil && !a.namesKept {
-		text, err = renamed(text)
+		text = renamed(text)
 	}
 	return text, err
 }
@@ -48,39 +46,64 @@ func (a *app) encode(data any) (text json.RawMessage, err error) {
 // and fields by keys of values.
 var withUserNames = map[string]bool{"protoMsgData": true, "labels": true, "forced": true}
 
-// renamed changes the names of fields ("LastChange", "last_change") to lowerCamelCase, and keeps
-// their order.
-func renamed(text json.RawMessage) (json.RawMessage, error) {
-	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
-		return text, nil
+// renamed changes the names of fields ("LastChange", "last_change") of a text without white
+// space to lowerCamelCase, and keeps their order.
+func renamed(text json.RawMessage) json.RawMessage {
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		end := i + 1
+		if text[i] == '"' {
+			end = stringEnd(text, i)
+		}
+		part := text[i:end]
+		i = end
+		if part[0] != '"' || end == len(text) || text[end] != ':' {
+			out = append(out, part...)
+			continue
+		}
+		name := lowerCamel(string(part[1 : len(part)-1]))
+		out = append(append(append(out, '"'), name...), '"', ':')
+		i++
+		switch {
+		case withUserNames[name]:
+			end = valueEnd(text, i)
+			out, i = append(out, text[i:end]...), end
+		case name == "origin" && text[i] >= '0' && text[i] <= '9':
+			out, i = strconv.AppendQuote(out, api.ValueOrigin(text[i]-'0').String()), i+1
+		}
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	_, err := d.Token()
-	out := []byte{text[0]}
-	for err == nil && d.More() {
-		var name string
-		var value json.RawMessage
-		if text[0] == '{' {
-			key, err := d.Token()
-			if err != nil {
-				return nil, err
-			}
-			name = lowerCamel(fmt.Sprint(key))
-			quoted, _ := json.Marshal(name) // texts have no errors
-			out = append(append(out, quoted...), ':')
+	return out
+}
+
+// stringEnd returns where the string that begins at i ends.
+func stringEnd(text []byte, i int) int {
+	for i++; text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
 		}
-		if err = d.Decode(&value); err != nil {
-			return nil, err
-		}
-		if !withUserNames[name] {
-			value, err = renamed(value)
-		}
-		if n, nerr := strconv.Atoi(string(value)); nerr == nil && name == "origin" {
-			value = strconv.AppendQuote(nil, api.ValueOrigin(n).String())
-		}
-		out = append(append(out, value...), ',')
 	}
-	return append(bytes.TrimSuffix(out, []byte(",")), text[len(text)-1]), err
+	return i + 1
+}
+
+// valueEnd returns where the value that begins at i ends.
+func valueEnd(text []byte, i int) int {
+	for depth := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			i = stringEnd(text, i) - 1
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if depth < 0 { // the end of what has a number, true, false or null
+			return i
+		}
+		if depth == 0 && (i+1 == len(text) || text[i+1] == ',') {
+			return i + 1
+		}
+	}
+	return i
 }
 
 var fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(_[a-z0-9]+)*$`)
