@@ -58,7 +58,7 @@ func (a *app) completeTxns(cmd *cobra.Command, args []string, prefix string) (li
 	if len(args) > 0 || a.connect(cmd, nil) != nil {
 		return nil, directive
 	}
-	txns, err := a.client.LastTransactions(cmd.Context(), offeredTxns)
+	txns, err := client.LastTransactions(cmd.Context(), a.client, offeredTxns)
 	if err != nil {
 		return nil, directive
 	}

@@ -65,14 +65,7 @@ func (a *app) planToApply(cmd *cobra.Command, file string, replace, yes bool) (*
 		if replace {
 			return nil, usage("--replace: %s is a saved plan, which is applied as it is", file)
 		}
-		p := &filePlan{}
-		if err := api.OpenPlan(text, &p.savedPlan); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		if p.Fingerprint == "" {
-			p.full = text // the plan of an agent without fingerprints
-		}
-		return p, nil
+		return openFile(file, text)
 	}
 	view := planView{perKind: shownPerKind}
 	p, err := a.planText(cmd.Context(), file, text, replace, true, view)
@@ -88,6 +81,18 @@ func (a *app) planToApply(cmd *cobra.Command, file string, replace, yes bool) (*
 	}
 	if ok, err := a.ask(cmd.InOrStdin(), "Apply these changes?"); !ok || err != nil {
 		return nil, err
+	}
+	return p, nil
+}
+
+// openFile reads a plan file.
+func openFile(file string, text []byte) (*filePlan, error) {
+	p := &filePlan{}
+	if err := api.OpenPlan(text, &p.savedPlan); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if p.Fingerprint == "" {
+		p.full = text // the plan of an agent without fingerprints
 	}
 	return p, nil
 }

@@ -31,7 +31,7 @@ func (c *Client) Transaction(ctx context.Context, seq uint64) (Answer[*api.Recor
 
 // LastTransactions returns the last transactions, at most so many, without the bulk of their
 // operations.
-func (c *Client) LastTransactions(ctx context.Context, most int) ([]*response.BriefTxn, error) {
+func LastTransactions(ctx context.Context, c *Client, most int) ([]*response.BriefTxn, error) {
 	return value[[]*response.BriefTxn](ctx, c, historyPath, parameters("brief", "1", "limit", strconv.Itoa(most)))
 }
 
