@@ -44,7 +44,7 @@ func (a *app) encode(data any) (text json.RawMessage, err error) {
 
 // withUserNames are the fields whose values have names that are not agentctl's: a message, labels,
 // and fields by keys of values.
-var withUserNames = map[string]bool{"protoMsgData": true, "labels": true, "forced": true}
+var withUserNames = map[string]bool{"protoMsgData": true, "labels": true, "forced": true, "secrets": true}
 
 // renamed changes the names of fields ("LastChange", "last_change") of a text without white
 // space to lowerCamelCase, and keeps their order.
