@@ -22,6 +22,10 @@ type Spec struct {
 	Version string // "v2"; empty means "v0"
 	Type    string // "interfaces", "bridge-domain"
 	Class   string // "config" (the default) or "metrics"
+
+	// Schema is the text of the .proto file with the message, which a program has from
+	// go:embed. Clients show its comments, as generated code has none. It may be empty.
+	Schema string
 }
 
 var (

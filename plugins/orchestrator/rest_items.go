@@ -82,10 +82,12 @@ func (p *Plugin) getModels(w http.ResponseWriter, r *http.Request) {
 	answer, files := response.Models{}, &descriptorpb.FileDescriptorSet{}
 	seen := map[string]bool{}
 	for _, m := range p.Codec.Models().All() {
-		answer.Models = append(answer.Models, DescribeModel(m))
+		model := DescribeModel(m)
 		if described {
+			model.Schema = m.Spec().Schema
 			addFile(m.NewInstance().ProtoReflect().Descriptor().ParentFile(), seen, files)
 		}
+		answer.Models = append(answer.Models, model)
 	}
 	if described {
 		if answer.Descriptors, err = proto.Marshal(files); err != nil {

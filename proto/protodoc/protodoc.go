@@ -15,7 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/proto"
 )
 
-// Comments has the comments of the schema. Its methods may be called concurrently.
+// Comments has the comments of the schema. Of may be called concurrently.
 type Comments struct {
 	text map[protoreflect.FullName]string
 }
@@ -43,14 +43,52 @@ func Load(ctx context.Context) (*Comments, error) {
 	}
 	c := &Comments{text: map[protoreflect.FullName]string{}}
 	for _, f := range files {
-		c.messages(f.Messages())
-		c.enums(f.Enums())
+		c.file(f)
 	}
 	return c, nil
 }
 
-// Of returns the comment of a message, field or enum value in one line; empty if the
-// schema of the program does not have it, as for models of other programs.
+// Add adds the comments of a file that is not part of the program; text is its source.
+func (c *Comments) Add(ctx context.Context, file protoreflect.FileDescriptor, text string) error {
+	resolve := func(path string) (protocompile.SearchResult, error) {
+		if path == file.Path() {
+			return protocompile.SearchResult{Source: strings.NewReader(text)}, nil
+		}
+		if imported := importOf(file, path); imported != nil {
+			return protocompile.SearchResult{Desc: imported}, nil
+		}
+		return protocompile.SearchResult{}, fs.ErrNotExist
+	}
+	compiler := protocompile.Compiler{Resolver: protocompile.ResolverFunc(resolve), SourceInfoMode: protocompile.SourceInfoStandard}
+	files, err := compiler.Compile(ctx, file.Path())
+	if err != nil {
+		return fmt.Errorf("schema: %w", err)
+	}
+	c.file(files[0])
+	return nil
+}
+
+// importOf returns a file that another one imports, directly or not; nil if it does not.
+func importOf(file protoreflect.FileDescriptor, path string) protoreflect.FileDescriptor {
+	for i := range file.Imports().Len() {
+		imported := file.Imports().Get(i).FileDescriptor
+		if imported.Path() == path {
+			return imported
+		}
+		if found := importOf(imported, path); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+func (c *Comments) file(f protoreflect.FileDescriptor) {
+	c.messages(f.Messages())
+	c.enums(f.Enums())
+}
+
+// Of returns the comment of a message, field or enum value in one line; empty if it is
+// unknown, as for models of other programs before Add.
 func (c *Comments) Of(name protoreflect.FullName) string { return c.text[name] }
 
 func (c *Comments) messages(list protoreflect.MessageDescriptors) {

@@ -1,12 +1,15 @@
 package protodoc_test
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/proto"
+	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	"github.com/tenuto-dev/tenuto/proto/protodoc"
 )
 
@@ -63,5 +66,26 @@ func TestUnknownNames(t *testing.T) {
 	}
 	if got := c.Of("ligato.vpp.NoSuchMessage"); got != "" {
 		t.Errorf("%q", got)
+	}
+}
+
+// Add compiles a file with what it imports, and damaged ones are errors.
+func TestAdd(t *testing.T) {
+	t.Parallel()
+	c, err := protodoc.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := (&configurator.Config{}).ProtoReflect().Descriptor().ParentFile()
+	text, err := fs.ReadFile(proto.Files, file.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mine = "\n// Mine is added.\nmessage Mine { ligato.vpp.ConfigData one = 1; }\n"
+	if err := c.Add(t.Context(), file, string(text)+mine); err != nil || c.Of(file.Package().Append("Mine")) != "Mine is added." {
+		t.Errorf("%v, comment %q", err, c.Of(file.Package().Append("Mine")))
+	}
+	if err := c.Add(t.Context(), file, "message {"); err == nil {
+		t.Error("no error about a damaged file")
 	}
 }

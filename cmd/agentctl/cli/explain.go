@@ -74,7 +74,19 @@ type explainer struct {
 func (a *app) newExplainer(ctx context.Context) (*explainer, error) {
 	set := a.set()
 	comments, err := protodoc.Load(ctx)
-	return &explainer{set, document.New(set), comments}, err
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range set.All() {
+		custom, ok := m.(*customModel)
+		if !ok || custom.Schema == "" {
+			continue
+		}
+		if err := comments.Add(ctx, custom.message.ParentFile(), custom.Schema); err != nil {
+			fmt.Fprintf(a.Err, "model %s has no comments: %v\n", custom.Name, err)
+		}
+	}
+	return &explainer{set, document.New(set), comments}, nil
 }
 
 // find splits MODEL.FIELD.FIELD at the end of the longest name of a model.

@@ -205,7 +205,8 @@ func newCustomAgent(t *testing.T) *fakeAgent {
 	files, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{file}})
 	errtest.Fatal(t, err)
 	models := response.Models{Descriptors: files, Models: []response.Model{
-		{Name: "mine.hosts", Class: "config", Module: "mine", Type: "hosts", Version: "v1", KeyPrefix: "config/mine/v1/hosts/", ProtoName: "mine.Host", ProtoFile: "mine/host.proto"},
+		{Name: "mine.hosts", Class: "config", Module: "mine", Type: "hosts", Version: "v1", KeyPrefix: "config/mine/v1/hosts/", ProtoName: "mine.Host", ProtoFile: "mine/host.proto",
+			Schema: "syntax = \"proto3\";\npackage mine;\n// Host is a name.\nmessage Host {\n  // Whole seconds of a host.\n  int64 seconds = 1;\n  int32 nanos = 2;\n}\n"},
 	}}
 	fake := newFakeAgent(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -226,7 +227,9 @@ func TestCustomModels(t *testing.T) {
 	for command, want := range map[string]string{
 		"model list":                    "mine.hosts   config   mine.Host       config/mine/v1/hosts/\n",
 		"explain mine.hosts":            "  seconds  <int64>",
-		"generate mine.hosts":           "mineConfig:\n  HostList:\n  -\n    seconds: 0\n",
+		"explain mine.hosts -o json":    `"about": "Host is a name."`,
+		"explain mine.hosts.seconds":    "Whole seconds of a host.",
+		"generate mine.hosts":           "# Host is a name.\nmineConfig:\n  HostList:\n  -\n    # Whole seconds of a host.\n    seconds: 0\n",
 		"generate mine.hosts -o json":   `"seconds": "0"`,
 		"explain mine.host":             `no model "mine.host", did you mean "mine.hosts"?`,
 		"why mine.hosts/":               "no model has keys like",

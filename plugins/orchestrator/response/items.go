@@ -36,4 +36,5 @@ type Model struct {
 	Singleton    bool   `json:",omitempty"`
 	ProtoName    string
 	ProtoFile    string
+	Schema       string `json:",omitempty"` // text of ProtoFile, with the descriptors, if the program has it
 }
