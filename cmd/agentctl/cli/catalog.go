@@ -55,6 +55,7 @@ func (a *app) agentModels(ctx context.Context) (*models.Set, error) {
 		if theirs, err = a.client.Models(ctx, true); err != nil {
 			return nil, err
 		}
+		known, custom = knownModels(theirs) // with their schemas
 		if err := describeModels(theirs.Descriptors, custom); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -211,7 +212,12 @@ func newCustomAgent(t *testing.T) *fakeAgent {
 	fake := newFakeAgent(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/info/models" {
-			_ = json.NewEncoder(w).Encode(models)
+			answer := models
+			if !r.URL.Query().Has("descriptors") {
+				answer.Descriptors, answer.Models = nil, slices.Clone(models.Models)
+				answer.Models[0].Schema = ""
+			}
+			_ = json.NewEncoder(w).Encode(answer)
 			return
 		}
 		fake.serve(w, r)
