@@ -96,13 +96,21 @@ func playTop(t *testing.T, rows uint16, command []string, key string) string {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.Env = []string{"TERM=xterm", "HOME=" + t.TempDir()}
 	errtest.Fatal(t, cmd.Start())
+	ended := make(chan error, 1)
+	var after *unix.Termios
+	go func() {
+		err := cmd.Wait()
+		after, _ = unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
+		_ = tty.Close() // the last one: reading ends
+		ended <- err
+	}()
 	var all strings.Builder
 	buffer := make([]byte, 4096)
 	pressed := false
-	for !strings.HasSuffix(all.String(), leaveScreen) {
+	for {
 		n, err := user.Read(buffer)
 		if err != nil {
-			t.Fatalf("%v after\n%q", err, all.String())
+			break
 		}
 		all.Write(buffer[:n])
 		if !pressed && strings.Count(all.String(), drawScreen) == 2 {
@@ -112,17 +120,17 @@ func playTop(t *testing.T, rows uint16, command []string, key string) string {
 			}
 		}
 	}
-	if err := cmd.Wait(); err != nil {
+	if err := <-ended; err != nil {
 		t.Errorf("the exit of top: %v", err)
 	}
-	after, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
-	errtest.Fatal(t, err)
-	if *after != *before {
+	if !strings.HasSuffix(all.String(), leaveScreen) {
+		t.Fatalf("top does not end with the former screen: %q", all.String())
+	}
+	if after == nil || *after != *before {
 		t.Errorf("the settings of the terminal were %v and are %v", before, after)
 	}
 	if !strings.HasPrefix(all.String(), enterScreen) {
 		t.Errorf("top does not begin with another screen: %q", all.String())
 	}
-	_ = tty.Close()
 	return all.String()
 }
