@@ -145,12 +145,26 @@ func (s *simulation) barrier() { s.await(s.c.TransactionBarrier) }
 // and do not hang any more: it must not do so between a change of the southbound
 // and the news of it.
 func (s *simulation) digest() {
-	returns := func(call exec.Call) bool { return !s.w.hangs(call.Key) }
-	for slices.ContainsFunc(s.c.Overdue(), returns) {
+	s.settleCalls(func(call exec.Call) bool { return !s.w.hangs(call.Key) })
+}
+
+// maxRounds is how often settleCalls looks before it fails. A call that returns is settled
+// within a few rounds.
+const maxRounds = 1 << 20
+
+// settleCalls waits until the scheduler has seen to those of the callbacks that were given up.
+// It does not wait for those whose effect could not be read: a timer reads it again.
+func (s *simulation) settleCalls(which func(exec.Call) bool) {
+	waits := func(call exec.Call) bool { return !call.Unread() && which(call) }
+	for range maxRounds {
+		if !slices.ContainsFunc(s.c.Overdue(), waits) {
+			s.barrier() // the last one is being looked at
+			return
+		}
 		s.barrier()
 		runtime.Gosched()
 	}
-	s.barrier() // the last one is being looked at
+	s.fatal("callbacks that were given up are not settled: %+v", s.c.Overdue())
 }
 
 // release lets everything that hangs return, and waits until that is digested.
@@ -166,8 +180,6 @@ func (s *simulation) release() {
 		close(h.until)
 	}
 	s.w.mu.Unlock()
-	for s.barrier(); len(s.c.Overdue()) > 0; s.barrier() {
-		runtime.Gosched()
-	}
-	s.barrier() // the last one is being looked at
+	s.barrier()
+	s.settleCalls(func(exec.Call) bool { return true })
 }

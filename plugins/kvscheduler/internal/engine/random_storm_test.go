@@ -286,10 +286,7 @@ func (s *simulation) calm() {
 		for range 30 {
 			s.barrier()
 			s.pardon()
-			for slices.ContainsFunc(s.c.Overdue(), func(c exec.Call) bool { return !c.Unread() }) {
-				s.barrier()
-				runtime.Gosched()
-			}
+			s.settleCalls(func(exec.Call) bool { return true })
 			if n := s.clock.fireOnce(); n == 0 && len(s.c.Overdue()) == 0 && len(s.c.Suspects()) == 0 {
 				return true
 			}
