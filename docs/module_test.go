@@ -60,9 +60,9 @@ func TestCustomAgentInItsOwnModule(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{"model list", "tutorial.hosts config tenuto.tutorial.Host config/tutorial/v1/hosts/"},
 		{"model inspect tutorial.hosts", `"ProtoName": "tenuto.tutorial.Host"`},
-		{"generate tutorial.hosts", "tutorialConfig: HostList: - name: NAME"},
+		{"generate tutorial.hosts", "tutorialConfig: HostList: - # Name of the host; it is the last part of the key. name: NAME"},
 		{"explain tutorial.hosts", "IN FILES: tutorialConfig.HostList[]"},
-		{"explain tutorial.hosts.address", "address <string>"},
+		{"explain tutorial.hosts.address", "address <string> IP address of the host."},
 		{"why config/tutorial/v1/hosts/printer", "waits for config/vpp/v2/interfaces/loop2"},
 		{"dump tutorial.hosts", "address: 10.1.0.2"},
 		{"values tutorial.hosts", "tutorial.hosts/gateway CONFIGURED"},
