@@ -5,11 +5,13 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	lldp "github.com/tenuto-dev/tenuto/plugins/vpp/lldpplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -31,6 +33,9 @@ func TestKilledUnderLoad(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)
 		wanted := catalogueOf(t, b)
+		// What VPP died of is created last, maybe behind sub-interfaces. VPP would take
+		// another interface for LLDP then; the item is FAILED and says so.
+		maps.DeleteFunc(wanted, func(key string, _ proto.Message) bool { return strings.HasPrefix(key, lldp.InterfaceModel.KeyPrefix()) })
 		b.Must(wanted)
 		awaitConfigured(b, wanted)
 		var took []time.Duration
