@@ -39,7 +39,7 @@ func (a *app) set() *models.Set {
 	case err == nil:
 		a.models = set
 	case !client.HasStatus(err, http.StatusNotFound): // an older agent does not list them
-		a.silent = err
+		a.modelsErr = err
 	}
 	return a.models
 }

@@ -62,10 +62,10 @@ type app struct {
 	target     *announced.Agent // the agent of --target that this run is for
 	structured bool             // the output becomes a part of another one, in JSON
 
-	client *client.Client
-	ctx    context.Context // of the run, for set
-	models *models.Set     // see set; nil: not known yet
-	silent error           // why the models are not those of the agent
+	client    *client.Client
+	ctx       context.Context // of the run, for set
+	models    *models.Set     // see set; nil: not known yet
+	modelsErr error           // why the models of the agent could not be read; nil: no error
 }
 
 // Run runs a command line, without the name of the program, and returns the
@@ -92,8 +92,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitFinding
 	}
 	fmt.Fprintf(a.Err, "ERROR: %v\n", err)
-	if nm := (noModelError{}); errors.As(err, &nm) && a.silent != nil {
-		fmt.Fprintf(a.Err, "The models of the agent are unknown: %v\n", a.silent)
+	if nm := (noModelError{}); errors.As(err, &nm) && a.modelsErr != nil {
+		fmt.Fprintf(a.Err, "The models of the agent are unknown: %v\n", a.modelsErr)
 	}
 	if ue := (usageError{}); errors.As(err, &ue) {
 		path := strings.TrimSuffix(cmd.CommandPath(), " help") // which is about other commands

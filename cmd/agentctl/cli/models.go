@@ -34,8 +34,8 @@ func (a *app) modelList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.silent != nil {
-				fmt.Fprintf(a.Err, "These are the models of vpp-agent; those of the agent are unknown: %v\n", a.silent)
+			if a.modelsErr != nil {
+				fmt.Fprintf(a.Err, "These are the models of vpp-agent; those of the agent are unknown: %v\n", a.modelsErr)
 			}
 			infos := []response.Model{}
 			for _, m := range found {
