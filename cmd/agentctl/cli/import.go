@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	rpc "google.golang.org/grpc"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/client/remote"
@@ -118,27 +117,35 @@ func parseImportLine(codec *document.Codec, prefix, line string) (it imported, e
 	if strings.HasPrefix(it.key, "/") {
 		return it, fmt.Errorf("%s: expected a key of the agent, below %s (--service-label)", it.key, prefix)
 	}
-	m, known := codec.Models().ForKey(it.key)
-	if !known {
-		if near := codec.SuggestPrefix(it.key); near != "" {
-			return it, fmt.Errorf("%s: no model has such a key; did you mean %s...?", it.key, near)
-		}
-		return it, fmt.Errorf("%s: no model has such a key; 'agentctl model list' shows the prefixes", it.key)
-	}
-	it.value = m.NewInstance()
-	if err := protojson.Unmarshal(it.text, it.value); err != nil {
-		// The codec of documents names the field, and what it was probably meant to be.
-		if errs := codec.ReadMessage(it.text, m.NewInstance().ProtoReflect()); len(errs) > 0 {
-			return it, fmt.Errorf("%s: %s", it.key, strings.TrimPrefix(errs[0].Field+": "+errs[0].Msg, ": "))
-		}
+	if it.value, err = readItem(codec, it.key, it.text); err != nil {
 		return it, fmt.Errorf("%s: %w", it.key, err)
-	}
-	if key, err := m.KeyOf(it.value); err != nil {
-		return it, fmt.Errorf("%s: %w", it.key, err)
-	} else if key != it.key {
-		return it, fmt.Errorf("%s: the item has the key %s", it.key, key)
 	}
 	return it, nil
+}
+
+// readItem reads the value of a key as agents do. The error names the wrong field, or says
+// that the value has another key.
+func readItem(codec *document.Codec, key string, value []byte) (proto.Message, error) {
+	model, known := codec.Models().ForKey(key)
+	if !known {
+		if near := codec.SuggestPrefix(key); near != "" {
+			return nil, fmt.Errorf("no model has such a key; did you mean %s...?", near)
+		}
+		return nil, errors.New("no model has such a key; 'agentctl model list' shows the prefixes")
+	}
+	item := model.NewInstance()
+	if err := kv.Encoded(value).Decode(item); err != nil {
+		// The codec of documents names the field, and what it was probably meant to be.
+		if errs := codec.ReadMessage(value, model.NewInstance().ProtoReflect()); len(errs) > 0 {
+			err = errors.New(strings.TrimPrefix(errs[0].Field+": "+errs[0].Msg, ": "))
+		}
+		return nil, err
+	}
+	belongs, err := model.KeyOf(item)
+	if err == nil && belongs != key {
+		err = fmt.Errorf("the item has the key %s", belongs)
+	}
+	return item, err
 }
 
 func (a *app) importIntoStore(ctx context.Context, items []imported, atOnce int) error {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,27 +167,11 @@ func (a *app) acceptable(key string, value []byte) error {
 		return nil
 	}
 	codec := document.New(a.set())
-	model, ok := a.set().ForKey(short)
-	if !ok {
-		if prefix := codec.SuggestPrefix(short); prefix != "" {
-			return fmt.Errorf("no model has this key; did you mean %s?", prefix)
-		}
-		return nil
+	if _, known := a.set().ForKey(short); !known && codec.SuggestPrefix(short) == "" {
+		return nil // a key of another program
 	}
-	m := model.NewInstance()
-	if err := kv.Encoded(value).Decode(m); err != nil {
-		if wrong := codec.ReadMessage(value, model.NewInstance().ProtoReflect()); len(wrong) > 0 {
-			return fmt.Errorf("%s: %s", cmp.Or(wrong[0].Field, "(value)"), wrong[0].Msg)
-		}
-		return err
-	}
-	switch belongs, err := model.KeyOf(m); {
-	case err != nil:
-		return err
-	case belongs != short:
-		return fmt.Errorf("its key is %s", belongs)
-	}
-	return nil
+	_, err := readItem(codec, short, value)
+	return err
 }
 
 // agentKey returns a key without the label of the agent.

@@ -22,11 +22,11 @@ func TestKVDB(t *testing.T) {
 		err  string
 	}{
 		{"kvdb list", 0, "", ""},
-		{"kvdb put config/vpp/v2/interfaces/loop1 {}", 1, "", "agents would reject the value of " + loop1 + ": its key is config/vpp/v2/interfaces/; --force stores it"},
+		{"kvdb put config/vpp/v2/interfaces/loop1 {}", 1, "", "agents would reject the value of " + loop1 + ": the item has the key config/vpp/v2/interfaces/; --force stores it"},
 		{`kvdb put config/vpp/v2/interfaces/loop1 {"name":"loop1","mtuu":1}`, 1, "", "mtuu: unknown field of Interface; did you mean mtu?; --force"},
-		{`kvdb put config/vpp/v2/interfaces/loop1 {`, 1, "", "(value): malformed JSON"},
-		{`kvdb put config/vpp/v2/interface/loop1 {}`, 1, "", "no model has this key; did you mean config/vpp/v2/interfaces/?"},
-		{`put config/vpp/v2/interfaces/loop2 {"name":"loop1"}`, 1, "", "its key is " + "config/vpp/v2/interfaces/loop1"},
+		{`kvdb put config/vpp/v2/interfaces/loop1 {`, 1, "", ": malformed JSON"},
+		{`kvdb put config/vpp/v2/interface/loop1 {}`, 1, "", "no model has such a key; did you mean config/vpp/v2/interfaces/...?"},
+		{`put config/vpp/v2/interfaces/loop2 {"name":"loop1"}`, 1, "", "the item has the key config/vpp/v2/interfaces/loop1"},
 		{"kvdb put config/vpp/v2/interfaces/loop1 {} --force", 0, "OK\n", ""},
 		{"kv p /elsewhere/x 1", 0, "OK\n", ""},
 		{"--service-label vpp10 put x 2", 0, "OK\n", ""},
