@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/logging"
@@ -200,7 +201,7 @@ func (p *Plugin) semantic(text []byte, items []document.Item) []problem {
 			path, at, absent := it.Key, it.Position, true
 			if field := (*api.InvalidValueError)(nil); errors.As(err, &field) && len(field.Fields()) > 0 {
 				path += ": " + strings.Join(field.Fields(), ", ")
-				err, absent = field.Unwrap(), !document.HasField(e.Message, field.Fields()[0])
+				err, absent = field.Unwrap(), !hasField(e.Message, field.Fields()[0])
 				if ok && len(problems) < maxLocated {
 					at = fields.Locate(at, field.Fields()[0])
 				}
@@ -213,6 +214,15 @@ func (p *Plugin) semantic(text []byte, items []document.Item) []problem {
 		}
 	}
 	return problems
+}
+
+// hasField reports whether a message has a value in the field that a path ("ip_addresses[1]") begins with.
+func hasField(msg proto.Message, path string) bool {
+	name, _, _ := strings.Cut(path, ".")
+	name, _, _ = strings.Cut(name, "[")
+	m := msg.ProtoReflect()
+	field := m.Descriptor().Fields().ByName(protoreflect.Name(name))
+	return field != nil && m.Has(field)
 }
 
 // part returns a value as YAML, without its secrets.

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"gopkg.in/yaml.v3"
 )
 
@@ -124,15 +122,6 @@ func (l *Locator) Locate(item Position, field string) Position {
 		found = next
 	}
 	return Position{File: item.File, Line: found.Line, Column: found.Column}
-}
-
-// HasField reports whether a message has a value in the field that a path ("ip_addresses[1]") begins with.
-func HasField(msg proto.Message, path string) bool {
-	name, _, _ := strings.Cut(path, ".")
-	name, _, _ = strings.Cut(name, "[")
-	m := msg.ProtoReflect()
-	field := m.Descriptor().Fields().ByName(protoreflect.Name(name))
-	return field != nil && m.Has(field)
 }
 
 // nodeAt finds the mapping at a position.
