@@ -31,6 +31,13 @@ type Located interface {
 	Location() kv.Location
 }
 
+// Disputable is implemented by values of stores that may have several values for a key.
+type Disputable interface {
+	// Disputed reports that this value is one of several: a receiver that already
+	// has a value for the key keeps it.
+	Disputed() bool
+}
+
 // Decoded is implemented by values that may be decoded already.
 type Decoded interface {
 	// Message returns the value, which must not be changed, or nil if it must

@@ -55,6 +55,10 @@ type Entry struct {
 	Value    Value
 	Revision int64 // grows with each change of the key; 0 if the store has none
 	Location Location
+	// Disputed reports that the store has several values for the key and Value is
+	// one of them: a receiver that already has a value, such as one from before a
+	// restart, keeps it.
+	Disputed bool
 }
 
 // Value is a value in the format of the store.

@@ -85,6 +85,46 @@ func TestFilesToSouthbound(t *testing.T) {
 	until(t, "the values of the file are removed", func() bool { return w.mtu("loop3") == -1 })
 }
 
+// A key in two files never replaces the value that is in effect, neither while the agent
+// runs nor over a restart.
+func TestConflictOfFiles(t *testing.T) {
+	t.Parallel()
+	dir, sb := t.TempDir(), kvstest.NewMockSB()
+	a, b, state := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "z.yaml"), usingState(&memory{})
+	text := func(mtu int, more string) string {
+		return fmt.Sprintf("vppConfig:\n  interfaces:\n  - {name: loop1, mtu: %d}\n  - {name: %s}\n", mtu, more)
+	}
+	write(t, a, text(1, "a1"))
+	w := startFiles(t, sb, dir, state)
+	w.wantMTU("loop1", 1)
+	write(t, b, text(2, "z1"))
+	until(t, "the other items of the second file are applied", func() bool { return w.mtu("z1") == 0 })
+	w.wantMTU("loop1", 1)
+	w.stop()
+
+	w = startFiles(t, sb, dir, state)
+	w.wantMTU("loop1", 1)
+	write(t, a, text(1, "a2")) // another change does not decide it
+	until(t, "the first file is applied", func() bool { return w.mtu("a2") == 0 })
+	w.wantMTU("loop1", 1)
+	if err := os.Remove(a); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the remaining file is applied", func() bool { return w.mtu("loop1") == 2 })
+	w.stop()
+
+	write(t, a, text(3, "a3"))
+	w = startFiles(t, sb, dir, usingState(&memory{})) // without a record the last file is used
+	w.wantMTU("loop1", 2)
+	w.stop()
+	w = startFiles(t, sb, dir, state)
+	w.wantMTU("loop1", 2)
+	if err := os.Remove(b); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the remaining file is applied", func() bool { return w.mtu("loop1") == 3 })
+}
+
 // 10 MB of YAML take effect.
 func TestLargeFile(t *testing.T) {
 	t.Parallel()

@@ -84,7 +84,11 @@ func (m *memory) has(part string) bool {
 func again(t *testing.T, sb *kvstest.MockSB, m *memory, stores ...datasync.KeyValProtoWatcher) *world {
 	t.Helper()
 	return start(t, sb, orchestrator.UseWatchers(stores...), orchestrator.UseConf(orchestrator.Config{InitialSyncTimeout: time.Millisecond}),
-		orchestrator.UseDeps(func(d *orchestrator.Deps) { d.State = m }))
+		usingState(m))
+}
+
+func usingState(m *memory) orchestrator.Option {
+	return orchestrator.UseDeps(func(d *orchestrator.Deps) { d.State = m })
 }
 
 // changes are the calls that changed the southbound.

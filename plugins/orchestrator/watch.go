@@ -160,7 +160,7 @@ func (p *Plugin) follow(ctx context.Context, s *watched) {
 		case ev := <-s.resyncs:
 			partial = incomplete(ev)
 			done := answer(ev)
-			items, rejected := p.read(p.configuration(s, resyncItems(ev), true))
+			items, rejected := p.read(s.name, p.configuration(s, resyncItems(ev), true))
 			missing := p.noteRejected(s.name, rejected, items, true)
 			joined, err := p.apply(ctx, change{source: s.name, items: items, resync: true, store: s, incomplete: slices.Concat(partial, missing)})
 			once.Do(func() {
@@ -183,7 +183,7 @@ func (p *Plugin) follow(ctx context.Context, s *watched) {
 			}
 			partial = incomplete(ev)
 			done := answer(ev)
-			items, rejected := p.read(config)
+			items, rejected := p.read(s.name, config)
 			missing := p.noteRejected(s.name, rejected, items, false)
 			_, err := p.apply(ctx, change{source: s.name, items: items, store: s, incomplete: slices.Concat(partial, missing)})
 			p.tellFailures(err)
@@ -218,6 +218,12 @@ type incoming struct {
 	deleted bool
 }
 
+// disputed reports that the store has several values for the key.
+func (i incoming) disputed() bool {
+	d, ok := i.KeyVal.(datasync.Disputable)
+	return ok && d.Disputed()
+}
+
 func resyncItems(ev datasync.ResyncEvent) (items []incoming) {
 	for _, values := range ev.GetValues() {
 		for kv := range values {
@@ -238,11 +244,14 @@ func changeItems(ev datasync.ChangeEvent) (items []incoming) {
 
 // read decodes the items. It omits invalid items, so that the rest takes
 // effect.
-func (p *Plugin) read(in []incoming) (items []KeyVal, rejected []Rejected) {
+func (p *Plugin) read(source string, in []incoming) (items []KeyVal, rejected []Rejected) {
 	all, errs := make([]KeyVal, len(in)), make([]error, len(in))
 	inParallel(len(in), func(i int) { all[i], errs[i] = p.readItem(in[i]) })
 	items = all[:0]
 	for i, kv := range all {
+		if in[i].disputed() {
+			kv, errs[i] = p.keepDisputed(source, kv, errs[i])
+		}
 		if errs[i] != nil {
 			rejected = append(rejected, Rejected{Key: kv.Key, Location: kv.Location.Text(kv.Key), Err: errs[i]})
 			continue
@@ -250,6 +259,20 @@ func (p *Plugin) read(in []incoming) (items []KeyVal, rejected []Rejected) {
 		items = append(items, kv)
 	}
 	return items, rejected
+}
+
+// keepDisputed returns the present item of a source for a key with several
+// values, or else the one that the store chose.
+func (p *Plugin) keepDisputed(source string, chosen KeyVal, err error) (KeyVal, error) {
+	p.mu.Lock()
+	old, ok := p.store.source(source).items[chosen.Key]
+	p.mu.Unlock()
+	if !ok {
+		p.Log.Warn("a key has several values; using one of them", "source", source, "key", chosen.Key, "location", chosen.Location.Text(chosen.Key))
+		return chosen, err
+	}
+	p.Log.Warn("a key has several values; its previous value stays in effect", "source", source, "key", chosen.Key, "location", old.location.Text(chosen.Key))
+	return old.of(chosen.Key), nil
 }
 
 func (p *Plugin) readItem(i incoming) (kv KeyVal, err error) {

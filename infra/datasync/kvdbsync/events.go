@@ -67,6 +67,9 @@ func (v keyVal) GetRevision() int64 { return v.Revision }
 // Location tells where the value was written.
 func (v keyVal) Location() kv.Location { return v.Entry.Location }
 
+// Disputed reports that the store has several values for the key.
+func (v keyVal) Disputed() bool { return v.Entry.Disputed }
+
 // Message returns the value if the store has decoded it.
 func (v keyVal) Message() proto.Message {
 	if d, ok := v.Value.(kv.Decoded); ok {

@@ -94,7 +94,11 @@ func render(u kv.Update) string {
 		if err := ch.Value.Decode(v); err != nil {
 			return err.Error()
 		}
-		parts = append(parts, ch.Key+"="+v.Value)
+		text := ch.Key + "=" + v.Value
+		if ch.Disputed {
+			text += "(disputed)"
+		}
+		parts = append(parts, text)
 	}
 	for _, path := range u.Incomplete {
 		parts = append(parts, "?"+filepath.Base(path))
@@ -247,18 +251,60 @@ func TestIncomplete(t *testing.T) {
 	s.want("d=2")
 }
 
-func TestLastFileWins(t *testing.T) {
+// A key with different values in several files keeps the value that is in effect.
+func TestConflictKeepsWhatIsInEffect(t *testing.T) {
 	t.Parallel()
 	s := start(t, t.TempDir())
+	remove := func(names ...string) {
+		t.Helper()
+		for _, name := range names {
+			errtest.Fatal(t, os.Remove(filepath.Join(s.dir, name)))
+		}
+	}
 	s.want("resync")
 	s.write("b.yaml", "x = b\n")
 	s.want("x=b")
+	s.write("c.yaml", "x = c\nc = c\n")
+	s.want("c=c")
 	s.write("a.yaml", "x = a\na = a\n")
 	s.want("a=a")
-	s.write("c.yaml", "x = c\n")
-	s.want("x=c")
-	errtest.Fatal(t, os.Remove(filepath.Join(s.dir, "b.yaml")), os.Remove(filepath.Join(s.dir, "c.yaml")))
-	s.want("x=a")
+	s.write("b.yaml", "x = b2\nb = b\n") // a conflict is not resolved by another value
+	s.want("b=b")
+	remove("b.yaml")
+	s.want("-b") // a and c still differ
+	remove("a.yaml")
+	s.want("-a x=c")
+	s.write("a.yaml", "x = a\na = 2\n")
+	s.want("a=2")
+	s.write("a.yaml", "x = c\n") // identical values are no conflict
+	s.want("-a")
+	s.write("a.yaml", "x = a\na = 3\n")
+	s.want("a=3")
+	s.write("c.yaml", "c = 2\n")
+	s.want("c=2 x=a")
+	remove("a.yaml")
+	s.want("-a -x")
+	s.write("a.yaml", "n = 1\n")
+	s.want("n=1")
+	remove("a.yaml", "c.yaml")
+	s.want("-c -n")
+}
+
+// A conflict that exists at the start is reported with the value of the last file as
+// disputed, until it is resolved.
+func TestConflictAtTheStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b", "c"} {
+		write(t, filepath.Join(dir, name+".yaml"), "same = 1\nx = "+name+"\n")
+	}
+	s := start(t, dir)
+	s.want("resync same=1 x=c(disputed)")
+	errtest.Fatal(t, os.Remove(filepath.Join(dir, "c.yaml")))
+	s.write("d.yaml", "d = 1\n")
+	s.want("d=1 same=1") // its location changes; a and b still differ
+	errtest.Fatal(t, os.Remove(filepath.Join(dir, "b.yaml")))
+	s.want("same=1 x=a")
 }
 
 func TestPublish(t *testing.T) {

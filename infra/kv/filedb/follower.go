@@ -158,14 +158,13 @@ func (f *follower) load(first bool) {
 	})
 	f.reread = false
 	clear(f.forced)
-	entries, conflicts := f.reader.merged()
+	entries, conflicts := f.reader.merged(f.told)
 	f.report(changed, conflicts)
 	u := kv.Update{Resync: first, Incomplete: f.reader.incomplete()}
 	news := first || !slices.Equal(u.Incomplete, f.incomplete)
 	if !news && len(changed) == 0 {
 		return
 	}
-	f.reportConflicts(conflicts)
 	u.Changes = difference(f.told, entries)
 	f.told, f.incomplete = entries, u.Incomplete
 	if !news && len(u.Changes) == 0 {

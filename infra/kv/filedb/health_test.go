@@ -71,10 +71,19 @@ func TestTroubleIsTold(t *testing.T) {
 	s.want("?a.yaml")
 	s.write("a.yaml", "x = 2\ny = 2\n")
 	s.want("x=2")
-	if got := tree.Snapshot().Plugins[0]; got.State != health.OK {
-		t.Errorf("health when all is well %+v", got)
+	got = tree.Snapshot().Plugins[0]
+	if got.State != health.Degraded || got.Error != "key y: different values in 2 files: a.yaml, b.yaml; the value from b.yaml stays in effect until one value is left" {
+		t.Errorf("health with a conflict %+v", got)
 	}
-	if n := log.count(); n != 3 || log.seen[2] != "two files have a value for the same key" {
+	if err := s.Refused("y"); err == nil {
+		t.Error("the conflict is not told for its key")
+	}
+	if n := log.count(); n != 3 || log.seen[2] != "files have different values for the same key" {
 		t.Errorf("warnings %q", log.seen)
+	}
+	s.write("a.yaml", "x = 3\ny = 1\n")
+	s.want("x=3")
+	if got := tree.Snapshot().Plugins[0]; got.State != health.OK || s.Refused("y") != nil {
+		t.Errorf("health when all is well %+v, %v", got, s.Refused("y"))
 	}
 }

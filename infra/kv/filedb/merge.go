@@ -2,20 +2,39 @@ package filedb
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// conflict is a key in two files.
-type conflict struct{ key, loser, winner string }
+// conflict is a key that has different values in several files.
+type conflict struct {
+	key    string
+	places []string // where the values are, the last file last
+	used   string   // where the value in effect was written; empty: in no file that was read
+}
 
-// merged returns the entries of all files, sorted by key. For duplicate keys,
-// the entry in the last file, by path, is in effect.
-func (r *reader) merged() (entries []kv.Entry, conflicts []conflict) {
+// Error says where the values are, and which one is in effect.
+func (c conflict) Error() string {
+	used := "the value from " + c.used + " stays in effect until one value is left"
+	if c.used == "" {
+		used = "the value from before the restart stays in effect until one value is left; if there is none, that of " + c.places[len(c.places)-1] + " is used"
+	}
+	return fmt.Sprintf("key %s: different values in %s: %s; %s", c.key, plural(len(c.places), "file"), strings.Join(c.places, ", "), used)
+}
+
+// ItemKey returns the key.
+func (c conflict) ItemKey() string { return c.key }
+
+// merged returns the entries of all files, sorted by key. If files have
+// different values for a key, the entry that was told before stays in effect.
+// Without one it is that in the last file, by path.
+func (r *reader) merged(told []kv.Entry) (entries []kv.Entry, conflicts []conflict) {
 	if len(r.files) == 1 { // the usual case; it saves a copy of a large file
 		for _, f := range r.files {
 			return f.entries, nil
@@ -32,14 +51,37 @@ func (r *reader) merged() (entries []kv.Entry, conflicts []conflict) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b located) int { return cmp.Compare(a.Key, b.Key) })
-	for i, e := range all {
-		if i+1 < len(all) && all[i+1].Key == e.Key {
-			conflicts = append(conflicts, conflict{e.Key, e.path, all[i+1].path})
-			continue
+	for n := 0; len(all) > 0; all = all[n:] {
+		last := *all[0].Entry
+		var places []string
+		same := true
+		for n = 0; n < len(all) && all[n].Key == last.Key; n++ {
+			same = same && sameValue(all[0].Entry, all[n].Entry)
+			last = *all[n].Entry
+			places = append(places, cmp.Or(last.Location.Text(last.Key), all[n].path))
 		}
-		entries = append(entries, *e.Entry)
+		if !same {
+			c := conflict{key: last.Key, places: places}
+			last, c.used = settled(last, told)
+			conflicts = append(conflicts, c)
+		}
+		entries = append(entries, last)
 	}
 	return entries, conflicts
+}
+
+// settled returns the entry that is in effect during a conflict, and its location if it
+// is known: the entry that was told before, or else the last one.
+func settled(last kv.Entry, told []kv.Entry) (entry kv.Entry, used string) {
+	i, ok := slices.BinarySearchFunc(told, last.Key, func(e kv.Entry, key string) int { return cmp.Compare(e.Key, key) })
+	switch {
+	case !ok:
+		last.Disputed = true
+		return last, ""
+	case told[i].Disputed:
+		return told[i], ""
+	}
+	return told[i], told[i].Location.Text(last.Key)
 }
 
 // overlay merges two lists that are sorted by key; for duplicate keys, the
@@ -101,7 +143,11 @@ func walk(a, b []kv.Entry, f func(a, b *kv.Entry)) {
 }
 
 func sameEntry(a, b *kv.Entry) bool {
+	return a.Location.Equal(b.Location) && a.Disputed == b.Disputed && sameValue(a, b)
+}
+
+func sameValue(a, b *kv.Entry) bool {
 	x, okX := a.Value.(kv.Decoded)
 	y, okY := b.Value.(kv.Decoded)
-	return okX && okY && a.Location.Equal(b.Location) && proto.Equal(x.Message, y.Message)
+	return okX && okY && proto.Equal(x.Message, y.Message)
 }

@@ -6,8 +6,9 @@
 // valid content. If only some entries of a file have errors, the others take
 // effect, but no entry counts as removed until the errors are fixed. While there
 // is a file that was never read without errors, the store reports that its
-// content is incomplete. If two files have an entry with the same key, that of
-// the file whose path is last in alphabetical order wins.
+// content is incomplete. If files have different values for the same key, the
+// value in effect stays until the conflict is resolved; without one, the file
+// whose path is last in alphabetical order wins.
 package filedb
 
 import (

@@ -35,24 +35,30 @@ func (o *once) keep(now []string) {
 	}
 }
 
-// report reports the errors in the files to the log and the health tree.
+// report reports the errors in the files, and the conflicts between them, to the
+// log and the health tree.
 func (f *follower) report(changed []string, conflicts []conflict) {
 	errs := f.reader.errs()
-	shown := errs[:min(len(errs), maxLogged)]
-	var texts []string
-	for _, err := range shown {
-		texts = append(texts, err.Error())
-		if f.errors.first(err.Error()) {
-			f.log.Warn("a file has an error; its previous content stays in effect", "error", err)
-		}
+	f.logNew(&f.errors, "a file has an error; its previous content stays in effect", errs)
+	disputes := make([]error, len(conflicts))
+	for i, c := range conflicts {
+		disputes[i] = c
 	}
-	f.errors.keep(texts)
-	f.p.refused.Store(byKey(errs))
+	f.logNew(&f.conflicts, "files have different values for the same key", disputes)
+	var texts []string
 	if len(errs) > 0 {
-		f.p.Health.Degraded(plural(len(errs), "error")+" in files", errors.Join(errs[:min(len(errs), 5)]...))
+		texts = append(texts, plural(len(errs), "error")+" in files")
+	}
+	if len(disputes) > 0 {
+		texts = append(texts, plural(len(disputes), "key")+" with different values in several files")
+	}
+	all := slices.Concat(errs, disputes)
+	f.p.refused.Store(byKey(all))
+	if len(all) > 0 {
+		f.p.Health.Degraded(strings.Join(texts, ", "), errors.Join(slices.Concat(errs[:min(len(errs), 5)], disputes[:min(len(disputes), 5)])...))
 		return
 	}
-	f.p.Health.OK(f.summary(conflicts))
+	f.p.Health.OK(f.summary())
 	for _, path := range changed {
 		if file := f.reader.files[path]; file != nil && file.foreign > 0 {
 			f.log.Debug("ignoring entries of other agents", "file", path, "entries", file.foreign)
@@ -60,16 +66,23 @@ func (f *follower) report(changed []string, conflicts []conflict) {
 	}
 }
 
-// summary describes what is read, and anything unexpected: paths that do not
-// exist, and values that another file overrides.
-func (f *follower) summary(conflicts []conflict) string {
+// logNew logs the problems that were not logged before, up to a limit.
+func (f *follower) logNew(logged *once, message string, problems []error) {
+	var texts []string
+	for _, err := range problems[:min(len(problems), maxLogged)] {
+		texts = append(texts, err.Error())
+		if logged.first(err.Error()) {
+			f.log.Warn(message, "error", err)
+		}
+	}
+	logged.keep(texts)
+}
+
+// summary describes what is read, and the paths that do not exist.
+func (f *follower) summary() string {
 	text := plural(len(f.reader.files), "file")
 	if missing := f.reader.seen.missing; len(missing) > 0 {
 		text += ", missing: " + strings.Join(missing, ", ")
-	}
-	if len(conflicts) > 0 {
-		c := conflicts[0]
-		text += fmt.Sprintf(", %s in two files: %s is taken from %s, not from %s", plural(len(conflicts), "key"), c.key, c.winner, c.loser)
 	}
 	return text
 }
@@ -83,21 +96,6 @@ func byKey(errs []error) *map[string][]error {
 		}
 	}
 	return &keyed
-}
-
-func (f *follower) reportConflicts(conflicts []conflict) {
-	var texts []string
-	for _, c := range conflicts[:min(len(conflicts), maxLogged)] {
-		text := c.key + " " + c.loser + " " + c.winner
-		texts = append(texts, text)
-		if f.conflicts.first(text) {
-			f.log.Warn("two files have a value for the same key", "key", c.key, "used", c.winner, "ignored", c.loser)
-		}
-	}
-	f.conflicts.keep(texts)
-	if n := len(conflicts) - maxLogged; n > 0 {
-		f.log.Warn("more keys have values in two files", "keys", n)
-	}
 }
 
 func plural(n int, thing string) string {
