@@ -60,6 +60,14 @@ func pages() []page {
 				"written as here or in camelCase (`ip_addresses`, `ipAddresses`).",
 			40, writeModels,
 		},
+		{
+			"constraints.md", "Constraints",
+			"What must hold for items together, and for fields that VPP checks late. `agentctl check` and `plan` report violations with the line\n" +
+				"of the field, `PUT /configuration`, `/configuration/validate` and the API of the agent return them as `findings`. An error is\n" +
+				"what VPP or Linux refuse or break; a warning is legal, but likely a mistake. The agent never refuses a change for either:\n" +
+				"it only predicts.",
+			40, writeConstraints,
+		},
 		{"agentctl.md", "agentctl", "The commands of agentctl, as `agentctl COMMAND --help` explains them.", 30, writeCommands},
 	}
 }

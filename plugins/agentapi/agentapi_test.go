@@ -279,15 +279,28 @@ func TestConfirm(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	resp := w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("a", 1))}}, ConfirmTimeout: durationpb.New(time.Hour)})
-	if resp.ConfirmBy == nil {
-		t.Fatal("nothing to confirm")
+	if resp.ConfirmBy == nil || resp.CommitId == "" {
+		t.Fatalf("nothing to confirm: %v", resp)
 	}
-	confirmed, err := w.Confirm(w.Context(), &pb.ConfirmRequest{})
+	if _, err := w.Confirm(w.Context(), &pb.ConfirmRequest{CommitId: "another"}); status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("another change is confirmed: %v", err)
+	}
+	confirmed, err := w.Confirm(w.Context(), &pb.ConfirmRequest{CommitId: resp.CommitId})
 	if err != nil || confirmed.GetTransaction() != resp.GetTransaction() {
 		t.Errorf("confirmed %v, %v", confirmed, err)
 	}
 	if _, err := w.Confirm(w.Context(), &pb.ConfirmRequest{}); status.Code(err) != codes.FailedPrecondition {
 		t.Errorf("confirmed twice: %v", err)
+	}
+	w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("a", 2))}}, ConfirmTimeout: durationpb.New(time.Hour), CommitId: "mine"})
+	if _, err := w.Cancel(w.Context(), &pb.CancelRequest{CommitId: resp.CommitId}); status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("another change is canceled: %v", err)
+	}
+	if _, err := w.Cancel(w.Context(), &pb.CancelRequest{CommitId: "mine"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.Apply(w.Context(), &pb.ApplyRequest{CommitId: "mine"}); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("an ID without a confirmation: %v", err)
 	}
 }
 

@@ -32,7 +32,7 @@ func (s *service) Plan(ctx context.Context, req *pb.PlanRequest) (*pb.PlanRespon
 	if !mayShowSecrets(ctx) {
 		ref = ref.HideSecrets()
 	}
-	resp := &pb.PlanResponse{Fingerprint: ref.Fingerprint, Omitted: uint32(ref.Omitted)}
+	resp := &pb.PlanResponse{Fingerprint: ref.Fingerprint, Omitted: uint32(ref.Omitted), Findings: findings(plan)}
 	if resp.Operations, err = operations(ref.Changes.Operations); err != nil {
 		return nil, err
 	}
@@ -49,6 +49,14 @@ func (s *service) Plan(ctx context.Context, req *pb.PlanRequest) (*pb.PlanRespon
 	}
 	slices.SortStableFunc(resp.Reasons, func(a, b *pb.Reason) int { return strings.Compare(a.Key, b.Key) })
 	return resp, nil
+}
+
+// findings returns the constraints that the items of a plan violate.
+func findings(plan *orchestrator.Plan) (list []*pb.Finding) {
+	for _, f := range plan.Findings {
+		list = append(list, &pb.Finding{Key: f.Key, Field: f.Field, Error: f.Refused, Text: f.Text, Constraint: f.Constraint, Other: f.Other})
+	}
+	return list
 }
 
 func (s *service) plan(ctx context.Context, change *pb.Change) (*orchestrator.Plan, error) {
@@ -92,7 +100,7 @@ func (s *service) applied(ctx context.Context, req *pb.ApplyRequest, plan *orche
 		}
 	}
 	effects, summary := s.Orchestrator.Effects(plan.Source, applied.Results)
-	resp := &pb.ApplyResponse{Summary: summary.Text}
+	resp := &pb.ApplyResponse{Summary: summary.Text, CommitId: applied.CommitID, Findings: findings(plan)}
 	if applied.SeqNum != api.NoSeqNum {
 		resp.Transaction = &applied.SeqNum
 	}
@@ -154,12 +162,15 @@ func applyOptions(ctx context.Context, req *pb.ApplyRequest) (o orchestrator.App
 			return o, apierr.Invalid("confirm_timeout", fmt.Sprintf("%v: expected a positive duration, or 0 for no confirmation", d.AsDuration()))
 		}
 	}
+	if o.CommitID = req.GetCommitId(); o.CommitID != "" && o.ConfirmTimeout == 0 {
+		return o, apierr.Invalid("commit_id", "expected together with confirm_timeout")
+	}
 	return o, nil
 }
 
 // Confirm implements the call.
-func (s *service) Confirm(ctx context.Context, _ *pb.ConfirmRequest) (*pb.ConfirmResponse, error) {
-	seq, err := s.Orchestrator.Confirm()
+func (s *service) Confirm(ctx context.Context, req *pb.ConfirmRequest) (*pb.ConfirmResponse, error) {
+	seq, err := s.Orchestrator.ConfirmCommit(req.GetCommitId())
 	if err != nil {
 		return nil, apierr.Of(ctx, err)
 	}
@@ -168,6 +179,14 @@ func (s *service) Confirm(ctx context.Context, _ *pb.ConfirmRequest) (*pb.Confir
 		resp.Transaction = &seq
 	}
 	return resp, nil
+}
+
+// Cancel implements the call.
+func (s *service) Cancel(ctx context.Context, req *pb.CancelRequest) (*pb.CancelResponse, error) {
+	if err := s.Orchestrator.CancelCommit(ctx, req.GetCommitId()); err != nil {
+		return nil, apierr.Of(ctx, err)
+	}
+	return &pb.CancelResponse{}, nil
 }
 
 // items reads and validates the items of a change.

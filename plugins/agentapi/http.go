@@ -52,6 +52,7 @@ var (
 		"Plan":             "what Apply with the same change would do",
 		"Apply":            "make a change of items, with revert_on_failure, verify, confirm_timeout and wait",
 		"Confirm":          "keep the change that was applied with a confirm_timeout",
+		"Cancel":           "revert the change that waits for its confirmation",
 		"Explain":          "why a value is in its state, down to the values that block it",
 		"ListItems":        "the items of all sources, and which of them are in effect",
 		"ListTransactions": "transactions from the history",
@@ -61,7 +62,7 @@ var (
 		"Watch":            "the status of values and each of its changes, a JSON object per line",
 	}
 	groups = map[string]string{
-		"Plan": rest.GroupConfigValidation, "Apply": rest.GroupConfigWrite, "Confirm": rest.GroupConfigWrite, "ListItems": rest.GroupConfigRead,
+		"Plan": rest.GroupConfigValidation, "Apply": rest.GroupConfigWrite, "Confirm": rest.GroupConfigWrite, "Cancel": rest.GroupConfigWrite, "ListItems": rest.GroupConfigRead,
 	}
 )
 

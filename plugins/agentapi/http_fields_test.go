@@ -56,7 +56,7 @@ func TestWrongFieldsOverHTTP(t *testing.T) {
 		want       []string // parts of the violations
 	}{
 		{"Explain", `{"kee": "x"}`, []string{"kee: unknown field of tenuto.v1.ExplainRequest; did you mean key?"}},
-		{"Confirm", `{"now": true}`, []string{"now: unknown field of tenuto.v1.ConfirmRequest, which has no fields"}},
+		{"ListOrphans", `{"now": true}`, []string{"now: unknown field of tenuto.v1.ListOrphansRequest, which has no fields"}},
 		{"Watch", `{"since": 17}`, []string{"since: expected a string"}},
 		{"Watch", `{"since": "yesterday"}`, []string{`since: revision "yesterday": expected one that`}},
 		{"ListTransactions", `{"sequenceNumber": -1}`, []string{"sequence_number: expected an integer of 64 bits, not negative"}},

@@ -47,7 +47,8 @@ type Deps struct {
 type Orchestrator interface {
 	PlanData(ctx context.Context, source string, items []orchestrator.KeyVal, opts ...orchestrator.PushOption) (*orchestrator.Plan, error)
 	PlanAndApply(ctx context.Context, plan func() (*orchestrator.Plan, error), o orchestrator.ApplyOptions) (*orchestrator.Plan, orchestrator.Applied, error)
-	Confirm() (seqNum uint64, err error)
+	ConfirmCommit(id string) (seqNum uint64, err error)
+	CancelCommit(ctx context.Context, id string) error
 	WaitFor(ctx context.Context, items []orchestrator.KeyVal, results []orchestrator.Result) error
 	Effects(source string, results []orchestrator.Result) ([]orchestrator.Effect, response.Summary)
 	Status(key string) orchestrator.Result

@@ -2,26 +2,50 @@ package orchestrator
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
 // ErrOtherCommit is returned if the change that waits for confirmation has another ID.
 var ErrOtherCommit = errors.New("another change is waiting for confirmation")
 
-// is returns ErrOtherCommit if the change has another ID.
+// newCommitID returns an ID for a change whose client has not given one.
+func newCommitID() string {
+	var id [4]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
+}
+
+// is returns ErrOtherCommit if the change has another ID. An empty ID is that of
+// whatever change waits.
 func (u *unconfirmed) is(id string) error {
-	if u.id != id {
+	if id != "" && u.id != id {
 		return fmt.Errorf("%w: its ID is %q, not %q", ErrOtherCommit, u.id, id)
 	}
 	return nil
 }
 
-// ConfirmCommit is Confirm for the change with ApplyOptions.CommitID id. The errors are
+// ConfirmCommit confirms the waiting change with an ID and returns its transaction
+// (api.NoSeqNum if unknown). An empty ID confirms whatever change waits. The errors are
 // ErrNothingToConfirm and ErrOtherCommit, as those of CancelCommit and ExtendCommit.
 func (p *Plugin) ConfirmCommit(id string) (seqNum uint64, err error) {
-	return p.confirm(func(u *unconfirmed) error { return u.is(id) })
+	p.mu.Lock()
+	u, err := p.waiting(id)
+	if err != nil {
+		p.mu.Unlock()
+		return api.NoSeqNum, err
+	}
+	p.unconfirmed = nil
+	close(u.confirmed)
+	p.mu.Unlock()
+	p.save(u.source, nil, nothingUnconfirmed())
+	p.tellHealth()
+	return u.seq, nil
 }
 
 // CancelCommit reverts the change that waits for confirmation. The error can also be the

@@ -30,7 +30,7 @@ func TestCommitID(t *testing.T) {
 	if err := w.CancelCommit(t.Context(), "y"); !errors.Is(err, orchestrator.ErrOtherCommit) {
 		t.Errorf("cancel another: %v", err)
 	}
-	if err := w.ExtendCommit("", time.Hour); !errors.Is(err, orchestrator.ErrOtherCommit) {
+	if err := w.ExtendCommit("X", time.Hour); !errors.Is(err, orchestrator.ErrOtherCommit) {
 		t.Errorf("extend another: %v", err)
 	}
 	if err := w.ExtendCommit("x", 2*time.Hour); err != nil {

@@ -1,10 +1,12 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -20,7 +22,7 @@ var ErrNothingToConfirm = errors.New("no change is waiting for confirmation")
 // State it is persistent: after a restart, the agent continues to wait, or
 // reverts the change if the deadline has passed.
 type unconfirmed struct {
-	id        string // of ApplyOptions.CommitID
+	id        string // of ApplyOptions.CommitID, or made by newCommitID; empty: of an older agent
 	seq       uint64
 	by        time.Time
 	source    string
@@ -41,10 +43,7 @@ type keptChange struct {
 
 // String identifies the change.
 func (u *unconfirmed) String() string {
-	if u.seq == api.NoSeqNum {
-		return "until " + u.by.UTC().Format(time.RFC3339)
-	}
-	return fmt.Sprintf("transaction %d, until %s", u.seq, u.by.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s (%s), until %s", u.command("confirm"), u.what(), u.by.UTC().Format(time.RFC3339))
 }
 
 // note describes the waiting change for the health report.
@@ -52,13 +51,18 @@ func (u *unconfirmed) note() string {
 	if u == nil {
 		return ""
 	}
-	return fmt.Sprintf("; %s will be reverted at %s unless it is confirmed (agentctl confirm)", u.what(), u.by.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("; %s will be reverted at %s unless it is confirmed (%s)", u.what(), u.by.UTC().Format(time.RFC3339), u.command("confirm"))
+}
+
+// command returns the command of agentctl for the change.
+func (u *unconfirmed) command(name string) string {
+	return strings.TrimSpace("agentctl " + name + " " + u.id)
 }
 
 // newUnconfirmed records a change before it is made.
 func (p *Plugin) newUnconfirmed(o ApplyOptions, source string, before, after []KeyVal) *unconfirmed {
 	u := &unconfirmed{
-		id: o.CommitID, seq: api.NoSeqNum, by: p.clocks.now().Add(o.ConfirmTimeout), source: source, before: before, after: after,
+		id: cmp.Or(o.CommitID, newCommitID()), seq: api.NoSeqNum, by: p.clocks.now().Add(o.ConfirmTimeout), source: source, before: before, after: after,
 		confirmed: make(chan struct{}),
 	}
 	u.kept = p.keepUnconfirmed(u, o.ConfirmTimeout)
@@ -162,15 +166,15 @@ func (p *Plugin) expectConfirmation(u *unconfirmed, seq uint64, timeout time.Dur
 	p.expect(u)
 }
 
-// confirmBy returns the deadline of the confirmation; zero if the change does
+// confirmBy returns the deadline and the ID of the confirmation; zero if the change does
 // not wait for one.
-func (p *Plugin) confirmBy(u *unconfirmed) time.Time {
+func (p *Plugin) confirmBy(u *unconfirmed) (by time.Time, id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.unconfirmed != u {
-		return time.Time{}
+		return by, ""
 	}
-	return u.by
+	return u.by, u.id
 }
 
 // expect reverts the change when its deadline passes.
@@ -186,33 +190,6 @@ func (p *Plugin) expect(u *unconfirmed) {
 		case <-ctx.Done():
 		}
 	})
-}
-
-// Confirm confirms the waiting change and returns its transaction
-// (api.NoSeqNum if unknown). The error is ErrNothingToConfirm.
-func (p *Plugin) Confirm() (seqNum uint64, err error) {
-	return p.confirm(func(*unconfirmed) error { return nil })
-}
-
-// confirm confirms the waiting change if check returns nil.
-func (p *Plugin) confirm(check func(*unconfirmed) error) (seqNum uint64, err error) {
-	p.mu.Lock()
-	u := p.unconfirmed
-	if u == nil {
-		err = ErrNothingToConfirm
-	} else {
-		err = check(u)
-	}
-	if err != nil {
-		p.mu.Unlock()
-		return api.NoSeqNum, err
-	}
-	p.unconfirmed = nil
-	close(u.confirmed)
-	p.mu.Unlock()
-	p.save(u.source, nil, nothingUnconfirmed())
-	p.tellHealth()
-	return u.seq, nil
 }
 
 // takeBack restores the items of the source from before the change, except

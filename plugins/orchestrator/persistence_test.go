@@ -206,13 +206,13 @@ func TestConfirmationOutlivesTheAgent(t *testing.T) {
 	if _, err := w.ApplyPlan(t.Context(), w.plan(items(iface("b", 2))), orchestrator.ApplyOptions{}); !errors.Is(err, orchestrator.ErrUnconfirmed) {
 		t.Errorf("a plan while a change waits: %v", err)
 	}
-	if _, err := w.Confirm(); err != nil {
+	if _, err := w.ConfirmCommit(""); err != nil {
 		t.Fatal(err)
 	}
 	w.stop()
 	w = again(t, w.sb, m)
 	w.waitSynced()
-	if _, err := w.Confirm(); !errors.Is(err, orchestrator.ErrNothingToConfirm) {
+	if _, err := w.ConfirmCommit(""); !errors.Is(err, orchestrator.ErrNothingToConfirm) {
 		t.Errorf("confirmed, and yet waited for: %v", err)
 	}
 	w.push(orchestrator.GRPC, gone("new"))

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/constraints"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
 // ErrUnconfirmed is returned while another change waits for confirmation: no
@@ -29,6 +31,8 @@ type Plan struct {
 	Left []api.PlanReason `json:",omitempty"`
 	// Changes are the operations of the scheduler.
 	Changes *api.Plan
+	// Findings are the constraints that the items violate.
+	Findings []response.Finding `json:",omitempty"`
 
 	// A plan by reference has a fingerprint that identifies its effects, and only a
 	// part of the operations, for display. It cannot be applied itself; its request
@@ -37,6 +41,8 @@ type Plan struct {
 	Counts      map[api.StepKind]int `json:",omitempty"` // of all steps
 	Changed     int                  `json:",omitempty"` // number of operations that change something
 	Omitted     int                  `json:",omitempty"` // number of omitted operations and reasons
+
+	rollback bool // values that are left are failures
 }
 
 // fingerprint identifies the plan; see api.Plan.
@@ -56,7 +62,7 @@ func (p *Plan) Reference(limit int) *Plan {
 	ref.Counts[api.StepLeft] += len(p.Left)
 	changes := *p.Changes
 	changes.Values, changes.Base = nil, nil
-	ref.Changes, ref.Left = &changes, p.Left
+	ref.Changes, ref.Left, ref.Findings = &changes, p.Left, p.Findings
 	if limit == 0 || len(changes.Operations) <= limit && len(changes.Reasons) <= limit && len(p.Left) <= limit {
 		return ref
 	}
@@ -103,11 +109,11 @@ type ApplyOptions struct {
 	Revert bool
 	// Verify reads the southbound again and compares; see api.WithVerify.
 	Verify bool
-	// ConfirmTimeout reverts the change unless Confirm is called in time; 0
+	// ConfirmTimeout reverts the change unless ConfirmCommit is called in time; 0
 	// disables it.
 	ConfirmTimeout time.Duration
-	// CommitID identifies the change in ConfirmCommit and similar calls; it may be
-	// empty.
+	// CommitID identifies the change in ConfirmCommit and similar calls; if it is
+	// empty, the agent makes one.
 	CommitID string
 	// Caller is the client that applies the plan.
 	Caller Caller
@@ -118,6 +124,7 @@ type Applied struct {
 	SeqNum    uint64    // of the transaction; api.NoSeqNum if the plan was empty
 	Results   []Result  // of the items
 	ConfirmBy time.Time // zero: no confirmation needed
+	CommitID  string    // of the confirmation; empty: no confirmation needed
 }
 
 // PlanData returns the effects of PushData with the items. With WithResync,
@@ -185,8 +192,10 @@ func (p *Plugin) plan(ctx context.Context, source string, items []KeyVal, descri
 			out.Left = append(out.Left, api.PlanReason{Key: it.Key, Reason: reason})
 		}
 	}
+	desired := p.desired(items)
 	undo()
 	p.mu.Unlock()
+	out.Findings = concerning(items, constraints.Check(desired))
 	slices.SortStableFunc(out.Left, func(a, b api.PlanReason) int { return strings.Compare(a.Key, b.Key) })
 	txn := p.Scheduler.StartNBTransaction()
 	for _, kv := range effects {
@@ -224,7 +233,7 @@ func (p *Plugin) ApplyPlan(ctx context.Context, plan *Plan, o ApplyOptions) (App
 	}
 	p.afterwards(turn, out.SeqNum, err, func(seq uint64, err error) { p.finishPlanned(plan.Source, m, seq, err) })
 	if m.waiting != nil {
-		out.ConfirmBy = p.confirmBy(m.waiting)
+		out.ConfirmBy, out.CommitID = p.confirmBy(m.waiting)
 	}
 	out.Results = p.results(items, err)
 	return out, err
@@ -262,7 +271,7 @@ func (p *Plugin) makePlanned(plan *Plan, items []KeyVal, o ApplyOptions) (m plan
 	p.mu.Lock()
 	if u := p.unconfirmed; u != nil {
 		p.mu.Unlock()
-		return m, fmt.Errorf("%w (agentctl confirm): %s", ErrUnconfirmed, u)
+		return m, fmt.Errorf("%w: %s", ErrUnconfirmed, u)
 	}
 	before := p.wants(plan.Source, items)
 	m.effects, m.undo = p.store.edit(plan.Source, items, true)

@@ -116,7 +116,7 @@ func TestApplyReverts(t *testing.T) {
 		t.Errorf("not reverted: %v", err)
 	}
 	w.wantMTU("a", 1)
-	if _, err := w.Confirm(); !errors.Is(err, orchestrator.ErrNothingToConfirm) {
+	if _, err := w.ConfirmCommit(""); !errors.Is(err, orchestrator.ErrNothingToConfirm) {
 		t.Errorf("confirm after a revert: %v", err)
 	}
 	w.sb.Put(iface("a", 0).Key, iface("a", 9).Val)
@@ -143,12 +143,12 @@ func TestConfirm(t *testing.T) {
 	if applied.ConfirmBy.IsZero() {
 		t.Error("nothing to confirm")
 	}
-	told(fmt.Sprintf("1 item from 1 source; transaction %d will be reverted at %s unless it is confirmed (agentctl confirm)",
-		applied.SeqNum, applied.ConfirmBy.UTC().Format(time.RFC3339)))
+	told(fmt.Sprintf("1 item from 1 source; transaction %d will be reverted at %s unless it is confirmed (agentctl confirm %s)",
+		applied.SeqNum, applied.ConfirmBy.UTC().Format(time.RFC3339), applied.CommitID))
 	if _, err := w.ApplyPlan(t.Context(), w.plan(items(iface("b", 2))), orchestrator.ApplyOptions{}); !errors.Is(err, orchestrator.ErrUnconfirmed) {
 		t.Errorf("a second plan before the confirmation: %v", err)
 	}
-	if seq, err := w.Confirm(); err != nil || seq != applied.SeqNum {
+	if seq, err := w.ConfirmCommit(""); err != nil || seq != applied.SeqNum {
 		t.Errorf("confirm: %d, %v", seq, err)
 	}
 	told("1 item from 1 source")
@@ -159,7 +159,7 @@ func TestConfirm(t *testing.T) {
 	w.push(orchestrator.GRPC, iface("c", 4))
 	until(t, "a and b are taken back", func() bool { return w.mtu("a") == 2 && w.mtu("b") == -1 })
 	w.wantMTU("c", 4)
-	if _, err := w.Confirm(); !errors.Is(err, orchestrator.ErrNothingToConfirm) {
+	if _, err := w.ConfirmCommit(""); !errors.Is(err, orchestrator.ErrNothingToConfirm) {
 		t.Errorf("confirm too late: %v", err)
 	}
 }
@@ -211,9 +211,22 @@ func TestPlanREST(t *testing.T) {
 	s.do("POST", "/scheduler/confirm", "", 409, "no change is waiting")
 
 	saved = s.do("POST", "/scheduler/plan?replace", "vppConfig: {interfaces: [{name: a, mtu: 2}]}", 200, `"DELETE"`)
-	s.do("POST", "/scheduler/apply?confirm-timeout=1h", saved, 200, `"confirm_by"`)
-	s.do("POST", "/scheduler/apply", s.do("POST", "/scheduler/plan", a1, 200), 409, "is waiting for confirmation")
-	s.do("POST", "/scheduler/confirm", "", 200, `"seq_num"`)
+	s.do("POST", "/scheduler/apply?commit-id=x", saved, 400, "parameter commit-id: expected together with confirm-timeout")
+	s.do("POST", "/scheduler/apply?confirm-timeout=1h&commit-id=x", saved, 200, `"confirm_by"`, `"commit_id": "x"`)
+	s.do("POST", "/scheduler/apply", s.do("POST", "/scheduler/plan", a1, 200), 409, "is waiting for confirmation: agentctl confirm x (transaction")
+	s.do("POST", "/scheduler/confirm?id=y", "", 409, `its ID is \"x\", not \"y\"`)
+	s.do("POST", "/scheduler/cancel?id=y", "", 409, `its ID is \"x\", not \"y\"`)
+	s.do("POST", "/scheduler/cancel?id=x", "", 200)
+	w.wantMTU("a", 1)
+	s.do("POST", "/scheduler/cancel", "", 409, "no change is waiting")
+	saved = s.do("POST", "/scheduler/plan?replace", "vppConfig: {interfaces: [{name: a, mtu: 2}]}", 200, `"DELETE"`)
+	var made struct {
+		CommitID string `json:"commit_id"`
+	}
+	if err := json.Unmarshal([]byte(s.do("POST", "/scheduler/apply?confirm-timeout=1h", saved, 200)), &made); err != nil || made.CommitID == "" {
+		t.Fatalf("commit ID %q, %v", made.CommitID, err)
+	}
+	s.do("POST", "/scheduler/confirm?id="+made.CommitID, "", 200, `"seq_num"`)
 	w.wantMTU("a", 2)
 	w.wantMTU("b", -1)
 

@@ -265,6 +265,8 @@ type made struct {
 	undo    func()
 	joined  bool // the initial synchronisation executes it
 	last    bool // see learn
+
+	overridden overridden // changed items without effect
 }
 
 // make makes a change without executing it.
@@ -275,6 +277,7 @@ func (p *Plugin) make(ch *change) (m made, err error) {
 		return m, ErrWithdrawn
 	}
 	before := p.store.source(ch.source).items
+	m.overridden = p.overriddenBy(ch)
 	m.effects, m.undo = p.edit(*ch)
 	p.accept(ch)
 	m.keys = p.changedKeys(*ch, before)
@@ -288,6 +291,7 @@ func (p *Plugin) make(ch *change) (m made, err error) {
 		m.effects = p.store.all()
 	}
 	p.mu.Unlock()
+	p.tellOverridden(ch.source, m.overridden)
 	p.save(ch.source, m.keys, state)
 	return m, nil
 }

@@ -31,7 +31,7 @@ func (p *Plugin) endpoints() []rest.Endpoint {
 		{Path: "/configuration", Methods: []string{http.MethodPut}, Groups: []string{rest.GroupConfigWrite}, Handler: p.putConfiguration,
 			Query: []string{"replace", "labels", "wait", "results"}, Response: response.Outcome{},
 			Doc: "adds or changes the items of the body (YAML or JSON) and returns their results; with replace, other items of clients are removed; labels=team=blue,owner gives them labels; " + replyDoc},
-		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Handler: p.validate, Response: rest.OneOf{struct{}{}, []problem{}}, Doc: "errors in the items of the body; {} if there are none"},
+		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Handler: p.validate, Response: rest.OneOf{response.Validated{}, []problem{}}, Doc: "errors in the items of the body; {} if there are none, with findings if VPP or Linux will refuse the items together, or they are likely a mistake"},
 		{Path: "/configuration/sources", Groups: read, Handler: p.getSources, Response: []SourceStatus{}, Doc: "sources of the configuration, the one with the highest priority last"},
 	}
 }
@@ -84,12 +84,12 @@ type problem struct {
 }
 
 func (p *Plugin) validate(w http.ResponseWriter, r *http.Request) {
-	if _, problems, err := p.body(w, r); err != nil {
+	if b, err := p.body(r); err != nil {
 		rest.WriteError(w, http.StatusBadRequest, err)
-	} else if len(problems) > 0 {
-		rest.WriteJSON(w, http.StatusBadRequest, problems)
+	} else if len(b.problems) > 0 {
+		rest.WriteJSON(w, http.StatusBadRequest, b.problems)
 	} else {
-		rest.WriteJSON(w, http.StatusOK, struct{}{})
+		rest.WriteJSON(w, http.StatusOK, response.Validated{Findings: b.locate(p.predict(GRPC, b.items))})
 	}
 }
 
@@ -101,16 +101,17 @@ func (p *Plugin) putConfiguration(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, http.StatusBadRequest, err)
 		return
 	}
-	items, problems, err := p.body(w, r)
+	b, err := p.body(r)
 	if err != nil {
 		rest.WriteError(w, http.StatusBadRequest, err)
 		return
 	}
-	if len(problems) > 0 {
-		p.NoteRefused(GRPC, refusedOf(problems)...)
-		rest.WriteJSON(w, http.StatusBadRequest, problems)
+	if len(b.problems) > 0 {
+		p.NoteRefused(GRPC, refusedOf(b.problems)...)
+		rest.WriteJSON(w, http.StatusBadRequest, b.problems)
 		return
 	}
+	items := b.items
 	for i := range items {
 		items[i].Labels = labels
 	}
@@ -120,6 +121,7 @@ func (p *Plugin) putConfiguration(w http.ResponseWriter, r *http.Request) {
 	}
 	results, err := p.PushData(r.Context(), GRPC, items, opts...)
 	out := p.outcome(r.Context(), reply, GRPC, items, results, err)
+	out.Findings = b.locate(p.findings(items))
 	status := http.StatusOK
 	if out.Error != "" {
 		status = statusOf(w, err)
@@ -149,11 +151,20 @@ func boolean(r *http.Request, name string) (bool, error) {
 	return v, nil
 }
 
-// body parses the items of a request and returns their errors.
-func (p *Plugin) body(w http.ResponseWriter, r *http.Request) ([]KeyVal, []problem, error) {
+// body is the body of a request: its items and their errors.
+type body struct {
+	items    []KeyVal
+	problems []problem
+
+	text []byte
+	doc  *document.Document
+}
+
+// body parses the items of a request.
+func (p *Plugin) body(r *http.Request) (*body, error) {
 	text, err := io.ReadAll(r.Body) // http.conf limits it
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the body: %w", err)
+		return nil, fmt.Errorf("read the body: %w", err)
 	}
 	doc := p.Codec.WithSecrets(p.restoreGRPC).Decode(bodyName, text, "")
 	var problems []problem
@@ -168,7 +179,7 @@ func (p *Plugin) body(w http.ResponseWriter, r *http.Request) ([]KeyVal, []probl
 	problems = append(problems, p.semantic(text, doc.Items)...)
 	problems = append(problems, slices.DeleteFunc(p.semantic(text, doc.Partial), func(wrong problem) bool { return wrong.absent })...)
 	slices.SortStableFunc(problems, func(a, b problem) int { return cmp.Compare(a.Line, b.Line) })
-	return items, problems, nil
+	return &body{items, problems, text, doc}, nil
 }
 
 // maxLocated limits the fields whose positions are searched in a text.

@@ -69,6 +69,7 @@ func (p *Plugin) outcome(ctx context.Context, o reply, source string, items []Ke
 	}
 	if applied {
 		out.Summary = &summary
+		out.Overrides, out.Overridden = p.overrides(source, items)
 	}
 	if err != nil && (!applied || o.wait == 0 || summary.Failed > 0) {
 		out.Error = err.Error()

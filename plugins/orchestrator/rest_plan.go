@@ -23,14 +23,16 @@ func (p *Plugin) planEndpoints() []rest.Endpoint {
 			Query: []string{"replace", "limit", rest.ShowSecretsParameter}, Response: api.SealedPlan{},
 			Doc: "what PUT /configuration with the same body would do, as a plan to apply later; ?replace; ?limit=N for its fingerprint and its first N operations (0: all), ?show-secrets for a plan that can be applied if there are secrets in it"},
 		{Path: "/scheduler/apply", Methods: post, Groups: write, Handler: p.postApply,
-			Query: []string{"fingerprint", "replace", "revert", "verify", "confirm-timeout", "wait", "results"}, Response: response.Applied{},
-			Doc: "apply a plan unless its values have changed (409); with ?fingerprint=F the body is that of the request to /scheduler/plan (and ?replace); ?revert, ?verify, ?confirm-timeout=60s; " + replyDoc},
-		{Path: "/scheduler/confirm", Methods: post, Groups: write, Handler: p.postConfirm, Response: confirmed{},
-			Doc: "confirm the change that was applied with a confirm-timeout"},
+			Query: []string{"fingerprint", "replace", "revert", "verify", "confirm-timeout", "commit-id", "wait", "results"}, Response: response.Applied{},
+			Doc: "apply a plan unless its values have changed (409); with ?fingerprint=F the body is that of the request to /scheduler/plan (and ?replace); ?revert, ?verify, ?confirm-timeout=60s, ?commit-id=ID for the confirmation; " + replyDoc},
+		{Path: "/scheduler/confirm", Methods: post, Groups: write, Handler: p.postConfirm, Query: []string{"id"}, Response: confirmed{},
+			Doc: "confirm the change that was applied with a confirm-timeout and has this commit_id (409 if another change is waiting); without ?id whichever is waiting"},
+		{Path: "/scheduler/cancel", Methods: post, Groups: write, Handler: p.postCancel, Query: []string{"id"}, Response: struct{}{},
+			Doc: "revert the change that is waiting for confirmation and has this commit_id (409 if another change is waiting); without ?id whichever is waiting"},
 		{Path: "/scheduler/rollback", Methods: post, Groups: write, Handler: p.postRollback,
-			Query:    []string{"to", "dry-run", "limit", rest.ShowSecretsParameter, "revert", "verify", "confirm-timeout", "wait", "results"},
+			Query:    []string{"to", "dry-run", "limit", rest.ShowSecretsParameter, "revert", "verify", "confirm-timeout", "commit-id", "wait", "results"},
 			Response: rest.OneOf{response.Applied{}, api.SealedPlan{}},
-			Doc:      "restore the configuration after transaction ?to=N; ?dry-run for the plan (?show-secrets as above), ?revert, ?verify, ?confirm-timeout=60s"},
+			Doc:      "restore the configuration after transaction ?to=N; ?dry-run for the plan (?show-secrets as above), ?revert, ?verify, ?confirm-timeout=60s, ?commit-id=ID; 409 with the keys and reasons in left if values cannot be restored: the others are"},
 	}
 }
 
@@ -52,24 +54,25 @@ func (p *Plugin) planBody(w http.ResponseWriter, r *http.Request) *Plan {
 		rest.WriteError(w, http.StatusBadRequest, err)
 		return nil
 	}
-	items, problems, err := p.body(w, r)
+	b, err := p.body(r)
 	if err != nil {
 		rest.WriteError(w, http.StatusBadRequest, err)
 		return nil
 	}
-	if len(problems) > 0 {
-		rest.WriteJSON(w, http.StatusBadRequest, problems)
+	if len(b.problems) > 0 {
+		rest.WriteJSON(w, http.StatusBadRequest, b.problems)
 		return nil
 	}
 	opts := []PushOption{WithCaller(callerOf(r))}
 	if replace {
 		opts = append(opts, WithResync())
 	}
-	plan, err := p.PlanData(r.Context(), GRPC, items, opts...)
+	plan, err := p.PlanData(r.Context(), GRPC, b.items, opts...)
 	if err != nil {
 		rest.WriteError(w, statusOf(w, err), err)
 		return nil
 	}
+	plan.Findings = b.locate(plan.Findings)
 	return plan
 }
 
@@ -116,7 +119,7 @@ func statusOf(w http.ResponseWriter, err error) int {
 // planStatus returns the HTTP status of an error.
 func planStatus(err error) int {
 	for status, kinds := range map[int][]error{
-		http.StatusConflict:           {api.ErrPlanStale, ErrUnconfirmed, ErrNothingToConfirm},
+		http.StatusConflict:           {api.ErrPlanStale, ErrUnconfirmed, ErrNothingToConfirm, ErrOtherCommit, ErrNotRestored},
 		http.StatusBadRequest:         {api.ErrPlanDamaged, api.ErrPlanVersion, api.ErrPlanHidden, ErrInvalidItems},
 		http.StatusServiceUnavailable: {ErrQueueFull, ErrWithdrawn, api.ErrClosedScheduler},
 	} {
@@ -142,6 +145,9 @@ func applyOptions(r *http.Request) (o ApplyOptions, err error) {
 		if o.ConfirmTimeout, err = time.ParseDuration(text); err != nil || o.ConfirmTimeout <= 0 {
 			return o, fmt.Errorf("parameter confirm-timeout: %q: expected a positive duration such as 60s", text)
 		}
+	}
+	if o.CommitID = r.URL.Query().Get("commit-id"); o.CommitID != "" && o.ConfirmTimeout == 0 {
+		return o, errors.New("parameter commit-id: expected together with confirm-timeout")
 	}
 	return o, nil
 }
@@ -199,10 +205,13 @@ func (p *Plugin) applyRequest(w http.ResponseWriter, r *http.Request, o ApplyOpt
 
 func (p *Plugin) writeApplied(w http.ResponseWriter, r *http.Request, plan *Plan, o ApplyOptions, reply reply) {
 	applied, err := p.ApplyPlan(r.Context(), plan, o)
+	if err == nil && plan.rollback {
+		err = notRestored(plan.Left)
+	}
 	status := http.StatusOK
 	out := response.Applied{
 		Outcome:   p.outcome(r.Context(), reply, plan.Source, plan.items(), applied.Results, err),
-		ConfirmBy: applied.ConfirmBy, Left: plan.Left,
+		ConfirmBy: applied.ConfirmBy, CommitID: applied.CommitID, Left: plan.Left,
 	}
 	if applied.SeqNum != api.NoSeqNum {
 		out.SeqNum = &applied.SeqNum
@@ -218,8 +227,8 @@ type confirmed struct {
 	SeqNum *uint64 `json:"seq_num,omitempty"` // of the transaction that is confirmed
 }
 
-func (p *Plugin) postConfirm(w http.ResponseWriter, _ *http.Request) {
-	seq, err := p.Confirm()
+func (p *Plugin) postConfirm(w http.ResponseWriter, r *http.Request) {
+	seq, err := p.ConfirmCommit(r.URL.Query().Get("id"))
 	if err != nil {
 		rest.WriteError(w, planStatus(err), err)
 		return
@@ -229,6 +238,14 @@ func (p *Plugin) postConfirm(w http.ResponseWriter, _ *http.Request) {
 		out.SeqNum = &seq
 	}
 	rest.WriteJSON(w, http.StatusOK, out)
+}
+
+func (p *Plugin) postCancel(w http.ResponseWriter, r *http.Request) {
+	if err := p.CancelCommit(r.Context(), r.URL.Query().Get("id")); err != nil {
+		rest.WriteError(w, statusOf(w, err), err)
+		return
+	}
+	rest.WriteJSON(w, http.StatusOK, struct{}{})
 }
 
 func (p *Plugin) postRollback(w http.ResponseWriter, r *http.Request) {

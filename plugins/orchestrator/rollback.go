@@ -2,9 +2,11 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -30,9 +32,31 @@ func (p *Plugin) PlanRollback(ctx context.Context, to uint64, caller Caller) (*P
 	items, left := p.restore(then)
 	plan, err := p.plan(ctx, GRPC, items, what)
 	if plan != nil {
-		plan.Left = left
+		plan.Left, plan.rollback = left, true
 	}
 	return plan, err
+}
+
+// ErrNotRestored is returned by a rollback that cannot restore some values. All
+// others are restored.
+var ErrNotRestored = errors.New("not restored")
+
+// maxNotRestored is the maximum number of values that notRestored names.
+const maxNotRestored = 10
+
+// notRestored returns the error of a rollback that leaves values as they are.
+func notRestored(left []api.PlanReason) error {
+	if len(left) == 0 {
+		return nil
+	}
+	var texts []string
+	for _, l := range left[:min(len(left), maxNotRestored)] {
+		texts = append(texts, l.Key+": "+l.Reason)
+	}
+	if n := len(left) - maxNotRestored; n > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", n))
+	}
+	return fmt.Errorf("%w: %s: %s", ErrNotRestored, count(len(left), "value"), strings.Join(texts, "; "))
 }
 
 // past is the desired state at one moment.

@@ -99,6 +99,36 @@ func (s *store) sourced(key string) SourcedItem {
 	return item
 }
 
+// shadowed returns the number of items of a source that another source overrides. It walks
+// the sources above, whichever is smaller.
+func (s *store) shadowed(src *source) (n int) {
+	above := s.sources[slices.Index(s.sources, src)+1:]
+	most := 0
+	for _, other := range above {
+		most += len(other.items)
+	}
+	if most == 0 {
+		return 0
+	}
+	if most < len(src.items) {
+		keys := make(map[string]bool, most)
+		for _, other := range above {
+			for key := range other.items {
+				if _, ok := src.items[key]; ok {
+					keys[key] = true
+				}
+			}
+		}
+		return len(keys)
+	}
+	for key := range src.items {
+		if _, owner := among(above, key); owner != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // all returns the values in effect, sorted by key.
 func (s *store) all() []KeyVal {
 	most := 0

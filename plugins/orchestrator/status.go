@@ -136,10 +136,11 @@ const HealthItems = "items"
 func (p *Plugin) tellHealth() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	items := 0
+	items, shadowed := 0, 0
 	var errs []error
 	for _, s := range p.store.sources {
 		items += len(s.items)
+		shadowed += p.store.shadowed(s)
 		for _, r := range p.report(s.name).rejected {
 			errs = append(errs, r.Err)
 		}
@@ -165,6 +166,9 @@ func (p *Plugin) tellHealth() {
 		p.Health.Degraded("a part of the configuration is unknown ("+strings.Join(p.gaps(), "; ")+"); nothing found in the southbound is removed", nil)
 	default:
 		text := fmt.Sprintf("%s from %s", count(items, "item"), count(len(p.store.sources), "source")) + p.unconfirmed.note()
+		if shadowed > 0 {
+			text += fmt.Sprintf("; %d overridden by another source (agentctl sources)", shadowed)
+		}
 		if unhandled != "" {
 			text += "; " + unhandled
 		}
@@ -205,12 +209,7 @@ func (p *Plugin) Sources() []SourceStatus {
 	defer p.mu.RUnlock()
 	var all []SourceStatus
 	for _, s := range p.store.sources {
-		st := SourceStatus{Name: s.name, Items: len(s.items)}
-		for key := range s.items {
-			if _, owner := p.store.effective(key); owner != s {
-				st.Shadowed++
-			}
-		}
+		st := SourceStatus{Name: s.name, Items: len(s.items), Shadowed: p.store.shadowed(s)}
 		if r := p.reports[s.name]; r != nil {
 			st.LastChange = r.lastChange
 			if r.lastErr != nil {

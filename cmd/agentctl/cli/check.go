@@ -38,6 +38,9 @@ func (a *app) checkCommand() *cobra.Command {
 			"asked or changed. The models are those of vpp-agent, or with --models those of another agent,\n" +
 			"as \"model export\" prints them. Items of models that vpp-agent does not have are checked by their\n" +
 			"schema only: what else their plugins expect is not in the file of the models.\n\n" +
+			"What VPP or Linux will refuse or break although each item is valid, such as overlapping addresses,\n" +
+			"is an error; what is legal but likely a mistake is a warning, with exit code 0. The\n" +
+			"constraints are in docs/reference/constraints.md.\n\n" +
 			"The exit code is 1 if there are mistakes, and 2 if items only wait for something that is not\n" +
 			"in the file, such as an interface that the real VPP or Linux may have. With -o json the output is a\n" +
 			"list of what was found, with the line and the column.",
@@ -66,10 +69,11 @@ func (a *app) checkCommand() *cobra.Command {
 			if errs == nil {
 				return err
 			}
+			together, _ := a.predicted(file, text)
 			if modelsFile == "" && slices.ContainsFunc(errs, isUnknownGroup) {
 				defer fmt.Fprintln(a.Err, "For models that vpp-agent does not have: agentctl model export > models.json && agentctl check --models models.json")
 			}
-			return a.refuse(file, errs)
+			return a.refuse(file, errs, together...)
 		},
 	}
 	fileFlag(cmd, &file)
@@ -185,16 +189,26 @@ type finding struct {
 	State   string `json:",omitempty"` // of the item
 	Message string
 
+	// Of a violated constraint of items together: "error" if VPP or Linux refuse or break
+	// them, otherwise "warning"; and the name of the constraint.
+	Level, Constraint string `json:",omitempty"`
+
 	text string // for people
 }
 
-// refuse prints the errors in a file.
-func (a *app) refuse(file string, errs []*document.Error) error {
+// refuse prints the errors in a file, and what else was found.
+func (a *app) refuse(file string, errs []*document.Error, more ...finding) error {
 	var list []finding
 	for _, e := range errs {
 		list = append(list, finding{File: e.File, Line: e.Line, Column: e.Column, Field: e.Field, Message: e.Msg, text: e.Error()})
 	}
-	return a.tellFindings(list, refusal(file, len(errs)))
+	mistakes := len(errs)
+	for i := range more {
+		if more[i].Level == levelError {
+			mistakes++
+		}
+	}
+	return a.tellFindings(append(list, more...), refusal(file, mistakes))
 }
 
 // tellFindings prints findings and returns the verdict.
@@ -213,8 +227,17 @@ func (a *app) tellChecked(file string, text []byte, o *response.Outcome) error {
 	for _, it := range document.New(a.set()).Decode(file, text, "").Items {
 		at[it.Key] = it.Position
 	}
-	list, waiting := []finding{}, 0
+	list, refused := a.predicted(file, text)
+	warnings, waiting := 0, 0
+	for i := range list {
+		if list[i].Level == levelWarning {
+			warnings++
+		}
+	}
 	for _, r := range o.Results {
+		if refused[r.Key] && r.State != "PENDING" {
+			continue // the constraint says why
+		}
 		where, reason := at[r.Key], a.shortText(r.Reason)
 		where.File = file
 		line := &document.Error{Position: where, Field: a.shortKey(r.Key), Msg: r.State + ": " + reason}
@@ -224,15 +247,20 @@ func (a *app) tellChecked(file string, text []byte, o *response.Outcome) error {
 		}
 	}
 	var verdict error
-	switch wrong := len(list) - waiting; {
+	switch wrong := len(list) - waiting - warnings; {
 	case o.Omitted > 0:
 		verdict = fmt.Errorf("%s: %s", file, a.shortText(o.Summary.Text))
 	case wrong > 0:
 		verdict = refusal(file, wrong)
 	case waiting > 0:
 		verdict = findingError{fmt.Errorf("%s is valid; %d of %d items wait for what is not in it", file, waiting, o.Summary.Items)}
+	case a.format == "" && warnings > 0:
+		return errors.Join(a.tellFindings(list, nil), a.printf("OK: %d items, %d with a likely mistake\n", o.Summary.Items, warnings))
 	case a.format == "":
 		return a.printf("OK: %d items\n", o.Summary.Items)
+	}
+	if list == nil {
+		list = []finding{}
 	}
 	return a.tellFindings(list, verdict)
 }

@@ -127,7 +127,7 @@ func (a *app) root() *cobra.Command {
 	addGroup(root, "Look at the configuration and its state:", a.statusCommand(), a.topCommand(), a.valuesCommand(), a.getCommand(), a.whyCommand(),
 		a.waitCommand(), a.dumpCommand(), a.sourcesCommand(), a.graphCommand(), a.driftCommand())
 	addGroup(root, "Change the configuration:", a.configCommand(), a.checkCommand(), a.planCommand(), a.applyCommand(), a.editCommand(), a.confirmCommand(),
-		a.rollbackCommand(), a.putCommand(), a.importCommand(), a.generateCommand(), a.kvdbCommand())
+		a.cancelCommand(), a.rollbackCommand(), a.putCommand(), a.importCommand(), a.generateCommand(), a.kvdbCommand())
 	addGroup(root, "Repair:", a.orphansCommand(), a.quarantineCommand(), a.reportCommand())
 	addGroup(root, "The agent and its VPP:", a.vppCommand(), a.logCommand(), a.metricsCommand(), a.modelCommand(), a.explainCommand(),
 		a.serviceCommand(), a.versionCommand(), a.targetsCommand(), a.contextCommand(), a.loginCommand(), a.logoutCommand())

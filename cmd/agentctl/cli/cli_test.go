@@ -182,7 +182,7 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 		return http.StatusOK, "", "<" + q.Get("format") + " of " + fmt.Sprint(q["prefix"]) + " " + q.Get("txn") + "/>\n"
 	case "POST /configuration/validate", "PUT /configuration":
 		return configure(r, body)
-	case "POST /scheduler/plan", "POST /scheduler/apply", "POST /scheduler/confirm", "POST /scheduler/rollback":
+	case "POST /scheduler/plan", "POST /scheduler/apply", "POST /scheduler/confirm", "POST /scheduler/cancel", "POST /scheduler/rollback":
 		return planned(r, body)
 	case "GET /configuration":
 		return http.StatusOK, "configuration.yaml", ""

@@ -108,6 +108,19 @@ func (a *app) neededByLines(list []dependents) string {
 	return strings.Join(lines, "\n")
 }
 
+// sourceText describes the source of a value, and those that it overrides.
+func sourceText(it *sources.SourcedItem) string {
+	text := it.Source
+	if len(it.Shadowed) > 0 {
+		var names []string
+		for _, s := range it.Shadowed {
+			names = append(names, s.Source)
+		}
+		text += " (overrides " + strings.Join(names, ", ") + ")"
+	}
+	return strings.TrimSuffix(text+", "+it.Location, ", ")
+}
+
 func (a *app) printItem(key string, data itemData, why string) error {
 	var b strings.Builder
 	last := data.Timeline[len(data.Timeline)-1]
@@ -126,7 +139,7 @@ func (a *app) printItem(key string, data itemData, why string) error {
 	line("Descriptor", last.Flags["descriptor"])
 	line("Last change", changedBy(last))
 	if data.Sources != nil {
-		line("Source", strings.TrimSuffix(data.Sources.Source+", "+data.Sources.Location, ", "))
+		line("Source", sourceText(data.Sources))
 	}
 	if last.Value != nil {
 		section(&b, "VALUE", indented(last.Value.ProtoMsgData))

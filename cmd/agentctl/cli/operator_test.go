@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -34,6 +35,10 @@ func write(t *testing.T, name, text string) string {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	const loop = "vppConfig:\n  interfaces:\n  - {name: loop1, type: SOFTWARE_LOOPBACK}\n"
+	both := func(a, b string) string {
+		const item = "  - {name: %s, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: [%s]}\n"
+		return "vppConfig:\n  interfaces:\n" + fmt.Sprintf(item+item, "a", a, "b", b)
+	}
 	for _, c := range []struct {
 		text, want string
 		code       int
@@ -45,6 +50,12 @@ func TestCheck(t *testing.T) {
 		{loop + "    mtu: 1\n", "FILE:4:5: malformed YAML: expected a field with the indentation", 1},
 		{loop + "  bridgeDomains:\n  - name: bd1\n    interfaces: [{name: loop1}, {name: tap9}]\n",
 			"FILE:5:5: vpp.l2.bridge-domain/bd1: PENDING: vpp/bd/bd1/interface/tap9: waits for vpp.interfaces/tap9", 2},
+		{both("10.0.0.1/24", "10.0.1.1/24"), "OK: 2 items\n", 0},
+		{both("10.0.0.1/24", "10.0.0.2/24"), "error: FILE:4:69: vpp.interfaces/b: ip_addresses[0]: 10.0.0.2/24 overlaps 10.0.0.1/24 of interface a in VRF 0\nERROR: FILE is refused: 1 mistake\n", 1},
+		{both("10.0.0.1/24", "10.0.300.2/24"), "expected an IP address", 1},
+		{strings.Replace(both("10.0.0.1/24", "10.0.1.2/24"), "enabled: true", "enabled: false", 1),
+			"OK: 2 items, 1 with a likely mistake\nwarning: FILE:3:70: vpp.interfaces/a: ip_addresses[0]: the interface has addresses, but enabled is not set: it is down\n", 0},
+		{both("10.0.0.1/24", "10.0.0.2/24") + "  - {name: c, type: SOFTWARE_LOOPBACK, mtu: 99999}\n", "FILE is refused: 2 mistakes", 1},
 	} {
 		file := write(t, "net.yaml", c.text)
 		r := run(t, nil, "check", file)
@@ -78,7 +89,7 @@ func TestModelsOfNoAgent(t *testing.T) {
 func TestCheckForPrograms(t *testing.T) {
 	t.Parallel()
 	const loop = "vppConfig:\n  interfaces:\n  - {name: loop1, type: SOFTWARE_LOOPBACK}\n"
-	waiting := write(t, "net.yaml", loop+"  bridgeDomains:\n  - name: bd1\n    interfaces: [{name: loop1}, {name: tap9}]\n")
+	waiting := write(t, "net.yaml", loop+"  bridgeDomains:\n  - name: bd1\n    forward: true\n    interfaces: [{name: loop1}, {name: tap9}]\n")
 	wrong := write(t, "net.yaml", loop+"    mtuu: 1\n  - {name: 7, ip: 1}\n")
 	for _, c := range []struct {
 		args []string

@@ -46,8 +46,9 @@ func (a *app) tellOutcome(o *response.Outcome, err error, wait, text bool) error
 		}
 	}
 	s := o.Summary
+	a.tellPredictions("", o.Findings)
 	if text {
-		if terr := a.printOutcome(o); terr != nil {
+		if terr := a.printOutcome(o, err != nil); terr != nil {
 			return terr
 		}
 	}
@@ -103,7 +104,9 @@ func groupByReason(results []response.Item) (groups []*sameReason) {
 	return groups
 }
 
-func (a *app) printOutcome(o *response.Outcome) error {
+// printOutcome prints the items that are not in effect and the summary; failed reports that
+// the agent returned an error.
+func (a *app) printOutcome(o *response.Outcome, failed bool) error {
 	t := newTable("ITEM", "STATE", "SOURCE", "REASON")
 	listed, more := 0, o.Omitted
 	var notes strings.Builder
@@ -128,8 +131,17 @@ func (a *app) printOutcome(o *response.Outcome) error {
 			return err
 		}
 	}
+	for _, over := range o.Overrides {
+		fmt.Fprintf(&notes, "%s now overrides %s, %s\n", a.shortKey(over.Key), over.Source, cmp.Or(over.Location, "at an unknown place"))
+	}
+	if n := o.Overridden - len(o.Overrides); n > 0 {
+		fmt.Fprintf(&notes, "and %d more override another source\n", n)
+	}
+	if o.Overridden > 0 {
+		notes.WriteString("To give them back: agentctl config delete FILE, with these items\n")
+	}
 	text := a.shortText(o.Summary.Text)
-	if o.Summary.InEffect == o.Summary.Items {
+	if o.Summary.InEffect == o.Summary.Items && !failed {
 		text = "OK: " + text
 	}
 	return a.printf("%s%s\n", notes.String(), text)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,9 @@ func (a *app) planCommand() *cobra.Command {
 		Short: "Show what a file would change, and why some of it waits",
 		Long: "Shows what \"apply FILE\" would do, without doing it, in the order of the operations.\n" +
 			"The plan can be saved and applied later, as long as nothing that it touches has\n" +
-			"changed. The exit code is 0 if there is nothing to do, 2 if there are changes.\n\n" + fitted(legend, 80),
+			"changed. The exit code is 0 if there is nothing to do, 2 if there are changes,\n" +
+			"and 1 if VPP or Linux would refuse or break an item. Constraints of items together are\n" +
+			"checked as \"check\" does, also with the items that the agent has.\n\n" + fitted(legend, 80),
 		Example: "  agentctl plan net.yaml\n  agentctl plan net.yaml --out net.plan\n  agentctl apply net.plan --verify",
 		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,7 +44,11 @@ func (a *app) planCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.showPlan(p.shown, view)
+			err = a.showPlan(p.shown, view)
+			if p.refused > 0 && (err == nil || errors.As(err, &findingError{})) {
+				return fmt.Errorf("%s: items that VPP or Linux would refuse or break: %d", file, p.refused)
+			}
+			return err
 		},
 	}
 	fileFlag(cmd, &file)
@@ -100,12 +107,16 @@ func (a *app) showPlan(text []byte, view planView) error {
 func applyFlags(cmd *cobra.Command, o *client.ApplyOptions) {
 	cmd.Flags().BoolVar(&o.Verify, "verify", false, "read the southbound again and compare")
 	cmd.Flags().BoolVar(&o.Revert, "revert-on-failure", false, "undo everything if a value fails, or with --verify is not there")
-	cmd.Flags().DurationVar(&o.ConfirmTimeout, "confirm-timeout", 0, "revert the change after this `time`, unless \"agentctl confirm\" confirms it")
+	cmd.Flags().DurationVar(&o.ConfirmTimeout, "confirm-timeout", 0, "revert the change after this `time`, unless \"agentctl confirm ID\" confirms it")
+	cmd.Flags().StringVar(&o.CommitID, "commit-id", "", "the `ID` of the change for \"agentctl confirm\" and \"agentctl cancel\"; the agent makes one if it is missing")
 }
 
 func checkTimeout(o client.ApplyOptions) error {
 	if o.ConfirmTimeout < 0 {
 		return usage("--confirm-timeout: %v: expected a positive duration", o.ConfirmTimeout)
+	}
+	if o.CommitID != "" && o.ConfirmTimeout == 0 {
+		return usage("--commit-id: expected together with --confirm-timeout")
 	}
 	return nil
 }
@@ -149,24 +160,29 @@ func (a *app) applyCommand() *cobra.Command {
 
 func (a *app) tellApplied(applied response.Applied, err error, wait bool) error {
 	for _, left := range applied.Left {
-		fmt.Fprintf(a.Out, "left as it is: %s: %s\n", left.Key, left.Reason)
+		if err == nil { // otherwise the error names them
+			fmt.Fprintf(a.Out, "left as it is: %s: %s\n", left.Key, left.Reason)
+		}
 	}
 	if applied.SeqNum != nil {
 		fmt.Fprintf(a.Out, "transaction %d\n", *applied.SeqNum)
 	}
 	if !applied.ConfirmBy.IsZero() {
-		fmt.Fprintf(a.Out, "will be reverted at %s unless \"agentctl confirm\" confirms it before\n", applied.ConfirmBy.UTC().Format(time.TimeOnly+" MST"))
+		fmt.Fprintf(a.Out, "will be reverted at %s unless \"%s\" confirms it before\n",
+			applied.ConfirmBy.UTC().Format(time.TimeOnly+" MST"), strings.TrimSpace("agentctl confirm "+applied.CommitID))
 	}
 	return a.tellOutcome(&applied.Outcome, err, wait, true)
 }
 
 func (a *app) confirmCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "confirm",
+		Use:   "confirm [ID]",
 		Short: "Keep the change that was applied with --confirm-timeout",
-		Args:  args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			seq, err := a.client.Confirm(cmd.Context())
+		Long: "Keeps the change that was applied with --confirm-timeout. With the ID that \"apply\" printed, a\n" +
+			"change of another client is not confirmed by mistake. Without an ID it is whichever change waits.",
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			seq, err := a.client.Confirm(cmd.Context(), strings.Join(ids, ""))
 			if err != nil {
 				return err
 			}
@@ -174,6 +190,31 @@ func (a *app) confirmCommand() *cobra.Command {
 				return a.printf("confirmed\n")
 			}
 			return a.printf("transaction %d is confirmed\n", *seq)
+		},
+	}
+}
+
+// showRollback prints the plan of a rollback, which fails if it leaves values as they are.
+func (a *app) showRollback(text []byte) error {
+	err := a.showPlan(text, planView{perKind: shownPerKind})
+	if plan, perr := openPlan(text); perr == nil && len(plan.Left) > 0 && (err == nil || errors.As(err, &findingError{})) {
+		return fmt.Errorf("values that would not be restored: %d (%s)", len(plan.Left), a.shortText(plan.Left[0].Key+": "+plan.Left[0].Reason))
+	}
+	return err
+}
+
+func (a *app) cancelCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel [ID]",
+		Short: "Revert the change that waits for \"agentctl confirm\" now",
+		Long: "Reverts the change that was applied with --confirm-timeout and is not confirmed yet. Without the ID\n" +
+			"that \"apply\" printed it is whichever change waits.",
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			if err := a.client.Cancel(cmd.Context(), strings.Join(ids, "")); err != nil {
+				return err
+			}
+			return a.printf("reverted\n")
 		},
 	}
 }
@@ -186,8 +227,9 @@ func (a *app) rollbackCommand() *cobra.Command {
 		Use:   "rollback --to SEQ",
 		Short: "Ask again for what was wanted after a transaction",
 		Long: "Makes the agent want what it wanted after the transaction, as far as its history\n" +
-			"reaches, and says what it cannot restore. The restored values count as given by\n" +
-			"clients; those of stores with a higher priority are left as they are.",
+			"reaches. The restored values count as given by clients. What it cannot restore, because a\n" +
+			"source with a higher priority overrides it or the history is too short, is left as it is: the\n" +
+			"values are named, and the exit code is 1.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("to") {
@@ -201,10 +243,13 @@ func (a *app) rollbackCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.showPlan(plan, planView{perKind: shownPerKind})
+				return a.showRollback(plan)
 			}
 			applied, err := progressing(cmd.Context(), a, func() (response.Applied, error) { return a.client.Rollback(cmd.Context(), to, o) })
-			return a.tellApplied(applied, err, false)
+			if err := a.tellApplied(applied, err, false); err != nil || len(applied.Left) == 0 {
+				return err
+			}
+			return fmt.Errorf("values that are not restored: %d", len(applied.Left)) // an older agent returns no error
 		},
 	}
 	cmd.Flags().Uint64Var(&to, "to", 0, "the `number` of the transaction")

@@ -25,7 +25,8 @@ type savedPlan struct {
 type filePlan struct {
 	shown []byte // without secrets unless they are requested
 	savedPlan
-	full []byte // the plan of an agent without fingerprints; nil for others
+	refused int    // items that VPP or Linux are going to refuse
+	full    []byte // the plan of an agent without fingerprints; nil for others
 }
 
 // save writes the plan file, which only its owner can read.
@@ -108,6 +109,7 @@ func (a *app) planText(ctx context.Context, file string, document []byte, replac
 	if err != nil {
 		return nil, err
 	}
+	p.refused = a.tellPredictions(file, plan.Findings)
 	if p.Fingerprint = plan.Fingerprint; p.Fingerprint != "" || !apply {
 		return p, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -24,6 +25,7 @@ type shownPlan struct {
 	Left    []api.PlanReason
 	Changes *api.Plan
 
+	Findings []response.Finding
 	// The fields of a plan by reference; see the orchestrator.
 	Fingerprint      string
 	Counts           map[api.StepKind]int

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -18,7 +19,10 @@ import (
 func planned(r *http.Request, body string) (status int, file, text string) {
 	q := r.URL.Query()
 	switch r.URL.Path {
-	case "/scheduler/confirm":
+	case "/scheduler/confirm", "/scheduler/cancel":
+		if id := q.Get("id"); id != "" && id != "3f9a01c2" {
+			return http.StatusConflict, "", `{"error": "another change is waiting for confirmation: its ID is \"3f9a01c2\", not \"` + id + `\""}`
+		}
 		return http.StatusOK, "", `{"seq_num": 12}`
 	case "/scheduler/rollback":
 		switch {
@@ -27,7 +31,8 @@ func planned(r *http.Request, body string) (status int, file, text string) {
 		case q.Has("dry-run"):
 			return http.StatusOK, "plan.json", ""
 		}
-		return http.StatusOK, "", `{"results": [], "seq_num": 13, "left": [{"Key": "config/vpp/v2/interfaces/loop2", "Reason": "source etcd decides about it"}]}`
+		return http.StatusConflict, "", `{"error": "not restored: 1 value: config/vpp/v2/interfaces/loop2: source etcd has a higher priority", "results": [],
+			"seq_num": 13, "summary": {"text": "0 of 0 in effect"}, "left": [{"Key": "config/vpp/v2/interfaces/loop2", "Reason": "source etcd has a higher priority"}]}`
 	case "/scheduler/apply":
 		if q.Get("confirm-timeout") == "1m0s" && q.Get("verify") == "true" && q.Get("revert") == "true" {
 			return http.StatusOK, "applied.json", ""
@@ -40,10 +45,29 @@ func planned(r *http.Request, body string) (status int, file, text string) {
 	if q.Get("replace") == "true" {
 		return http.StatusOK, "plan-empty.json", ""
 	}
+	if strings.Contains(body, "10.0.0.2/24") {
+		text, _ := api.SealPlan(shownPlan{Fingerprint: "f", Changes: &api.Plan{}, Findings: []response.Finding{
+			{Constraint: "address-overlap", Refused: true, Key: "config/vpp/v2/interfaces/b", Field: "ip_addresses[0]", Line: 4, Column: 5, Text: "10.0.0.2/24 overlaps 10.0.0.1/24 of interface a"},
+			{Constraint: "disabled-with-addresses", Key: "config/vpp/v2/interfaces/c", Field: "enabled", Text: "it is down"},
+		}})
+		return http.StatusOK, "", string(text)
+	}
 	if strings.Contains(body, "mtuu") {
 		return configure(r, body)
 	}
 	return http.StatusOK, "plan.json", ""
+}
+
+// A plan names the items that VPP will refuse, and likely mistakes.
+func TestPlanPredictsRefusals(t *testing.T) {
+	t.Parallel()
+	f := newFakeAgent(t)
+	file := write(t, "net.yaml", "vppConfig:\n  interfaces:\n  - name: b\n    ipAddresses: [10.0.0.2/24]\n")
+	r := f.run(t, nil, "plan", file)
+	r.wants(t, exitError, "error: "+file+":4:5: vpp.interfaces/b: ip_addresses[0]: 10.0.0.2/24 overlaps 10.0.0.1/24 of interface a")
+	r.wants(t, exitError, "\nwarning: vpp.interfaces/c: enabled: it is down\n")
+	r.wants(t, exitError, file+": items that VPP or Linux would refuse or break: 1")
+	f.run(t, nil, "apply", file, "--yes").wants(t, exitError, "1 of 1 items failed") // it is applied all the same, and the fake agent answers so
 }
 
 // A plan is saved as the agent gave it, for its owner only.

@@ -18,12 +18,14 @@ type ApplyOptions struct {
 	Revert         bool          // revert the transaction if a value fails
 	Verify         bool          // read the southbound again and compare
 	ConfirmTimeout time.Duration // revert the change unless it is confirmed in time; 0: never
+	CommitID       string        // identifies the change for Confirm and Cancel; empty: the agent makes an ID
 	Wait           time.Duration // maximum time to wait until the items are in effect; 0: do not wait
 }
 
 func (o ApplyOptions) query() url.Values {
 	return outcomeQuery(parameters("revert", when(o.Revert, "true"), "verify", when(o.Verify, "true"),
-		"confirm-timeout", when(o.ConfirmTimeout > 0, o.ConfirmTimeout.String())), o.Wait)
+		"confirm-timeout", when(o.ConfirmTimeout > 0, o.ConfirmTimeout.String()),
+		"commit-id", o.CommitID), o.Wait)
 }
 
 // PlanRequest is the request of a plan.
@@ -85,9 +87,16 @@ func (c *Client) apply(ctx context.Context, path string, query url.Values, body 
 	return a, decode(path, answer, &a)
 }
 
-// Confirm confirms the waiting change and returns its transaction; nil if
-// unknown.
-func (c *Client) Confirm(ctx context.Context) (seqNum *uint64, err error) {
-	a, err := post[response.Applied](ctx, c, "/scheduler/confirm", nil)
+// Confirm confirms the waiting change with an ID and returns its transaction; nil if
+// unknown. An empty ID is that of whichever change waits.
+func (c *Client) Confirm(ctx context.Context, id string) (seqNum *uint64, err error) {
+	a, err := post[response.Applied](ctx, c, "/scheduler/confirm", parameters("id", id))
 	return a.Value.SeqNum, err
+}
+
+// Cancel reverts the waiting change with an ID. An empty ID is that of whichever change
+// waits.
+func (c *Client) Cancel(ctx context.Context, id string) error {
+	_, err := post[struct{}](ctx, c, "/scheduler/cancel", parameters("id", id))
+	return err
 }

@@ -47,6 +47,31 @@ type Summary struct {
 	Text string `json:"text"`
 }
 
+// Finding is a violated constraint of items that are valid each: VPP or Linux refuse or
+// break it, or it is legal but likely a mistake.
+type Finding struct {
+	Constraint string `json:"constraint"`
+	Refused    bool   `json:"refused,omitempty"` // otherwise it is legal
+	Key        string `json:"key"`
+	Field      string `json:"field,omitempty"`
+	Other      string `json:"other,omitempty"` // key of the other item; empty if there is none
+	Text       string `json:"text"`
+	Line       int    `json:"line,omitempty"` // of the field in the request, from 1 on; 0: not in it
+	Column     int    `json:"column,omitempty"`
+}
+
+// Validated is the response to the validation of a document without errors.
+type Validated struct {
+	Findings []Finding `json:"findings,omitempty"`
+}
+
+// Override is an item of a change that overrides that of another source.
+type Override struct {
+	Key      string `json:"key"`
+	Source   string `json:"source"`
+	Location string `json:"location,omitempty"`
+}
+
 // Outcome is the response to a change.
 type Outcome struct {
 	Error string `json:"error,omitempty"`
@@ -56,6 +81,12 @@ type Outcome struct {
 	Summary *Summary `json:"summary,omitempty"`
 	// Omitted is the number of items without effect that are not among the results.
 	Omitted int `json:"omitted,omitempty"`
+	// Findings are the constraints that the items violate.
+	Findings []Finding `json:"findings,omitempty"`
+	// Overrides are items of other sources that the change overrides: the first 10 of
+	// Overridden.
+	Overrides  []Override `json:"overrides,omitempty"`
+	Overridden int        `json:"overridden,omitempty"`
 }
 
 // Applied is the response to an applied plan.
@@ -63,5 +94,6 @@ type Applied struct {
 	Outcome
 	SeqNum    *uint64          `json:"seq_num,omitempty"` // of the transaction; nil: there was none
 	ConfirmBy time.Time        `json:"confirm_by,omitzero"`
+	CommitID  string           `json:"commit_id,omitempty"` // for the confirmation
 	Left      []api.PlanReason `json:"left,omitempty"`
 }

@@ -169,7 +169,7 @@ class PlanView {
         wait: patience(confirm), results: 'problems',
       }, p.body, 'application/yaml');
       this.planned = undefined;
-      if (applied.confirm_by) remember({ until: Date.parse(applied.confirm_by), from: now() });
+      if (applied.confirm_by) remember({ id: applied.commit_id ?? '', until: Date.parse(applied.confirm_by), from: now() });
       this.result.replaceChildren(h('section', { class: 'box good' }, h('h2', {}, 'Applied'),
         h('p', {}, applied.summary?.text ?? '', ' ', applied.seq_num !== undefined ? h('a', { href: '#/transactions/' + applied.seq_num }, `Transaction #${applied.seq_num}`) : ''),
         applied.results?.length ? h('ul', { class: 'plain' }, applied.results.map((r) => h('li', {}, r.state ? badge(r.state) : '', ' ', keyLink(this.app, r.key), ' ', r.error ?? r.reason ?? ''))) : ''));
@@ -207,7 +207,7 @@ class PlanView {
   async confirm() {
     this.confirmButton.disabled = true;
     try {
-      await post('/scheduler/confirm');
+      await post('/scheduler/confirm', { id: waiting?.id ?? '' });
       this.done('good', 'The change is confirmed.');
     } catch (err) {
       if (err.status === 409) return this.done('error', `Not confirmed: ${err.message}`);

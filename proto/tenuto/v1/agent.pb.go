@@ -87,7 +87,7 @@ func (x WatchResponse_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WatchResponse_Kind.Descriptor instead.
 func (WatchResponse_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{12, 0}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{15, 0}
 }
 
 // Item is an item of the configuration.
@@ -504,7 +504,9 @@ type PlanResponse struct {
 	// Values that will not be in effect, sorted by key.
 	Reasons []*Reason `protobuf:"bytes,3,rep,name=reasons,proto3" json:"reasons,omitempty"`
 	// Number of operations that the limit left out.
-	Omitted       uint32 `protobuf:"varint,4,opt,name=omitted,proto3" json:"omitted,omitempty"`
+	Omitted uint32 `protobuf:"varint,4,opt,name=omitted,proto3" json:"omitted,omitempty"`
+	// What is wrong with the items together.
+	Findings      []*Finding `protobuf:"bytes,5,rep,name=findings,proto3" json:"findings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -567,6 +569,104 @@ func (x *PlanResponse) GetOmitted() uint32 {
 	return 0
 }
 
+func (x *PlanResponse) GetFindings() []*Finding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+// Finding is a conflict between items, or a likely mistake.
+type Finding struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Key of the item.
+	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// Field of the item, such as "ip_addresses[0]".
+	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
+	// VPP or Linux will refuse or break it. Otherwise it is legal, but likely a mistake.
+	Error bool `protobuf:"varint,3,opt,name=error,proto3" json:"error,omitempty"`
+	// What is wrong, as text.
+	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	// Name of the constraint.
+	Constraint string `protobuf:"bytes,5,opt,name=constraint,proto3" json:"constraint,omitempty"`
+	// Key of the other item; empty if only one is concerned.
+	Other         string `protobuf:"bytes,6,opt,name=other,proto3" json:"other,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Finding) Reset() {
+	*x = Finding{}
+	mi := &file_tenuto_v1_agent_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Finding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Finding) ProtoMessage() {}
+
+func (x *Finding) ProtoReflect() protoreflect.Message {
+	mi := &file_tenuto_v1_agent_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Finding.ProtoReflect.Descriptor instead.
+func (*Finding) Descriptor() ([]byte, []int) {
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Finding) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *Finding) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *Finding) GetError() bool {
+	if x != nil {
+		return x.Error
+	}
+	return false
+}
+
+func (x *Finding) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Finding) GetConstraint() string {
+	if x != nil {
+		return x.Constraint
+	}
+	return ""
+}
+
+func (x *Finding) GetOther() string {
+	if x != nil {
+		return x.Other
+	}
+	return ""
+}
+
 // ApplyRequest asks for a change.
 type ApplyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -587,14 +687,17 @@ type ApplyRequest struct {
 	Wait bool `protobuf:"varint,6,opt,name=wait,proto3" json:"wait,omitempty"`
 	// Maximum number of results in the response; 0 is 10,000, which fit in the 4 MiB that gRPC
 	// clients accept by default. If there are more, those that are not in effect come first.
-	Limit         uint32 `protobuf:"varint,7,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit uint32 `protobuf:"varint,7,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Identifies the change in Confirm and Cancel; empty: the agent makes an ID. It needs a
+	// confirm_timeout.
+	CommitId      string `protobuf:"bytes,8,opt,name=commit_id,json=commitId,proto3" json:"commit_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ApplyRequest) Reset() {
 	*x = ApplyRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[6]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -606,7 +709,7 @@ func (x *ApplyRequest) String() string {
 func (*ApplyRequest) ProtoMessage() {}
 
 func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[6]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -619,7 +722,7 @@ func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyRequest.ProtoReflect.Descriptor instead.
 func (*ApplyRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{6}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ApplyRequest) GetChange() *Change {
@@ -671,6 +774,13 @@ func (x *ApplyRequest) GetLimit() uint32 {
 	return 0
 }
 
+func (x *ApplyRequest) GetCommitId() string {
+	if x != nil {
+		return x.CommitId
+	}
+	return ""
+}
+
 // ItemResult is the result of an item of a change.
 type ItemResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -690,7 +800,7 @@ type ItemResult struct {
 
 func (x *ItemResult) Reset() {
 	*x = ItemResult{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[7]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -702,7 +812,7 @@ func (x *ItemResult) String() string {
 func (*ItemResult) ProtoMessage() {}
 
 func (x *ItemResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[7]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -715,7 +825,7 @@ func (x *ItemResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemResult.ProtoReflect.Descriptor instead.
 func (*ItemResult) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{7}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ItemResult) GetKey() string {
@@ -766,14 +876,18 @@ type ApplyResponse struct {
 	// Summary for users, such as "3 of 5 in effect, 1 pending (waits for loop1)".
 	Summary string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
 	// Number of results that the limit left out.
-	Omitted       uint32 `protobuf:"varint,5,opt,name=omitted,proto3" json:"omitted,omitempty"`
+	Omitted uint32 `protobuf:"varint,5,opt,name=omitted,proto3" json:"omitted,omitempty"`
+	// Identifies the change in Confirm and Cancel; empty if no confirmation is needed.
+	CommitId string `protobuf:"bytes,6,opt,name=commit_id,json=commitId,proto3" json:"commit_id,omitempty"`
+	// What is wrong with the items together.
+	Findings      []*Finding `protobuf:"bytes,7,rep,name=findings,proto3" json:"findings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ApplyResponse) Reset() {
 	*x = ApplyResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[8]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -785,7 +899,7 @@ func (x *ApplyResponse) String() string {
 func (*ApplyResponse) ProtoMessage() {}
 
 func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[8]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -798,7 +912,7 @@ func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyResponse.ProtoReflect.Descriptor instead.
 func (*ApplyResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{8}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ApplyResponse) GetTransaction() uint64 {
@@ -836,16 +950,32 @@ func (x *ApplyResponse) GetOmitted() uint32 {
 	return 0
 }
 
-// ConfirmRequest confirms the last change.
+func (x *ApplyResponse) GetCommitId() string {
+	if x != nil {
+		return x.CommitId
+	}
+	return ""
+}
+
+func (x *ApplyResponse) GetFindings() []*Finding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+// ConfirmRequest confirms the change that waits for its confirmation.
 type ConfirmRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ApplyResponse.commit_id of the change. Empty: whichever change waits.
+	CommitId      string `protobuf:"bytes,1,opt,name=commit_id,json=commitId,proto3" json:"commit_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ConfirmRequest) Reset() {
 	*x = ConfirmRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[9]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +987,7 @@ func (x *ConfirmRequest) String() string {
 func (*ConfirmRequest) ProtoMessage() {}
 
 func (x *ConfirmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[9]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +1000,14 @@ func (x *ConfirmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{9}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ConfirmRequest) GetCommitId() string {
+	if x != nil {
+		return x.CommitId
+	}
+	return ""
 }
 
 // ConfirmResponse is the answer to a confirmation.
@@ -884,7 +1021,7 @@ type ConfirmResponse struct {
 
 func (x *ConfirmResponse) Reset() {
 	*x = ConfirmResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[10]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -896,7 +1033,7 @@ func (x *ConfirmResponse) String() string {
 func (*ConfirmResponse) ProtoMessage() {}
 
 func (x *ConfirmResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[10]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -909,7 +1046,7 @@ func (x *ConfirmResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmResponse.ProtoReflect.Descriptor instead.
 func (*ConfirmResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{10}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ConfirmResponse) GetTransaction() uint64 {
@@ -917,6 +1054,89 @@ func (x *ConfirmResponse) GetTransaction() uint64 {
 		return *x.Transaction
 	}
 	return 0
+}
+
+// CancelRequest reverts the change that waits for its confirmation.
+type CancelRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ApplyResponse.commit_id of the change. Empty: whichever change waits.
+	CommitId      string `protobuf:"bytes,1,opt,name=commit_id,json=commitId,proto3" json:"commit_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelRequest) Reset() {
+	*x = CancelRequest{}
+	mi := &file_tenuto_v1_agent_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelRequest) ProtoMessage() {}
+
+func (x *CancelRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tenuto_v1_agent_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
+func (*CancelRequest) Descriptor() ([]byte, []int) {
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *CancelRequest) GetCommitId() string {
+	if x != nil {
+		return x.CommitId
+	}
+	return ""
+}
+
+// CancelResponse is the answer to a cancellation.
+type CancelResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelResponse) Reset() {
+	*x = CancelResponse{}
+	mi := &file_tenuto_v1_agent_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelResponse) ProtoMessage() {}
+
+func (x *CancelResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tenuto_v1_agent_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelResponse.ProtoReflect.Descriptor instead.
+func (*CancelResponse) Descriptor() ([]byte, []int) {
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{13}
 }
 
 // WatchRequest selects values to watch.
@@ -935,7 +1155,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[11]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -947,7 +1167,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[11]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -960,7 +1180,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{11}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *WatchRequest) GetKeyPrefix() string {
@@ -1001,7 +1221,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[12]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1013,7 +1233,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[12]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1026,7 +1246,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{12}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *WatchResponse) GetKind() WatchResponse_Kind {
@@ -1068,7 +1288,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[13]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1080,7 +1300,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[13]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1093,7 +1313,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{13}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ExplainRequest) GetKey() string {
@@ -1114,7 +1334,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[14]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1126,7 +1346,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[14]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1139,7 +1359,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{14}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ExplainResponse) GetExplanation() *Explanation {
@@ -1174,7 +1394,7 @@ type Explanation struct {
 
 func (x *Explanation) Reset() {
 	*x = Explanation{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[15]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1186,7 +1406,7 @@ func (x *Explanation) String() string {
 func (*Explanation) ProtoMessage() {}
 
 func (x *Explanation) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[15]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1199,7 +1419,7 @@ func (x *Explanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explanation.ProtoReflect.Descriptor instead.
 func (*Explanation) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{15}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Explanation) GetKey() string {
@@ -1276,7 +1496,7 @@ type ListItemsRequest struct {
 
 func (x *ListItemsRequest) Reset() {
 	*x = ListItemsRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[16]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1288,7 +1508,7 @@ func (x *ListItemsRequest) String() string {
 func (*ListItemsRequest) ProtoMessage() {}
 
 func (x *ListItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[16]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1301,7 +1521,7 @@ func (x *ListItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListItemsRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{16}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListItemsRequest) GetKeyPrefix() string {
@@ -1345,7 +1565,7 @@ type ListItemsResponse struct {
 
 func (x *ListItemsResponse) Reset() {
 	*x = ListItemsResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[17]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1357,7 +1577,7 @@ func (x *ListItemsResponse) String() string {
 func (*ListItemsResponse) ProtoMessage() {}
 
 func (x *ListItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[17]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1370,7 +1590,7 @@ func (x *ListItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListItemsResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{17}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListItemsResponse) GetItems() []*SourcedItem {
@@ -1400,7 +1620,7 @@ type SourcedItem struct {
 
 func (x *SourcedItem) Reset() {
 	*x = SourcedItem{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[18]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1412,7 +1632,7 @@ func (x *SourcedItem) String() string {
 func (*SourcedItem) ProtoMessage() {}
 
 func (x *SourcedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[18]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1425,7 +1645,7 @@ func (x *SourcedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourcedItem.ProtoReflect.Descriptor instead.
 func (*SourcedItem) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{18}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SourcedItem) GetKey() string {
@@ -1459,7 +1679,7 @@ type SourceItem struct {
 
 func (x *SourceItem) Reset() {
 	*x = SourceItem{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[19]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1471,7 +1691,7 @@ func (x *SourceItem) String() string {
 func (*SourceItem) ProtoMessage() {}
 
 func (x *SourceItem) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[19]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1484,7 +1704,7 @@ func (x *SourceItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceItem.ProtoReflect.Descriptor instead.
 func (*SourceItem) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{19}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SourceItem) GetSource() string {
@@ -1539,7 +1759,7 @@ type ListTransactionsRequest struct {
 
 func (x *ListTransactionsRequest) Reset() {
 	*x = ListTransactionsRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[20]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1551,7 +1771,7 @@ func (x *ListTransactionsRequest) String() string {
 func (*ListTransactionsRequest) ProtoMessage() {}
 
 func (x *ListTransactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[20]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1564,7 +1784,7 @@ func (x *ListTransactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTransactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListTransactionsRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{20}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListTransactionsRequest) GetSince() *timestamppb.Timestamp {
@@ -1629,7 +1849,7 @@ type ListTransactionsResponse struct {
 
 func (x *ListTransactionsResponse) Reset() {
 	*x = ListTransactionsResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[21]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1641,7 +1861,7 @@ func (x *ListTransactionsResponse) String() string {
 func (*ListTransactionsResponse) ProtoMessage() {}
 
 func (x *ListTransactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[21]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1654,7 +1874,7 @@ func (x *ListTransactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTransactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListTransactionsResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{21}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListTransactionsResponse) GetTransactions() []*Transaction {
@@ -1698,7 +1918,7 @@ type Transaction struct {
 
 func (x *Transaction) Reset() {
 	*x = Transaction{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[22]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1710,7 +1930,7 @@ func (x *Transaction) String() string {
 func (*Transaction) ProtoMessage() {}
 
 func (x *Transaction) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[22]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1723,7 +1943,7 @@ func (x *Transaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transaction.ProtoReflect.Descriptor instead.
 func (*Transaction) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{22}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Transaction) GetSequenceNumber() uint64 {
@@ -1807,7 +2027,7 @@ type GetGraphRequest struct {
 
 func (x *GetGraphRequest) Reset() {
 	*x = GetGraphRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[23]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1819,7 +2039,7 @@ func (x *GetGraphRequest) String() string {
 func (*GetGraphRequest) ProtoMessage() {}
 
 func (x *GetGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[23]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1832,7 +2052,7 @@ func (x *GetGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGraphRequest.ProtoReflect.Descriptor instead.
 func (*GetGraphRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{23}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetGraphRequest) GetKeyPrefix() string {
@@ -1876,7 +2096,7 @@ type GetGraphResponse struct {
 
 func (x *GetGraphResponse) Reset() {
 	*x = GetGraphResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[24]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1888,7 +2108,7 @@ func (x *GetGraphResponse) String() string {
 func (*GetGraphResponse) ProtoMessage() {}
 
 func (x *GetGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[24]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1901,7 +2121,7 @@ func (x *GetGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGraphResponse.ProtoReflect.Descriptor instead.
 func (*GetGraphResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{24}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetGraphResponse) GetNodes() []*Node {
@@ -1941,7 +2161,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[25]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1953,7 +2173,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[25]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1966,7 +2186,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{25}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Node) GetKey() string {
@@ -2035,7 +2255,7 @@ type Edge struct {
 
 func (x *Edge) Reset() {
 	*x = Edge{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[26]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2047,7 +2267,7 @@ func (x *Edge) String() string {
 func (*Edge) ProtoMessage() {}
 
 func (x *Edge) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[26]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2060,7 +2280,7 @@ func (x *Edge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edge.ProtoReflect.Descriptor instead.
 func (*Edge) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{26}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Edge) GetRelation() string {
@@ -2100,7 +2320,7 @@ type ListOrphansRequest struct {
 
 func (x *ListOrphansRequest) Reset() {
 	*x = ListOrphansRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[27]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2112,7 +2332,7 @@ func (x *ListOrphansRequest) String() string {
 func (*ListOrphansRequest) ProtoMessage() {}
 
 func (x *ListOrphansRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[27]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2125,7 +2345,7 @@ func (x *ListOrphansRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOrphansRequest.ProtoReflect.Descriptor instead.
 func (*ListOrphansRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{27}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{30}
 }
 
 // ListOrphansResponse are the orphans.
@@ -2139,7 +2359,7 @@ type ListOrphansResponse struct {
 
 func (x *ListOrphansResponse) Reset() {
 	*x = ListOrphansResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[28]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2151,7 +2371,7 @@ func (x *ListOrphansResponse) String() string {
 func (*ListOrphansResponse) ProtoMessage() {}
 
 func (x *ListOrphansResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[28]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2164,7 +2384,7 @@ func (x *ListOrphansResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOrphansResponse.ProtoReflect.Descriptor instead.
 func (*ListOrphansResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{28}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListOrphansResponse) GetOrphans() []*Orphan {
@@ -2193,7 +2413,7 @@ type Orphan struct {
 
 func (x *Orphan) Reset() {
 	*x = Orphan{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[29]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2205,7 +2425,7 @@ func (x *Orphan) String() string {
 func (*Orphan) ProtoMessage() {}
 
 func (x *Orphan) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[29]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2218,7 +2438,7 @@ func (x *Orphan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Orphan.ProtoReflect.Descriptor instead.
 func (*Orphan) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{29}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Orphan) GetKey() string {
@@ -2267,7 +2487,7 @@ type GetDriftRequest struct {
 
 func (x *GetDriftRequest) Reset() {
 	*x = GetDriftRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[30]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2279,7 +2499,7 @@ func (x *GetDriftRequest) String() string {
 func (*GetDriftRequest) ProtoMessage() {}
 
 func (x *GetDriftRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[30]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2292,7 +2512,7 @@ func (x *GetDriftRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDriftRequest.ProtoReflect.Descriptor instead.
 func (*GetDriftRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{30}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetDriftRequest) GetDetect() bool {
@@ -2321,7 +2541,7 @@ type GetDriftResponse struct {
 
 func (x *GetDriftResponse) Reset() {
 	*x = GetDriftResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[31]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2333,7 +2553,7 @@ func (x *GetDriftResponse) String() string {
 func (*GetDriftResponse) ProtoMessage() {}
 
 func (x *GetDriftResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[31]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2346,7 +2566,7 @@ func (x *GetDriftResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDriftResponse.ProtoReflect.Descriptor instead.
 func (*GetDriftResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{31}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GetDriftResponse) GetStart() *timestamppb.Timestamp {
@@ -2399,7 +2619,7 @@ type Drift struct {
 
 func (x *Drift) Reset() {
 	*x = Drift{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[32]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2411,7 +2631,7 @@ func (x *Drift) String() string {
 func (*Drift) ProtoMessage() {}
 
 func (x *Drift) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[32]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2424,7 +2644,7 @@ func (x *Drift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drift.ProtoReflect.Descriptor instead.
 func (*Drift) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{32}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Drift) GetKey() string {
@@ -2463,7 +2683,7 @@ type FieldDifference struct {
 
 func (x *FieldDifference) Reset() {
 	*x = FieldDifference{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[33]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2475,7 +2695,7 @@ func (x *FieldDifference) String() string {
 func (*FieldDifference) ProtoMessage() {}
 
 func (x *FieldDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[33]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2488,7 +2708,7 @@ func (x *FieldDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FieldDifference.ProtoReflect.Descriptor instead.
 func (*FieldDifference) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{33}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *FieldDifference) GetField() string {
@@ -2548,14 +2768,24 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"N\n" +
 	"\vPlanRequest\x12)\n" +
 	"\x06change\x18\x01 \x01(\v2\x11.tenuto.v1.ChangeR\x06change\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\rR\x05limit\"\xad\x01\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\"\xdd\x01\n" +
 	"\fPlanResponse\x12 \n" +
 	"\vfingerprint\x18\x01 \x01(\tR\vfingerprint\x124\n" +
 	"\n" +
 	"operations\x18\x02 \x03(\v2\x14.tenuto.v1.OperationR\n" +
 	"operations\x12+\n" +
 	"\areasons\x18\x03 \x03(\v2\x11.tenuto.v1.ReasonR\areasons\x12\x18\n" +
-	"\aomitted\x18\x04 \x01(\rR\aomitted\"\x8d\x02\n" +
+	"\aomitted\x18\x04 \x01(\rR\aomitted\x12.\n" +
+	"\bfindings\x18\x05 \x03(\v2\x12.tenuto.v1.FindingR\bfindings\"\x91\x01\n" +
+	"\aFinding\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05field\x18\x02 \x01(\tR\x05field\x12\x14\n" +
+	"\x05error\x18\x03 \x01(\bR\x05error\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12\x1e\n" +
+	"\n" +
+	"constraint\x18\x05 \x01(\tR\n" +
+	"constraint\x12\x14\n" +
+	"\x05other\x18\x06 \x01(\tR\x05other\"\xaa\x02\n" +
 	"\fApplyRequest\x12)\n" +
 	"\x06change\x18\x01 \x01(\v2\x11.tenuto.v1.ChangeR\x06change\x12 \n" +
 	"\vfingerprint\x18\x02 \x01(\tR\vfingerprint\x12*\n" +
@@ -2563,26 +2793,33 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x06verify\x18\x04 \x01(\bR\x06verify\x12B\n" +
 	"\x0fconfirm_timeout\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x0econfirmTimeout\x12\x12\n" +
 	"\x04wait\x18\x06 \x01(\bR\x04wait\x12\x14\n" +
-	"\x05limit\x18\a \x01(\rR\x05limit\"\x9a\x01\n" +
+	"\x05limit\x18\a \x01(\rR\x05limit\x12\x1b\n" +
+	"\tcommit_id\x18\b \x01(\tR\bcommitId\"\x9a\x01\n" +
 	"\n" +
 	"ItemResult\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x124\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1e.ligato.kvscheduler.ValueStateR\x05state\x12\x16\n" +
 	"\x06source\x18\x03 \x01(\tR\x06source\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\tR\x05error\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xe6\x01\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xb3\x02\n" +
 	"\rApplyResponse\x12%\n" +
 	"\vtransaction\x18\x01 \x01(\x04H\x00R\vtransaction\x88\x01\x01\x12/\n" +
 	"\aresults\x18\x02 \x03(\v2\x15.tenuto.v1.ItemResultR\aresults\x129\n" +
 	"\n" +
 	"confirm_by\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tconfirmBy\x12\x18\n" +
 	"\asummary\x18\x04 \x01(\tR\asummary\x12\x18\n" +
-	"\aomitted\x18\x05 \x01(\rR\aomittedB\x0e\n" +
-	"\f_transaction\"\x10\n" +
-	"\x0eConfirmRequest\"H\n" +
+	"\aomitted\x18\x05 \x01(\rR\aomitted\x12\x1b\n" +
+	"\tcommit_id\x18\x06 \x01(\tR\bcommitId\x12.\n" +
+	"\bfindings\x18\a \x03(\v2\x12.tenuto.v1.FindingR\bfindingsB\x0e\n" +
+	"\f_transaction\"-\n" +
+	"\x0eConfirmRequest\x12\x1b\n" +
+	"\tcommit_id\x18\x01 \x01(\tR\bcommitId\"H\n" +
 	"\x0fConfirmResponse\x12%\n" +
 	"\vtransaction\x18\x01 \x01(\x04H\x00R\vtransaction\x88\x01\x01B\x0e\n" +
-	"\f_transaction\"d\n" +
+	"\f_transaction\",\n" +
+	"\rCancelRequest\x12\x1b\n" +
+	"\tcommit_id\x18\x01 \x01(\tR\bcommitId\"\x10\n" +
+	"\x0eCancelResponse\"d\n" +
 	"\fWatchRequest\x12\x1d\n" +
 	"\n" +
 	"key_prefix\x18\x01 \x01(\tR\tkeyPrefix\x12\x14\n" +
@@ -2712,11 +2949,12 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x0fFieldDifference\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x1a\n" +
 	"\bbelieved\x18\x02 \x01(\tR\bbelieved\x12\x14\n" +
-	"\x05found\x18\x03 \x01(\tR\x05found2\xc2\x05\n" +
+	"\x05found\x18\x03 \x01(\tR\x05found2\x81\x06\n" +
 	"\fAgentService\x127\n" +
 	"\x04Plan\x12\x16.tenuto.v1.PlanRequest\x1a\x17.tenuto.v1.PlanResponse\x12:\n" +
 	"\x05Apply\x12\x17.tenuto.v1.ApplyRequest\x1a\x18.tenuto.v1.ApplyResponse\x12@\n" +
-	"\aConfirm\x12\x19.tenuto.v1.ConfirmRequest\x1a\x1a.tenuto.v1.ConfirmResponse\x12<\n" +
+	"\aConfirm\x12\x19.tenuto.v1.ConfirmRequest\x1a\x1a.tenuto.v1.ConfirmResponse\x12=\n" +
+	"\x06Cancel\x12\x18.tenuto.v1.CancelRequest\x1a\x19.tenuto.v1.CancelResponse\x12<\n" +
 	"\x05Watch\x12\x17.tenuto.v1.WatchRequest\x1a\x18.tenuto.v1.WatchResponse0\x01\x12@\n" +
 	"\aExplain\x12\x19.tenuto.v1.ExplainRequest\x1a\x1a.tenuto.v1.ExplainResponse\x12F\n" +
 	"\tListItems\x12\x1b.tenuto.v1.ListItemsRequest\x1a\x1c.tenuto.v1.ListItemsResponse\x12[\n" +
@@ -2738,7 +2976,7 @@ func file_tenuto_v1_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_tenuto_v1_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_tenuto_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_tenuto_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_tenuto_v1_agent_proto_goTypes = []any{
 	(WatchResponse_Kind)(0),             // 0: tenuto.v1.WatchResponse.Kind
 	(*Item)(nil),                        // 1: tenuto.v1.Item
@@ -2747,112 +2985,119 @@ var file_tenuto_v1_agent_proto_goTypes = []any{
 	(*Reason)(nil),                      // 4: tenuto.v1.Reason
 	(*PlanRequest)(nil),                 // 5: tenuto.v1.PlanRequest
 	(*PlanResponse)(nil),                // 6: tenuto.v1.PlanResponse
-	(*ApplyRequest)(nil),                // 7: tenuto.v1.ApplyRequest
-	(*ItemResult)(nil),                  // 8: tenuto.v1.ItemResult
-	(*ApplyResponse)(nil),               // 9: tenuto.v1.ApplyResponse
-	(*ConfirmRequest)(nil),              // 10: tenuto.v1.ConfirmRequest
-	(*ConfirmResponse)(nil),             // 11: tenuto.v1.ConfirmResponse
-	(*WatchRequest)(nil),                // 12: tenuto.v1.WatchRequest
-	(*WatchResponse)(nil),               // 13: tenuto.v1.WatchResponse
-	(*ExplainRequest)(nil),              // 14: tenuto.v1.ExplainRequest
-	(*ExplainResponse)(nil),             // 15: tenuto.v1.ExplainResponse
-	(*Explanation)(nil),                 // 16: tenuto.v1.Explanation
-	(*ListItemsRequest)(nil),            // 17: tenuto.v1.ListItemsRequest
-	(*ListItemsResponse)(nil),           // 18: tenuto.v1.ListItemsResponse
-	(*SourcedItem)(nil),                 // 19: tenuto.v1.SourcedItem
-	(*SourceItem)(nil),                  // 20: tenuto.v1.SourceItem
-	(*ListTransactionsRequest)(nil),     // 21: tenuto.v1.ListTransactionsRequest
-	(*ListTransactionsResponse)(nil),    // 22: tenuto.v1.ListTransactionsResponse
-	(*Transaction)(nil),                 // 23: tenuto.v1.Transaction
-	(*GetGraphRequest)(nil),             // 24: tenuto.v1.GetGraphRequest
-	(*GetGraphResponse)(nil),            // 25: tenuto.v1.GetGraphResponse
-	(*Node)(nil),                        // 26: tenuto.v1.Node
-	(*Edge)(nil),                        // 27: tenuto.v1.Edge
-	(*ListOrphansRequest)(nil),          // 28: tenuto.v1.ListOrphansRequest
-	(*ListOrphansResponse)(nil),         // 29: tenuto.v1.ListOrphansResponse
-	(*Orphan)(nil),                      // 30: tenuto.v1.Orphan
-	(*GetDriftRequest)(nil),             // 31: tenuto.v1.GetDriftRequest
-	(*GetDriftResponse)(nil),            // 32: tenuto.v1.GetDriftResponse
-	(*Drift)(nil),                       // 33: tenuto.v1.Drift
-	(*FieldDifference)(nil),             // 34: tenuto.v1.FieldDifference
-	nil,                                 // 35: tenuto.v1.SourceItem.LabelsEntry
-	nil,                                 // 36: tenuto.v1.GetDriftResponse.UnreadEntry
-	(*anypb.Any)(nil),                   // 37: google.protobuf.Any
-	(kvscheduler.TxnOperation)(0),       // 38: ligato.kvscheduler.TxnOperation
-	(kvscheduler.ValueState)(0),         // 39: ligato.kvscheduler.ValueState
-	(*timestamppb.Timestamp)(nil),       // 40: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),         // 41: google.protobuf.Duration
-	(*kvscheduler.BaseValueStatus)(nil), // 42: ligato.kvscheduler.BaseValueStatus
+	(*Finding)(nil),                     // 7: tenuto.v1.Finding
+	(*ApplyRequest)(nil),                // 8: tenuto.v1.ApplyRequest
+	(*ItemResult)(nil),                  // 9: tenuto.v1.ItemResult
+	(*ApplyResponse)(nil),               // 10: tenuto.v1.ApplyResponse
+	(*ConfirmRequest)(nil),              // 11: tenuto.v1.ConfirmRequest
+	(*ConfirmResponse)(nil),             // 12: tenuto.v1.ConfirmResponse
+	(*CancelRequest)(nil),               // 13: tenuto.v1.CancelRequest
+	(*CancelResponse)(nil),              // 14: tenuto.v1.CancelResponse
+	(*WatchRequest)(nil),                // 15: tenuto.v1.WatchRequest
+	(*WatchResponse)(nil),               // 16: tenuto.v1.WatchResponse
+	(*ExplainRequest)(nil),              // 17: tenuto.v1.ExplainRequest
+	(*ExplainResponse)(nil),             // 18: tenuto.v1.ExplainResponse
+	(*Explanation)(nil),                 // 19: tenuto.v1.Explanation
+	(*ListItemsRequest)(nil),            // 20: tenuto.v1.ListItemsRequest
+	(*ListItemsResponse)(nil),           // 21: tenuto.v1.ListItemsResponse
+	(*SourcedItem)(nil),                 // 22: tenuto.v1.SourcedItem
+	(*SourceItem)(nil),                  // 23: tenuto.v1.SourceItem
+	(*ListTransactionsRequest)(nil),     // 24: tenuto.v1.ListTransactionsRequest
+	(*ListTransactionsResponse)(nil),    // 25: tenuto.v1.ListTransactionsResponse
+	(*Transaction)(nil),                 // 26: tenuto.v1.Transaction
+	(*GetGraphRequest)(nil),             // 27: tenuto.v1.GetGraphRequest
+	(*GetGraphResponse)(nil),            // 28: tenuto.v1.GetGraphResponse
+	(*Node)(nil),                        // 29: tenuto.v1.Node
+	(*Edge)(nil),                        // 30: tenuto.v1.Edge
+	(*ListOrphansRequest)(nil),          // 31: tenuto.v1.ListOrphansRequest
+	(*ListOrphansResponse)(nil),         // 32: tenuto.v1.ListOrphansResponse
+	(*Orphan)(nil),                      // 33: tenuto.v1.Orphan
+	(*GetDriftRequest)(nil),             // 34: tenuto.v1.GetDriftRequest
+	(*GetDriftResponse)(nil),            // 35: tenuto.v1.GetDriftResponse
+	(*Drift)(nil),                       // 36: tenuto.v1.Drift
+	(*FieldDifference)(nil),             // 37: tenuto.v1.FieldDifference
+	nil,                                 // 38: tenuto.v1.SourceItem.LabelsEntry
+	nil,                                 // 39: tenuto.v1.GetDriftResponse.UnreadEntry
+	(*anypb.Any)(nil),                   // 40: google.protobuf.Any
+	(kvscheduler.TxnOperation)(0),       // 41: ligato.kvscheduler.TxnOperation
+	(kvscheduler.ValueState)(0),         // 42: ligato.kvscheduler.ValueState
+	(*timestamppb.Timestamp)(nil),       // 43: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 44: google.protobuf.Duration
+	(*kvscheduler.BaseValueStatus)(nil), // 45: ligato.kvscheduler.BaseValueStatus
 }
 var file_tenuto_v1_agent_proto_depIdxs = []int32{
-	37, // 0: tenuto.v1.Item.value:type_name -> google.protobuf.Any
+	40, // 0: tenuto.v1.Item.value:type_name -> google.protobuf.Any
 	1,  // 1: tenuto.v1.Change.items:type_name -> tenuto.v1.Item
-	38, // 2: tenuto.v1.Operation.operation:type_name -> ligato.kvscheduler.TxnOperation
-	39, // 3: tenuto.v1.Operation.prev_state:type_name -> ligato.kvscheduler.ValueState
-	39, // 4: tenuto.v1.Operation.new_state:type_name -> ligato.kvscheduler.ValueState
-	37, // 5: tenuto.v1.Operation.prev_value:type_name -> google.protobuf.Any
-	37, // 6: tenuto.v1.Operation.new_value:type_name -> google.protobuf.Any
-	40, // 7: tenuto.v1.Operation.start:type_name -> google.protobuf.Timestamp
-	41, // 8: tenuto.v1.Operation.duration:type_name -> google.protobuf.Duration
+	41, // 2: tenuto.v1.Operation.operation:type_name -> ligato.kvscheduler.TxnOperation
+	42, // 3: tenuto.v1.Operation.prev_state:type_name -> ligato.kvscheduler.ValueState
+	42, // 4: tenuto.v1.Operation.new_state:type_name -> ligato.kvscheduler.ValueState
+	40, // 5: tenuto.v1.Operation.prev_value:type_name -> google.protobuf.Any
+	40, // 6: tenuto.v1.Operation.new_value:type_name -> google.protobuf.Any
+	43, // 7: tenuto.v1.Operation.start:type_name -> google.protobuf.Timestamp
+	44, // 8: tenuto.v1.Operation.duration:type_name -> google.protobuf.Duration
 	2,  // 9: tenuto.v1.PlanRequest.change:type_name -> tenuto.v1.Change
 	3,  // 10: tenuto.v1.PlanResponse.operations:type_name -> tenuto.v1.Operation
 	4,  // 11: tenuto.v1.PlanResponse.reasons:type_name -> tenuto.v1.Reason
-	2,  // 12: tenuto.v1.ApplyRequest.change:type_name -> tenuto.v1.Change
-	41, // 13: tenuto.v1.ApplyRequest.confirm_timeout:type_name -> google.protobuf.Duration
-	39, // 14: tenuto.v1.ItemResult.state:type_name -> ligato.kvscheduler.ValueState
-	8,  // 15: tenuto.v1.ApplyResponse.results:type_name -> tenuto.v1.ItemResult
-	40, // 16: tenuto.v1.ApplyResponse.confirm_by:type_name -> google.protobuf.Timestamp
-	0,  // 17: tenuto.v1.WatchResponse.kind:type_name -> tenuto.v1.WatchResponse.Kind
-	42, // 18: tenuto.v1.WatchResponse.values:type_name -> ligato.kvscheduler.BaseValueStatus
-	16, // 19: tenuto.v1.ExplainResponse.explanation:type_name -> tenuto.v1.Explanation
-	39, // 20: tenuto.v1.Explanation.state:type_name -> ligato.kvscheduler.ValueState
-	40, // 21: tenuto.v1.Explanation.since:type_name -> google.protobuf.Timestamp
-	16, // 22: tenuto.v1.Explanation.children:type_name -> tenuto.v1.Explanation
-	19, // 23: tenuto.v1.ListItemsResponse.items:type_name -> tenuto.v1.SourcedItem
-	20, // 24: tenuto.v1.SourcedItem.sources:type_name -> tenuto.v1.SourceItem
-	35, // 25: tenuto.v1.SourceItem.labels:type_name -> tenuto.v1.SourceItem.LabelsEntry
-	37, // 26: tenuto.v1.SourceItem.value:type_name -> google.protobuf.Any
-	40, // 27: tenuto.v1.ListTransactionsRequest.since:type_name -> google.protobuf.Timestamp
-	40, // 28: tenuto.v1.ListTransactionsRequest.until:type_name -> google.protobuf.Timestamp
-	23, // 29: tenuto.v1.ListTransactionsResponse.transactions:type_name -> tenuto.v1.Transaction
-	40, // 30: tenuto.v1.Transaction.start:type_name -> google.protobuf.Timestamp
-	40, // 31: tenuto.v1.Transaction.stop:type_name -> google.protobuf.Timestamp
-	3,  // 32: tenuto.v1.Transaction.operations:type_name -> tenuto.v1.Operation
-	26, // 33: tenuto.v1.GetGraphResponse.nodes:type_name -> tenuto.v1.Node
-	39, // 34: tenuto.v1.Node.state:type_name -> ligato.kvscheduler.ValueState
-	37, // 35: tenuto.v1.Node.value:type_name -> google.protobuf.Any
-	27, // 36: tenuto.v1.Node.edges:type_name -> tenuto.v1.Edge
-	30, // 37: tenuto.v1.ListOrphansResponse.orphans:type_name -> tenuto.v1.Orphan
-	40, // 38: tenuto.v1.GetDriftResponse.start:type_name -> google.protobuf.Timestamp
-	40, // 39: tenuto.v1.GetDriftResponse.stop:type_name -> google.protobuf.Timestamp
-	33, // 40: tenuto.v1.GetDriftResponse.drifts:type_name -> tenuto.v1.Drift
-	36, // 41: tenuto.v1.GetDriftResponse.unread:type_name -> tenuto.v1.GetDriftResponse.UnreadEntry
-	34, // 42: tenuto.v1.Drift.fields:type_name -> tenuto.v1.FieldDifference
-	5,  // 43: tenuto.v1.AgentService.Plan:input_type -> tenuto.v1.PlanRequest
-	7,  // 44: tenuto.v1.AgentService.Apply:input_type -> tenuto.v1.ApplyRequest
-	10, // 45: tenuto.v1.AgentService.Confirm:input_type -> tenuto.v1.ConfirmRequest
-	12, // 46: tenuto.v1.AgentService.Watch:input_type -> tenuto.v1.WatchRequest
-	14, // 47: tenuto.v1.AgentService.Explain:input_type -> tenuto.v1.ExplainRequest
-	17, // 48: tenuto.v1.AgentService.ListItems:input_type -> tenuto.v1.ListItemsRequest
-	21, // 49: tenuto.v1.AgentService.ListTransactions:input_type -> tenuto.v1.ListTransactionsRequest
-	24, // 50: tenuto.v1.AgentService.GetGraph:input_type -> tenuto.v1.GetGraphRequest
-	28, // 51: tenuto.v1.AgentService.ListOrphans:input_type -> tenuto.v1.ListOrphansRequest
-	31, // 52: tenuto.v1.AgentService.GetDrift:input_type -> tenuto.v1.GetDriftRequest
-	6,  // 53: tenuto.v1.AgentService.Plan:output_type -> tenuto.v1.PlanResponse
-	9,  // 54: tenuto.v1.AgentService.Apply:output_type -> tenuto.v1.ApplyResponse
-	11, // 55: tenuto.v1.AgentService.Confirm:output_type -> tenuto.v1.ConfirmResponse
-	13, // 56: tenuto.v1.AgentService.Watch:output_type -> tenuto.v1.WatchResponse
-	15, // 57: tenuto.v1.AgentService.Explain:output_type -> tenuto.v1.ExplainResponse
-	18, // 58: tenuto.v1.AgentService.ListItems:output_type -> tenuto.v1.ListItemsResponse
-	22, // 59: tenuto.v1.AgentService.ListTransactions:output_type -> tenuto.v1.ListTransactionsResponse
-	25, // 60: tenuto.v1.AgentService.GetGraph:output_type -> tenuto.v1.GetGraphResponse
-	29, // 61: tenuto.v1.AgentService.ListOrphans:output_type -> tenuto.v1.ListOrphansResponse
-	32, // 62: tenuto.v1.AgentService.GetDrift:output_type -> tenuto.v1.GetDriftResponse
-	53, // [53:63] is the sub-list for method output_type
-	43, // [43:53] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	7,  // 12: tenuto.v1.PlanResponse.findings:type_name -> tenuto.v1.Finding
+	2,  // 13: tenuto.v1.ApplyRequest.change:type_name -> tenuto.v1.Change
+	44, // 14: tenuto.v1.ApplyRequest.confirm_timeout:type_name -> google.protobuf.Duration
+	42, // 15: tenuto.v1.ItemResult.state:type_name -> ligato.kvscheduler.ValueState
+	9,  // 16: tenuto.v1.ApplyResponse.results:type_name -> tenuto.v1.ItemResult
+	43, // 17: tenuto.v1.ApplyResponse.confirm_by:type_name -> google.protobuf.Timestamp
+	7,  // 18: tenuto.v1.ApplyResponse.findings:type_name -> tenuto.v1.Finding
+	0,  // 19: tenuto.v1.WatchResponse.kind:type_name -> tenuto.v1.WatchResponse.Kind
+	45, // 20: tenuto.v1.WatchResponse.values:type_name -> ligato.kvscheduler.BaseValueStatus
+	19, // 21: tenuto.v1.ExplainResponse.explanation:type_name -> tenuto.v1.Explanation
+	42, // 22: tenuto.v1.Explanation.state:type_name -> ligato.kvscheduler.ValueState
+	43, // 23: tenuto.v1.Explanation.since:type_name -> google.protobuf.Timestamp
+	19, // 24: tenuto.v1.Explanation.children:type_name -> tenuto.v1.Explanation
+	22, // 25: tenuto.v1.ListItemsResponse.items:type_name -> tenuto.v1.SourcedItem
+	23, // 26: tenuto.v1.SourcedItem.sources:type_name -> tenuto.v1.SourceItem
+	38, // 27: tenuto.v1.SourceItem.labels:type_name -> tenuto.v1.SourceItem.LabelsEntry
+	40, // 28: tenuto.v1.SourceItem.value:type_name -> google.protobuf.Any
+	43, // 29: tenuto.v1.ListTransactionsRequest.since:type_name -> google.protobuf.Timestamp
+	43, // 30: tenuto.v1.ListTransactionsRequest.until:type_name -> google.protobuf.Timestamp
+	26, // 31: tenuto.v1.ListTransactionsResponse.transactions:type_name -> tenuto.v1.Transaction
+	43, // 32: tenuto.v1.Transaction.start:type_name -> google.protobuf.Timestamp
+	43, // 33: tenuto.v1.Transaction.stop:type_name -> google.protobuf.Timestamp
+	3,  // 34: tenuto.v1.Transaction.operations:type_name -> tenuto.v1.Operation
+	29, // 35: tenuto.v1.GetGraphResponse.nodes:type_name -> tenuto.v1.Node
+	42, // 36: tenuto.v1.Node.state:type_name -> ligato.kvscheduler.ValueState
+	40, // 37: tenuto.v1.Node.value:type_name -> google.protobuf.Any
+	30, // 38: tenuto.v1.Node.edges:type_name -> tenuto.v1.Edge
+	33, // 39: tenuto.v1.ListOrphansResponse.orphans:type_name -> tenuto.v1.Orphan
+	43, // 40: tenuto.v1.GetDriftResponse.start:type_name -> google.protobuf.Timestamp
+	43, // 41: tenuto.v1.GetDriftResponse.stop:type_name -> google.protobuf.Timestamp
+	36, // 42: tenuto.v1.GetDriftResponse.drifts:type_name -> tenuto.v1.Drift
+	39, // 43: tenuto.v1.GetDriftResponse.unread:type_name -> tenuto.v1.GetDriftResponse.UnreadEntry
+	37, // 44: tenuto.v1.Drift.fields:type_name -> tenuto.v1.FieldDifference
+	5,  // 45: tenuto.v1.AgentService.Plan:input_type -> tenuto.v1.PlanRequest
+	8,  // 46: tenuto.v1.AgentService.Apply:input_type -> tenuto.v1.ApplyRequest
+	11, // 47: tenuto.v1.AgentService.Confirm:input_type -> tenuto.v1.ConfirmRequest
+	13, // 48: tenuto.v1.AgentService.Cancel:input_type -> tenuto.v1.CancelRequest
+	15, // 49: tenuto.v1.AgentService.Watch:input_type -> tenuto.v1.WatchRequest
+	17, // 50: tenuto.v1.AgentService.Explain:input_type -> tenuto.v1.ExplainRequest
+	20, // 51: tenuto.v1.AgentService.ListItems:input_type -> tenuto.v1.ListItemsRequest
+	24, // 52: tenuto.v1.AgentService.ListTransactions:input_type -> tenuto.v1.ListTransactionsRequest
+	27, // 53: tenuto.v1.AgentService.GetGraph:input_type -> tenuto.v1.GetGraphRequest
+	31, // 54: tenuto.v1.AgentService.ListOrphans:input_type -> tenuto.v1.ListOrphansRequest
+	34, // 55: tenuto.v1.AgentService.GetDrift:input_type -> tenuto.v1.GetDriftRequest
+	6,  // 56: tenuto.v1.AgentService.Plan:output_type -> tenuto.v1.PlanResponse
+	10, // 57: tenuto.v1.AgentService.Apply:output_type -> tenuto.v1.ApplyResponse
+	12, // 58: tenuto.v1.AgentService.Confirm:output_type -> tenuto.v1.ConfirmResponse
+	14, // 59: tenuto.v1.AgentService.Cancel:output_type -> tenuto.v1.CancelResponse
+	16, // 60: tenuto.v1.AgentService.Watch:output_type -> tenuto.v1.WatchResponse
+	18, // 61: tenuto.v1.AgentService.Explain:output_type -> tenuto.v1.ExplainResponse
+	21, // 62: tenuto.v1.AgentService.ListItems:output_type -> tenuto.v1.ListItemsResponse
+	25, // 63: tenuto.v1.AgentService.ListTransactions:output_type -> tenuto.v1.ListTransactionsResponse
+	28, // 64: tenuto.v1.AgentService.GetGraph:output_type -> tenuto.v1.GetGraphResponse
+	32, // 65: tenuto.v1.AgentService.ListOrphans:output_type -> tenuto.v1.ListOrphansResponse
+	35, // 66: tenuto.v1.AgentService.GetDrift:output_type -> tenuto.v1.GetDriftResponse
+	56, // [56:67] is the sub-list for method output_type
+	45, // [45:56] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_tenuto_v1_agent_proto_init() }
@@ -2860,16 +3105,16 @@ func file_tenuto_v1_agent_proto_init() {
 	if File_tenuto_v1_agent_proto != nil {
 		return
 	}
-	file_tenuto_v1_agent_proto_msgTypes[8].OneofWrappers = []any{}
-	file_tenuto_v1_agent_proto_msgTypes[10].OneofWrappers = []any{}
-	file_tenuto_v1_agent_proto_msgTypes[20].OneofWrappers = []any{}
+	file_tenuto_v1_agent_proto_msgTypes[9].OneofWrappers = []any{}
+	file_tenuto_v1_agent_proto_msgTypes[11].OneofWrappers = []any{}
+	file_tenuto_v1_agent_proto_msgTypes[23].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenuto_v1_agent_proto_rawDesc), len(file_tenuto_v1_agent_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   36,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -28,6 +28,7 @@ const (
 	AgentService_Plan_FullMethodName             = "/tenuto.v1.AgentService/Plan"
 	AgentService_Apply_FullMethodName            = "/tenuto.v1.AgentService/Apply"
 	AgentService_Confirm_FullMethodName          = "/tenuto.v1.AgentService/Confirm"
+	AgentService_Cancel_FullMethodName           = "/tenuto.v1.AgentService/Cancel"
 	AgentService_Watch_FullMethodName            = "/tenuto.v1.AgentService/Watch"
 	AgentService_Explain_FullMethodName          = "/tenuto.v1.AgentService/Explain"
 	AgentService_ListItems_FullMethodName        = "/tenuto.v1.AgentService/ListItems"
@@ -56,8 +57,11 @@ type AgentServiceClient interface {
 	// full.
 	Apply(ctx context.Context, in *ApplyRequest, opts ...grpc.CallOption) (*ApplyResponse, error)
 	// Confirm keeps the change that was applied with a confirm_timeout. FAILED_PRECONDITION:
-	// there is none.
+	// there is none, or another change waits.
 	Confirm(ctx context.Context, in *ConfirmRequest, opts ...grpc.CallOption) (*ConfirmResponse, error)
+	// Cancel reverts the change that waits for its confirmation. FAILED_PRECONDITION: there is
+	// none, or another change waits.
+	Cancel(ctx context.Context, in *CancelRequest, opts ...grpc.CallOption) (*CancelResponse, error)
 	// Watch sends the status of values: first of all that exist, then of each that changes. A
 	// slow client gets the latest status of each value, or a RESYNC if too many changed.
 	// RESOURCE_EXHAUSTED: the client did not read for too long; it may continue after the
@@ -110,6 +114,16 @@ func (c *agentServiceClient) Confirm(ctx context.Context, in *ConfirmRequest, op
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ConfirmResponse)
 	err := c.cc.Invoke(ctx, AgentService_Confirm_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) Cancel(ctx context.Context, in *CancelRequest, opts ...grpc.CallOption) (*CancelResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelResponse)
+	err := c.cc.Invoke(ctx, AgentService_Cancel_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -214,8 +228,11 @@ type AgentServiceServer interface {
 	// full.
 	Apply(context.Context, *ApplyRequest) (*ApplyResponse, error)
 	// Confirm keeps the change that was applied with a confirm_timeout. FAILED_PRECONDITION:
-	// there is none.
+	// there is none, or another change waits.
 	Confirm(context.Context, *ConfirmRequest) (*ConfirmResponse, error)
+	// Cancel reverts the change that waits for its confirmation. FAILED_PRECONDITION: there is
+	// none, or another change waits.
+	Cancel(context.Context, *CancelRequest) (*CancelResponse, error)
 	// Watch sends the status of values: first of all that exist, then of each that changes. A
 	// slow client gets the latest status of each value, or a RESYNC if too many changed.
 	// RESOURCE_EXHAUSTED: the client did not read for too long; it may continue after the
@@ -252,6 +269,9 @@ func (UnimplementedAgentServiceServer) Apply(context.Context, *ApplyRequest) (*A
 }
 func (UnimplementedAgentServiceServer) Confirm(context.Context, *ConfirmRequest) (*ConfirmResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Confirm not implemented")
+}
+func (UnimplementedAgentServiceServer) Cancel(context.Context, *CancelRequest) (*CancelResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Cancel not implemented")
 }
 func (UnimplementedAgentServiceServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
@@ -345,6 +365,24 @@ func _AgentService_Confirm_Handler(srv interface{}, ctx context.Context, dec fun
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AgentServiceServer).Confirm(ctx, req.(*ConfirmRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_Cancel_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).Cancel(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_Cancel_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).Cancel(ctx, req.(*CancelRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -486,6 +524,10 @@ var AgentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Confirm",
 			Handler:    _AgentService_Confirm_Handler,
+		},
+		{
+			MethodName: "Cancel",
+			Handler:    _AgentService_Cancel_Handler,
 		},
 		{
 			MethodName: "Explain",
