@@ -34,7 +34,7 @@ var vppcfg = [][2]string{
 	{"numbers of bonds, loopbacks, TAPs and tunnels are in range and unique", "names are free here; `bond-id-twice`"},
 	{"MAC addresses are not multicast", "field error of `vpp.interfaces`"},
 	{"MTUs are in range", "field error of `vpp.interfaces`"},
-	{"the MTU of a sub-interface is not larger than that of its parent", "`sub-interface-mtu`"},
+	{"the MTU of a sub-interface is not larger than the MTU of its parent", "`sub-interface-mtu`"},
 	{"a sub-interface is up only if its parent is", "`sub-interface-state`"},
 	{"sub-interfaces of one parent have different encapsulations", "`sub-interface-twice`"},
 	{"sub-interfaces with addresses match exactly", "all sub-interfaces here do"},

@@ -21,8 +21,8 @@ func newCommitID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// is returns ErrOtherCommit if the change has another ID. An empty ID is that of
-// whatever change waits.
+// is returns ErrOtherCommit if the change has another ID. An empty ID
+// stands for whichever change waits.
 func (u *unconfirmed) is(id string) error {
 	if id != "" && u.id != id {
 		return fmt.Errorf("%w: its ID is %q, not %q", ErrOtherCommit, u.id, id)

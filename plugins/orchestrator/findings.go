@@ -33,7 +33,7 @@ func (p *Plugin) predict(source string, items []KeyVal) []response.Finding {
 	return concerning(items, constraints.Check(desired))
 }
 
-// desired returns the items in effect that can violate constraints: those of a change last,
+// desired returns the items in effect that can violate constraints: the items of a change last,
 // in its order, so that findings are about them. The lock is held.
 func (p *Plugin) desired(change []KeyVal) (all []constraints.Item) {
 	changed := keysOf(change)
@@ -85,7 +85,7 @@ func (b *body) locate(findings []response.Finding) []response.Finding {
 // maxOverrides is the maximum number of overridden items that a response names.
 const maxOverrides = 10
 
-// overrides returns the items of other sources that those of a source override, and their
+// overrides returns the items of other sources that items of a source override, and their
 // number.
 func (p *Plugin) overrides(source string, items []KeyVal) (list []response.Override, n int) {
 	p.mu.RLock()

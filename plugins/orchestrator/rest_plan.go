@@ -24,7 +24,7 @@ func (p *Plugin) planEndpoints() []rest.Endpoint {
 			Doc: "what PUT /configuration with the same body would do, as a plan to apply later; ?replace; ?limit=N for its fingerprint and its first N operations (0: all), ?show-secrets for a plan that can be applied if there are secrets in it"},
 		{Path: "/scheduler/apply", Methods: post, Groups: write, Handler: p.postApply,
 			Query: []string{"fingerprint", "replace", "revert", "verify", "confirm-timeout", "commit-id", "wait", "results"}, Response: response.Applied{},
-			Doc: "apply a plan unless its values have changed (409); with ?fingerprint=F the body is that of the request to /scheduler/plan (and ?replace); ?revert, ?verify, ?confirm-timeout=60s, ?commit-id=ID for the confirmation; " + replyDoc},
+			Doc: "apply a plan unless its values have changed (409); with ?fingerprint=F the body is the request to /scheduler/plan (and ?replace); ?revert, ?verify, ?confirm-timeout=60s, ?commit-id=ID for the confirmation; " + replyDoc},
 		{Path: "/scheduler/confirm", Methods: post, Groups: write, Handler: p.postConfirm, Query: []string{"id"}, Response: confirmed{},
 			Doc: "confirm the change that was applied with a confirm-timeout and has this commit_id (409 if another change is waiting); without ?id whichever is waiting"},
 		{Path: "/scheduler/cancel", Methods: post, Groups: write, Handler: p.postCancel, Query: []string{"id"}, Response: struct{}{},

@@ -88,14 +88,13 @@ func (c *Client) apply(ctx context.Context, path string, query url.Values, body 
 }
 
 // Confirm confirms the waiting change with an ID and returns its transaction; nil if
-// unknown. An empty ID is that of whichever change waits.
+// unknown. Without an ID it confirms whichever change waits.
 func (c *Client) Confirm(ctx context.Context, id string) (seqNum *uint64, err error) {
 	a, err := post[response.Applied](ctx, c, "/scheduler/confirm", parameters("id", id))
 	return a.Value.SeqNum, err
 }
 
-// Cancel reverts the waiting change with an ID. An empty ID is that of whichever change
-// waits.
+// Cancel reverts the waiting change with an ID, or without one whichever change waits.
 func (c *Client) Cancel(ctx context.Context, id string) error {
 	_, err := post[struct{}](ctx, c, "/scheduler/cancel", parameters("id", id))
 	return err

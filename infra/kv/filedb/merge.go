@@ -23,7 +23,7 @@ type conflict struct {
 func (c conflict) Error() string {
 	used := "the value from " + c.used + " stays in effect until one value is left"
 	if c.used == "" {
-		used = "the value from before the restart stays in effect until one value is left; if there is none, that of " + c.places[len(c.places)-1] + " is used"
+		used = "the value from before the restart stays in effect until one value is left; if there is none, the value from " + c.places[len(c.places)-1] + " is used"
 	}
 	return fmt.Sprintf("key %s: different values in %s: %s; %s", c.key, plural(len(c.places), "file"), strings.Join(c.places, ", "), used)
 }
@@ -32,7 +32,7 @@ func (c conflict) Error() string {
 func (c conflict) ItemKey() string { return c.key }
 
 // merged returns the entries of all files, sorted by key. If files have
-// different values for a key, the entry that was told before stays in effect.
+// different values for a key, the entry that was reported before stays in effect.
 // Without one it is that in the last file, by path.
 func (r *reader) merged(told []kv.Entry) (entries []kv.Entry, conflicts []conflict) {
 	if len(r.files) == 1 { // the usual case; it saves a copy of a large file
@@ -71,7 +71,7 @@ func (r *reader) merged(told []kv.Entry) (entries []kv.Entry, conflicts []confli
 }
 
 // settled returns the entry that is in effect during a conflict, and its location if it
-// is known: the entry that was told before, or else the last one.
+// is known: the entry that was reported before, or else the last one.
 func settled(last kv.Entry, told []kv.Entry) (entry kv.Entry, used string) {
 	i, ok := slices.BinarySearchFunc(told, last.Key, func(e kv.Entry, key string) int { return cmp.Compare(e.Key, key) })
 	switch {

@@ -11,7 +11,7 @@ import (
 
 func addressConstraints() []Constraint {
 	return []Constraint{
-		{"address-overlap", true, "Addresses of different interfaces in one VRF are in different networks, and those of one interface in networks that are equal or disjoint.", addressOverlap},
+		{"address-overlap", true, "Addresses of different interfaces in one VRF are in different networks, and the addresses of one interface in networks that are equal or disjoint.", addressOverlap},
 		{"unnumbered-chain", true, "An interface borrows addresses from one that has its own, not from one that borrows them, too.", unnumberedChain},
 		{"unnumbered-vrf", true, "An interface borrows addresses from one in the same VRF.", unnumberedVRF},
 		{"unnumbered-layer2", false, "An interface does not borrow addresses from a member of a bridge domain or cross-connect.", unnumberedLayer2},
@@ -153,7 +153,7 @@ func vrfTable(f *facts, report reporter) {
 	}
 }
 
-// isTunnel reports whether the VRF of an interface is that of its packets as well.
+// isTunnel reports whether the VRF of an interface is the VRF of its outer packets.
 func isTunnel(i *iface) bool { return i.v.GetType() == interfaces.Interface_VXLAN_TUNNEL }
 
 func disabledWithAddresses(f *facts, report reporter) {

@@ -12,7 +12,7 @@ func linkConstraints() []Constraint {
 	return []Constraint{
 		{"sub-interface-twice", true, "The sub-interfaces of one interface have different VLANs.", subTwice},
 		{"sub-interface-parent", true, "The parent of a sub-interface is no sub-interface.", subParent},
-		{"sub-interface-mtu", false, "The MTU of a sub-interface is not larger than that of its parent.", subMTU},
+		{"sub-interface-mtu", false, "The MTU of a sub-interface is not larger than the MTU of its parent.", subMTU},
 		{"sub-interface-state", false, "A sub-interface is enabled only if its parent is.", subState},
 		{"tunnel-twice", true, "Tunnels of one type differ in their ends, or in their VNI, TEID, session or VRF.", tunnelTwice},
 		{"memif-twice", true, "Memifs at one socket have different IDs.", memifTwice},
@@ -34,7 +34,7 @@ func subTwice(f *facts, report reporter) {
 		return vlan{i.v.GetSub().GetParentName(), i.v.GetSub().GetSubId()}
 	}
 	unique(f.ifs, id, func(a, b *iface) {
-		report(b.key, "sub.sub_id", a.key, "VLAN %d of %s is that of sub-interface %s already", b.v.GetSub().GetSubId(), b.v.GetSub().GetParentName(), a.v.GetName())
+		report(b.key, "sub.sub_id", a.key, "sub-interface %[3]s has VLAN %[1]d of %[2]s already", b.v.GetSub().GetSubId(), b.v.GetSub().GetParentName(), a.v.GetName())
 	})
 }
 
@@ -69,7 +69,7 @@ type tunnel struct {
 	vrf, id  uint32
 }
 
-// tunnelOf returns the identity by which VPP tells tunnels apart.
+// tunnelOf returns the identity by which VPP distinguishes tunnels.
 func tunnelOf(i *iface) (t tunnel) {
 	ends := func(kind, src, dst string, vrf, id uint32) tunnel {
 		a, errA := netip.ParseAddr(src)

@@ -57,7 +57,7 @@ func linuxVLANTwice(f *facts, report reporter) {
 		return linuxVLAN{v.GetParentInterface(), v.GetVlanId(), v.GetProtocol()}
 	}
 	unique(f.links, id, func(a, b link) {
-		report(b.key, "vlan.vlan_id", a.key, "VLAN %d of %s is that of link %s already", b.v.GetVlan().GetVlanId(), b.v.GetVlan().GetParentInterface(), a.v.GetName())
+		report(b.key, "vlan.vlan_id", a.key, "link %[3]s has VLAN %[1]d of %[2]s already", b.v.GetVlan().GetVlanId(), b.v.GetVlan().GetParentInterface(), a.v.GetName())
 	})
 }
 

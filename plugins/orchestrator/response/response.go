@@ -65,7 +65,7 @@ type Validated struct {
 	Findings []Finding `json:"findings,omitempty"`
 }
 
-// Override is an item of a change that overrides that of another source.
+// Override is an item of a change that overrides the item of another source.
 type Override struct {
 	Key      string `json:"key"`
 	Source   string `json:"source"`
