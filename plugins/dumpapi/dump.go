@@ -254,7 +254,7 @@ func metaOf(meta *ifaceidx.IfMeta, details map[uint32]vppcalls.Details) interfac
 	m.AdminUp, m.LinkUp, m.LinkDuplex, m.LinkSpeed = d.AdminUp, d.LinkUp, d.Duplex, d.Speed
 	m.LinkMTU, m.MTU[0], m.Tag = d.MTU, d.MTU, d.Tag
 	if d.SubInterface {
-		m.SupSwIfIndex, m.SubID = d.Parent, d.VLAN
+		m.SupSwIfIndex, m.SubID = d.Parent, d.SubID
 	}
 	return m
 }

@@ -12,9 +12,11 @@ import (
 
 	"github.com/tenuto-dev/tenuto/client/container"
 	"github.com/tenuto-dev/tenuto/infra/logging"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
+	vpp_interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	tenutov1 "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
 )
 
@@ -112,20 +114,49 @@ func (a *app) configRetrieve() *cobra.Command {
 				for _, reason := range trailer.Get(unreadTrailer) {
 					fmt.Fprintf(a.Err, "not read: %s\n", reason)
 				}
-				return a.writeConfig(resp.GetDump())
+				return a.writeItems(a.configurable(resp.GetDump()))
 			})
 		},
 	}, protoFormat))
 }
 
+// configurable returns the items of a configuration that was read which the agent takes as they
+// are, and prints the others to the error output.
+func (a *app) configurable(cfg *configurator.Config) (items []proto.Message) {
+	for _, f := range container.Extract(a.set(), cfg, "") {
+		if i, ok := f.Item.(*vpp_interfaces.Interface); ok && i.GetName() == "local0" {
+			continue // every VPP has it, and it is no item
+		}
+		lacks := kvs.Unmodeled(f.Item)
+		if len(lacks) == 0 {
+			items = append(items, f.Item)
+			continue
+		}
+		key, err := a.set().KeyOf(f.Item)
+		if err != nil {
+			key = string(f.Item.ProtoReflect().Descriptor().FullName())
+		}
+		fmt.Fprintf(a.Err, "left out: %s: differs in what the model lacks: %s\n", a.shortKey(key), strings.Join(lacks, ", "))
+	}
+	return items
+}
+
 // writeConfig writes a configuration in the format of files.
 func (a *app) writeConfig(cfg *configurator.Config) error {
-	set := a.set()
 	var items []proto.Message
-	for _, f := range container.Extract(set, cfg, "") {
-		items = append(items, a.shown(f.Item))
+	for _, f := range container.Extract(a.set(), cfg, "") {
+		items = append(items, f.Item)
 	}
-	text, err := document.New(set).Encode(items...)
+	return a.writeItems(items)
+}
+
+// writeItems is writeConfig for items.
+func (a *app) writeItems(items []proto.Message) error {
+	all := make([]proto.Message, len(items))
+	for n, item := range items {
+		all[n] = a.shown(item)
+	}
+	text, err := document.New(a.set()).Encode(all...)
 	if err != nil {
 		return err
 	}

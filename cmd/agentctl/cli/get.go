@@ -143,6 +143,7 @@ func (a *app) printItem(key string, data itemData, why string) error {
 	}
 	if last.Value != nil {
 		section(&b, "VALUE", indented(last.Value.ProtoMsgData))
+		section(&b, "DIFFERS IN WHAT THE MODEL LACKS", strings.Join(last.Value.Unmodeled, "\n"))
 	}
 	if data.Sources != nil && len(data.Sources.Shadowed) > 0 {
 		section(&b, "SOURCES", strings.ReplaceAll("\n"+itemSources(*data.Sources), "\n  ", "\n")[1:])

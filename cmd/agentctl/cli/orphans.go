@@ -126,6 +126,9 @@ func (a *app) paintOwner(o api.Orphan) string {
 }
 
 func orphanProblem(o api.Orphan) string {
+	if lacks := api.Unmodeled(o.Value.Message); len(lacks) > 0 && o.Problem == "" {
+		return "differs in what the model lacks: " + strings.Join(lacks, ", ")
+	}
 	if o.Marked && o.Problem == "" {
 		return "marked as an agent's, not on record; to remove it: agentctl orphans --remove " + o.Key
 	}

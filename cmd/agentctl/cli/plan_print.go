@@ -228,6 +228,9 @@ func fieldsOf(m proto.Message) map[string]string {
 		return map[string]string{"(value)": err.Error()}
 	}
 	flatten("", data, fields)
+	if lacks := api.Unmodeled(m); len(lacks) > 0 {
+		fields[api.UnmodeledField] = strings.Join(lacks, ", ")
+	}
 	return fields
 }
 

@@ -34,6 +34,10 @@ func (v *VPP) FailAfter(message string, retval api.VPPApiError, n int) error {
 	return v.server.FailAfter(message, int32(retval), n)
 }
 
+// Alter has change called with a copy of every record of a dump (..._details) before it is sent,
+// which may change it; nil ends that. It is called with one record at a time.
+func (v *VPP) Alter(change func(details api.Message)) { v.server.Alter(change) }
+
 // HangAt hangs at the n-th request of one name from now, of any name if it is empty:
 // before the request takes effect or, if late, after the effect and before the reply.
 // Resume continues. n of 0 ends it.

@@ -22,6 +22,8 @@ type JSONValue struct{ Message proto.Message }
 type EncodedValue struct {
 	ProtoMsgName string
 	ProtoMsgData json.RawMessage
+	// Unmodeled are settings that the model lacks; see AddUnmodeled.
+	Unmodeled []string `json:",omitempty"`
 }
 
 // MarshalJSON writes the name and the message.
@@ -45,7 +47,7 @@ func (v JSONValue) Encode() (*EncodedValue, error) {
 		// list unreadable.
 		data, err = json.Marshal(map[string]string{"error": err.Error()})
 	}
-	return &EncodedValue{string(name), data}, err
+	return &EncodedValue{string(name), data, Unmodeled(v.Message)}, err
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. A message of a type that is not
@@ -66,5 +68,6 @@ func (v *JSONValue) UnmarshalJSON(data []byte) error {
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(e.ProtoMsgData, v.Message); err != nil {
 		return fmt.Errorf("read %s from JSON: %w", e.ProtoMsgName, err)
 	}
+	AddUnmodeled(v.Message, e.Unmodeled...)
 	return nil
 }

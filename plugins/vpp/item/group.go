@@ -409,7 +409,7 @@ func (d *groups[V, P, K]) find(all []P, correlate []kvs.KV[V, kvs.Metadata]) *fo
 			parts[n] = d.Listed(parts[n])
 		}
 		resolved[i] = parts
-		f.expected[c.Key] = append(f.expected[c.Key], candidate[V, P]{c.Value, parts})
+		f.expected[c.Key] = append(f.expected[c.Key], candidate[V, P]{kvs.WithoutUnmodeled(c.Value), parts})
 		if f.complete(parts) {
 			f.take(c.Key, parts)
 		}
@@ -504,6 +504,11 @@ func (f *found[V, P, K]) values(n *Names) (out []kvs.KV[V, kvs.Metadata]) {
 			kv.Value = f.expected[key][at].value
 		} else if kv.Value = f.d.Value(n, f.parts[key]); n.unknown {
 			continue
+		} else if modeled, err := partsOf(kv.Value, f.d.resolver.Live); err == nil {
+			for n := range modeled {
+				modeled[n] = f.d.Listed(modeled[n])
+			}
+			markParts(kv.Value, f.parts[key], modeled, f.d.ID)
 		}
 		out = append(out, kv)
 	}

@@ -215,6 +215,7 @@ func (d *sets[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.
 		n.unknown = false
 	}
 	for _, c := range correlate {
+		c.Value = kvs.WithoutUnmodeled(c.Value)
 		wanted, err := d.resolver.Live(c.Value)
 		if err != nil {
 			continue // it names what is not in VPP
@@ -233,12 +234,21 @@ func (d *sets[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.
 		v := c.Value // in its spelling
 		if len(parts) != len(wanted) || slices.ContainsFunc(parts, func(e E) bool { return !slices.Contains(wanted, e) }) {
 			v = d.Value(n, wanted, parts)
+			d.mark(v, parts)
 		}
 		found(kvs.KV[V, kvs.Metadata]{Key: c.Key, Value: v, Metadata: c.Metadata, Origin: kvs.FromNB})
 	}
 	for _, e := range all {
 		v := d.Value(n, nil, []E{e})
+		d.mark(v, []E{e})
 		found(kvs.KV[V, kvs.Metadata]{Key: d.Model.Key(v), Value: v, Origin: d.Origin})
 	}
 	return out, n.err()
+}
+
+// mark adds to a value what its model lacks of the entries that it was made of.
+func (d *sets[V, E, K]) mark(v V, entries []E) {
+	if modeled, err := d.resolver.Live(v); err == nil {
+		markParts(v, entries, modeled, d.ID)
+	}
 }

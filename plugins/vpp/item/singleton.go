@@ -97,7 +97,7 @@ func (d *singleton[V, E]) retrieve(ctx context.Context, correlate []kvs.KV[V, kv
 	}
 	found, assumed, origin := *e, false, kvs.UnknownOrigin
 	for _, c := range correlate {
-		origin = kvs.FromNB
+		origin, c.Value = kvs.FromNB, kvs.WithoutUnmodeled(c.Value)
 		wanted, err := d.resolver.Live(c.Value)
 		if err != nil {
 			continue
@@ -117,5 +117,11 @@ func (d *singleton[V, E]) retrieve(ctx context.Context, correlate []kvs.KV[V, kv
 		return nil, nil
 	}
 	v := d.Value(found)
+	if modeled, err := d.resolver.Live(v); err == nil {
+		if d.Assume != nil {
+			found = d.Assume(found, modeled)
+		}
+		markUnmodeled(v, found, modeled)
+	}
 	return []kvs.KV[V, kvs.Metadata]{{Key: d.Model.Key(v), Value: v, Origin: origin}}, nil
 }

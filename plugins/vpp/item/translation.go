@@ -77,6 +77,8 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 		v := t.value(n, e) // even if not used: n.unknown means that its interface is gone
 		if t.equals(w.entry, e) {
 			v = w.value // in its spelling
+		} else if !n.unknown {
+			t.mark(v, e)
 		}
 		found(i, w.key, v, kvs.FromNB)
 	}
@@ -87,15 +89,34 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 	for _, i := range others {
 		if (t.learned == nil || !t.learned(all[i])) && (t.implicit == nil || !t.implicit(all[i])) {
 			v := t.value(n, all[i])
+			if !n.unknown {
+				t.mark(v, all[i])
+			}
 			found(i, t.model.Key(v), v, origin)
 		}
 	}
 	return n.err()
 }
 
+// mark adds to a value what its model lacks of an entry. A value that cannot be an entry equals
+// none anyway.
+func (t *translation[V, E, K]) mark(v V, e E) {
+	modeled, err := t.Live(v)
+	if err != nil {
+		return
+	}
+	if t.assume != nil {
+		e = t.assume(e, modeled)
+	}
+	if !t.equals(e, modeled) {
+		markUnmodeled(v, e, modeled)
+	}
+}
+
 // expect adds a value to those that are expected. A value that names what is not in VPP is
 // not in VPP either.
 func (t *translation[V, E, K]) expect(expected map[K]wanted[V, E], key string, v V) {
+	v = kvs.WithoutUnmodeled(v) // it may have lost that since
 	e, err := t.Live(v)
 	if err != nil {
 		return

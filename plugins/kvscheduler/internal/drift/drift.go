@@ -189,6 +189,10 @@ func Differing(d *registry.Descriptor, key string, believed, found proto.Message
 	}
 	var minded []api.FieldDiff
 	for _, diff := range all {
+		if diff.Field == api.UnmodeledField {
+			minded = append(minded, diff)
+			continue
+		}
 		path := strings.FieldsFunc(diff.Field, func(r rune) bool { return r == '.' || r == '[' })
 		field := from.Descriptor().Fields().ByName(protoreflect.Name(path[0]))
 		alone := proto.Clone(believed)

@@ -25,6 +25,10 @@ func Fields(believed, found proto.Message) []api.FieldDiff {
 	}
 	var d differ
 	d.message("", a, b)
+	was, is := strings.Join(api.Unmodeled(believed), ", "), strings.Join(api.Unmodeled(found), ", ")
+	if was != is {
+		d.add(api.UnmodeledField, was, is)
+	}
 	return d.diffs
 }
 

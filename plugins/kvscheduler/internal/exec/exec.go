@@ -315,7 +315,7 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 // scheduler may then change and remove it even if its operation fails or does not
 // start.
 func (r *run) takeOver(n *graph.Node) {
-	if v := n.Desired(); n.Owner != graph.Foreign || v == nil || v.Invalid != nil {
+	if v := n.Desired(); n.Owner != graph.Foreign || v == nil || v.Invalid != nil || n.Refused() {
 		return
 	}
 	have := &registry.Value{Msg: n.Have.Msg, Derived: n.Have.Derived}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
@@ -123,6 +124,9 @@ func Held(op *plan.Op, n *graph.Node) error {
 		return errors.New("it stays as it is until it is known whether what it needs exists: reading that failed")
 	case op.Held.By != op.Key:
 		return fmt.Errorf("held by %s, which could not be removed", op.Held.By)
+	case op.Have != nil && len(api.Unmodeled(op.Have.Msg)) > 0:
+		return fmt.Errorf("another process made it, with %s, for which the model has no field: it is left as it is; remove it, or give this item another name",
+			strings.Join(api.Unmodeled(op.Have.Msg), ", "))
 	case op.Want != nil && op.Want.Invalid == nil && op.Desc.NeedsRecreate(op.Key, op.Have.Msg, op.Want.Msg, n.Meta):
 		return api.Permanent(errors.New("it was adopted, not made by the agent, and would have to be re-created: it is left as it is; remove it, or make it managed"))
 	}

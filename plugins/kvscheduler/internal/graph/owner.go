@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -128,6 +129,10 @@ func (n *Node) Ours() bool { return n.Owner == Ours }
 // Made reports whether the scheduler made the base value by an operation: such values
 // are on record, and it removes them when they are no longer desired.
 func (n *Node) Made() bool { return n.Base == nil && n.Owner == Ours && !n.Desc.IsProperty() }
+
+// Refused reports whether the value is foreign and has settings that its model lacks: a desired
+// value does not take it over.
+func (n *Node) Refused() bool { return n.Owner == Foreign && len(api.Unmodeled(n.Have.Msg)) > 0 }
 
 // Left reports whether the value is adopted and left as it is: its change would need
 // something that the scheduler may not do, or cannot.

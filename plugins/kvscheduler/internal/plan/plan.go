@@ -260,7 +260,7 @@ type planner struct {
 
 func (n *node) exists() bool { return n.have != nil }
 
-// adopted reports whether n exists and is adopted; see touchNode.
+// adopted reports whether n exists and is adopted, or would have to be; see touchNode.
 func (n *node) adopted() bool { return n.exists() && n.holder == n.key }
 
 // of returns the planner's view of a node; nil if it was not touched.
@@ -300,7 +300,7 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 		p.sorted.ReplaceOrInsert(n)
 	}
 	n.in = n.exists()
-	if gn.Owner == graph.Adopted && !gn.Obtained() {
+	if !gn.Obtained() && (gn.Owner == graph.Adopted || gn.Refused()) {
 		n.holder = n.key
 	}
 	p.retarget(n)

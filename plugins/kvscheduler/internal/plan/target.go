@@ -75,7 +75,8 @@ func (p *planner) seedChange(c *Change, cursor *graph.Cursor) {
 	if n.desc == nil {
 		n.desc = c.Desc
 	}
-	if c.Adopt && n.exists() {
+	refused := gn != nil && gn.Refused() && c.Want != nil && !c.Want.FromSB && !p.req.Notified[c.Key]
+	if n.exists() && (c.Adopt || refused) {
 		n.holder = n.key
 	}
 	p.setWant(n, c.Want)

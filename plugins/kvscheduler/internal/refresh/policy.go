@@ -43,6 +43,8 @@ func (r *Refresher) ownership(n *graph.Node, kv api.KVWithMetadata, made, asked 
 		return graph.Adopt
 	}
 	switch {
+	case !made && !n.Ours() && len(api.Unmodeled(kv.Value)) > 0: // to take it over would change or drop that
+		return graph.Found
 	case r.foreign(n, kv, made || asked):
 		return graph.Found
 	case made:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -16,7 +17,7 @@ func (r *Registry) Wanted(key string, d *Descriptor, msg proto.Message) *Value {
 	if d == nil {
 		return v
 	}
-	if v.Invalid = validate(key, d, msg); d.IsProperty() && v.Invalid == nil {
+	if v.Invalid = cmp.Or(unmodeled(msg), validate(key, d, msg)); d.IsProperty() && v.Invalid == nil {
 		v.Invalid = api.ErrUnimplementedCreate
 	}
 	if v.Invalid == nil {
@@ -25,6 +26,15 @@ func (r *Registry) Wanted(key string, d *Descriptor, msg proto.Message) *Value {
 		}
 	}
 	return v
+}
+
+// unmodeled returns the error of a found value that is given back as a desired one, although it
+// does not have all of what was found.
+func unmodeled(msg proto.Message) error {
+	if lacks := api.Unmodeled(msg); len(lacks) > 0 {
+		return api.NewInvalidValueError(fmt.Errorf("%s, for which the model has no field", strings.Join(lacks, ", ")))
+	}
+	return nil
 }
 
 // validate asks Validate of a descriptor; a panic is an error.

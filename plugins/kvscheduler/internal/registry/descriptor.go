@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -98,15 +99,25 @@ func (d *Descriptor) IsProperty() bool { return d == nil || d.Create == nil }
 // Equivalent reports whether going from one value to the other needs no
 // operation.
 func (d *Descriptor) Equivalent(key string, a, b proto.Message) bool {
+	if !sameUnmodeled(a, b) {
+		return false
+	}
 	if d != nil && d.ValueComparator != nil {
 		return d.ValueComparator(key, a, b)
 	}
 	return proto.Equal(a, b)
 }
 
+func sameUnmodeled(a, b proto.Message) bool {
+	return slices.Equal(api.Unmodeled(a), api.Unmodeled(b))
+}
+
 // Compare is Equivalent with a panic as an error, for callers that can stop at
 // an answer.
 func (d *Descriptor) Compare(key string, a, b proto.Message) (equal bool, err error) {
+	if !sameUnmodeled(a, b) {
+		return false, nil
+	}
 	if d == nil || d.ValueComparator == nil {
 		return proto.Equal(a, b), nil
 	}
@@ -128,7 +139,7 @@ func (d *Descriptor) NeedsRecreate(key string, from, to proto.Message, meta api.
 	if d.IsProperty() {
 		return false
 	}
-	if d.Update == nil {
+	if d.Update == nil || !sameUnmodeled(from, to) {
 		return true
 	}
 	return d.UpdateWithRecreate != nil && d.UpdateWithRecreate(key, from, to, meta)

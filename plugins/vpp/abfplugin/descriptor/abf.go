@@ -346,7 +346,11 @@ func (d *abfDescriptor) retrieve(ctx context.Context, correlate []abfKV) ([]abfK
 	}
 	out := make([]abfKV, 0, len(all))
 	for _, p := range all {
-		v := &abf.ABF{Index: p.ID, AclName: d.listName(p.ACL), AttachedInterfaces: uses[p.ID]}
+		v := &abf.ABF{Index: p.ID, AttachedInterfaces: uses[p.ID]}
+		var named bool
+		if v.AclName, named = d.lists.LookupByID(acldescriptor.ListID{Index: p.ACL}); !named {
+			kvs.AddUnmodeled(v, fmt.Sprintf("access control list %d, which has no tag", p.ACL))
+		}
 		kv := abfKV{Key: model.ABFModel.Key(v), Value: v, Origin: kvs.UnknownOrigin}
 		want := expected[kv.Key]
 		sortLike(v.AttachedInterfaces, want.GetAttachedInterfaces())
@@ -357,15 +361,6 @@ func (d *abfDescriptor) retrieve(ctx context.Context, correlate []abfKV) ([]abfK
 		out = append(out, kv)
 	}
 	return out, snapshot.Err()
-}
-
-// listName returns the name of a list; one that does not exist any more is named after its
-// index.
-func (d *abfDescriptor) listName(index uint32) string {
-	if name, ok := d.lists.LookupByID(acldescriptor.ListID{Index: index}); ok {
-		return name
-	}
-	return fmt.Sprintf("MISSING-%d", index)
 }
 
 // sortLike puts attachments in the order of those that are expected, the others behind them.
@@ -400,11 +395,14 @@ func describePaths(v *abf.ABF, paths []vppcalls.Path, want *abf.ABF, snapshot *i
 		if p.SwIfIndex != item.NoInterface {
 			name, ok := snapshot.Name(p.SwIfIndex)
 			if !ok {
-				name = fmt.Sprintf("MISSING-%d", p.SwIfIndex)
+				kvs.AddUnmodeled(v, fmt.Sprintf("path over interface %d, which has no tag", p.SwIfIndex))
 			}
 			to.InterfaceName = name
 		}
 		v.ForwardingPaths = append(v.ForwardingPaths, to)
+		if p.Other != "" {
+			kvs.AddUnmodeled(v, "path "+p.Other)
+		}
 	}
 	if want == nil {
 		return

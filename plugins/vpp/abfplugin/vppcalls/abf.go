@@ -49,6 +49,8 @@ type Path struct {
 	DVR bool
 	// Weight is at least 1.
 	Weight, Preference uint8
+	// Other are the settings of a path of VPP that the model lacks; see ipconv.PlainPathSettings.
+	Other string
 }
 
 // Policy is a list of paths for the packets that an access control list selects.
@@ -96,7 +98,7 @@ func (p Path) message() fib_types.FibPath {
 func pathOf(m fib_types.FibPath) Path {
 	p := Path{
 		SwIfIndex: m.SwIfIndex, DVR: m.Type == fib_types.FIB_API_PATH_TYPE_DVR, Weight: m.Weight, Preference: m.Preference,
-		IPv6: m.Proto == fib_types.FIB_API_PATH_NH_PROTO_IP6,
+		IPv6: m.Proto == fib_types.FIB_API_PATH_NH_PROTO_IP6, Other: ipconv.PlainPathSettings(m),
 	}
 	hop := netip.AddrFrom4(m.Nh.Address.GetIP4())
 	if p.IPv6 {

@@ -32,6 +32,8 @@ const (
 const (
 	// maxTag is the longest name, in bytes.
 	maxTag = 63
+	// cliTag is the tag of lists that were made with the command line of VPP.
+	cliTag = "cli"
 	// concurrency is how many lists may be in flight at a time.
 	concurrency = 256
 )
@@ -41,8 +43,8 @@ type Meta struct {
 	// Index of the list in VPP, and whether it is the index of a list of MAC/IP rules.
 	Index uint32
 	L2    bool
-	// Order is the position among the lists of an interface, unless the list is Foreign:
-	// it was there before it was in the configuration, and stays where it is.
+	// Order is the position among the lists of an interface, unless the list is Foreign: it is not
+	// in the configuration, and stays where it is.
 	Order   int32
 	Foreign bool
 	// Doubled are the rules that VPP has twice, one after the other: for IPv4 and IPv6.
@@ -268,11 +270,25 @@ type found struct {
 	vppcalls.IndexedList
 	key             string
 	want            *acl.ACL // nil: not expected
-	foreign         bool
+	rank            int32    // the order of a list that is not expected; see rank
+	contrary        bool     // it has no order that is right for all interfaces
 	ingress, egress []string
 }
 
-func (f *found) order() int32 { return f.want.GetInterfaces().GetOrder() }
+func (f *found) order() int32 {
+	if f.want == nil {
+		return f.rank
+	}
+	return f.want.GetInterfaces().GetOrder()
+}
+
+// origin is whose the list is. VPP's command line gives its lists a tag as well.
+func (f *found) origin() kvs.ValueOrigin {
+	if f.want == nil && f.List.Name == cliTag {
+		return kvs.UnknownOrigin
+	}
+	return kvs.FromNB
+}
 
 // retrieve returns the lists with a tag. A name that VPP has more than once is returned once,
 // the rest with a suffix.
@@ -297,8 +313,9 @@ func (d *aclDescriptor) retrieve(ctx context.Context, correlate []aclKV) ([]aclK
 			f.Name = fmt.Sprintf("%s-DUPLICATE%d", l.Name, seen[l.Name])
 		}
 		f.key = model.ACLModel.KeyFor(f.Name)
-		kv, ok := expected[f.key]
-		f.want, f.foreign = kv.Value, !ok || kv.Metadata != nil && kv.Metadata.Foreign
+		if kv := expected[f.key]; kv.Origin != kvs.FromSB { // otherwise it is not in the configuration
+			f.want = kv.Value
+		}
 		all[ListID{l.Index, l.L2}] = f
 	}
 	if err := d.findInterfaces(ctx, all); err != nil {
@@ -308,8 +325,8 @@ func (d *aclDescriptor) retrieve(ctx context.Context, correlate []aclKV) ([]aclK
 	for _, f := range all {
 		v := f.value()
 		out = append(out, aclKV{
-			Key: f.key, Value: v, Origin: kvs.FromNB,
-			Metadata: &Meta{Index: f.Index, L2: f.L2, Order: f.order(), Foreign: f.foreign, Doubled: doubled(v)},
+			Key: f.key, Value: v, Origin: f.origin(),
+			Metadata: &Meta{Index: f.Index, L2: f.L2, Order: f.order(), Foreign: f.want == nil, Doubled: doubled(v)},
 		})
 	}
 	slices.SortFunc(out, func(a, b aclKV) int { return cmp.Compare(a.Key, b.Key) })
@@ -327,6 +344,7 @@ func (d *aclDescriptor) findInterfaces(ctx context.Context, all map[ListID]*foun
 	if err != nil || len(applied)+len(mac) == 0 {
 		return err
 	}
+	rank(all, applied)
 	snapshot := d.ifs.Snapshot(ctx)
 	for _, a := range applied {
 		name, ok := snapshot.Name(a.SwIfIndex)
@@ -357,7 +375,7 @@ func inOrder(all map[ListID]*found, indexes []uint32) (out []*found) {
 		f := all[ListID{index, false}]
 		switch {
 		case f == nil:
-		case f.foreign:
+		case f.want == nil:
 			out = append(out, f)
 		case last == nil || compareOrder(last.order(), last.Name, f.order(), f.Name) < 0:
 			out, last = append(out, f), f
@@ -384,7 +402,10 @@ func (f *found) value() *acl.ACL {
 		Egress:  likeExpected(f.egress, f.want.GetInterfaces().GetEgress()),
 		Order:   f.order(),
 	}
-	if len(f.ingress)+len(f.egress) == 0 && f.want.GetInterfaces() == nil {
+	if f.contrary {
+		kvs.AddUnmodeled(v, "different orders on several interfaces")
+	}
+	if len(f.ingress)+len(f.egress) == 0 && f.want.GetInterfaces() == nil && f.rank == 0 {
 		v.Interfaces = nil
 	}
 	return v

@@ -62,15 +62,15 @@ func adoptAmong[T any](ctx context.Context, vpp *vppcalls.Calls, dump func(conte
 	return vppcalls.NoInterface, cause
 }
 
-// adoptWhere is adoptUntagged for the first interface that match finds, which is then the desired
-// state.
-func adoptWhere(ctx context.Context, vpp *vppcalls.Calls, match func(vppcalls.Details) bool, cause error) (uint32, error) {
+// adoptWhere is adoptUntagged for the first interface that taken finds; same reports that it is
+// the desired state.
+func adoptWhere(ctx context.Context, vpp *vppcalls.Calls, taken, same func(vppcalls.Details) bool, cause error) (uint32, error) {
 	all, err := vpp.DumpInterfaces(ctx)
 	if err != nil {
 		return vppcalls.NoInterface, errors.Join(cause, err)
 	}
-	if n := slices.IndexFunc(all, match); n >= 0 {
-		return adoptUntagged(ctx, vpp, all[n].SwIfIndex, true, cause)
+	if n := slices.IndexFunc(all, taken); n >= 0 {
+		return adoptUntagged(ctx, vpp, all[n].SwIfIndex, same(all[n]), cause)
 	}
 	return vppcalls.NoInterface, cause
 }

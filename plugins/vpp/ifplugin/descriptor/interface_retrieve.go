@@ -12,6 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -26,7 +27,7 @@ type reading struct {
 	address map[uint32]vppcalls.Addressing // of those with a tag that borrow none
 	queues  map[uint32][]vppcalls.RxQueue  // read when needed
 	members map[uint32]bool                // interfaces in bonds
-	dhcp    map[uint32]*vppcalls.DHCPLease
+	dhcp    map[uint32]vppcalls.DHCPClient
 	virtual map[uint32][]netip.Addr // of virtual routers
 	names   map[uint32]string       // tags by index
 	wanted  map[string]*interfaces.Interface
@@ -131,7 +132,7 @@ func (d *interfaceDescriptor) read(ctx context.Context) (*reading, error) {
 	if r.lenders, err = d.vpp.DumpUnnumbered(ctx); err != nil {
 		return nil, err
 	}
-	if r.dhcp, err = d.vpp.DumpDHCPClients(ctx); err != nil {
+	if r.dhcp, err = d.vpp.DumpDHCP(ctx); err != nil {
 		return nil, err
 	}
 	if r.virtual, err = d.vpp.DumpVirtualAddresses(ctx); err != nil {
@@ -204,6 +205,8 @@ func (r *reading) interfaceOf(ctx context.Context, found vppcalls.Details) (*int
 	if known, err := r.recognised(ctx, found, wanted, i, m); !known {
 		return nil, nil, err
 	}
+	kvs.AddUnmodeled(i, item.Unmodeled(found.ProtocolMTU, vppcalls.ProtocolMTU{})...)
+	encap := i.Vrf
 	if err := r.doubtLink(ctx, found, i); err != nil {
 		return nil, nil, err
 	}
@@ -216,6 +219,9 @@ func (r *reading) interfaceOf(ctx context.Context, found vppcalls.Details) (*int
 	}
 	if err := r.addAddresses(ctx, i, m, wanted); err != nil {
 		return nil, nil, fmt.Errorf("interface %q: %w", i.Name, err)
+	}
+	if ipv4, ipv6 := underlay(i); (ipv4 || ipv6) && i.GetGtpu() == nil && i.Vrf != encap && wanted.GetVrf() != encap {
+		kvs.AddUnmodeled(i, fmt.Sprintf("a table for the tunnel of its own: %d", encap))
 	}
 	if err := r.addQueues(ctx, i, m, wanted); err != nil {
 		return nil, nil, fmt.Errorf("interface %q: %w", i.Name, err)
@@ -250,7 +256,10 @@ func (r *reading) recognised(ctx context.Context, found vppcalls.Details, wanted
 
 // addSources tells where the interface gets addresses from by itself.
 func (r *reading) addSources(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	_, i.SetDhcpClient = r.dhcp[m.SwIfIndex]
+	var client vppcalls.DHCPClient
+	if client, i.SetDhcpClient = r.dhcp[m.SwIfIndex]; i.SetDhcpClient {
+		kvs.AddUnmodeled(i, item.Unmodeled(client.Settings, vppcalls.DHCPSettings{})...)
+	}
 	m.DHCP = i.SetDhcpClient
 	nd, known, err := r.d.vpp.IP6ND(m.SwIfIndex)
 	if known {
@@ -262,7 +271,7 @@ func (r *reading) addSources(i *interfaces.Interface, m *ifaceidx.IfMeta) error 
 // obtained reports that an interface got an address by itself: by DHCP, as the
 // master among virtual routers, or because a router advertised the network.
 func (r *reading) obtained(a netip.Prefix, i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) bool {
-	if lease := r.dhcp[m.SwIfIndex]; lease != nil && lease.Address == a {
+	if lease := r.dhcp[m.SwIfIndex].Lease; lease != nil && lease.Address == a {
 		return true
 	}
 	literals := r.d.alloc.Literals(wanted.GetIpAddresses(), wanted.GetName())
@@ -279,8 +288,12 @@ func (r *reading) obtained(a netip.Prefix, i *interfaces.Interface, m *ifaceidx.
 func (r *reading) addAddresses(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) error {
 	if lender, ok := r.lenders[m.SwIfIndex]; ok {
 		// The addresses that VPP would tell now are borrowed.
-		i.Unnumbered = &interfaces.Interface_Unnumbered{InterfaceWithIp: r.names[lender]}
 		i.Vrf = wanted.GetVrf()
+		if name := r.names[lender]; name != "" {
+			i.Unnumbered = &interfaces.Interface_Unnumbered{InterfaceWithIp: name}
+		} else {
+			kvs.AddUnmodeled(i, fmt.Sprintf("unnumbered to interface %d, which has no tag", lender))
+		}
 		return nil
 	}
 	var anyV6 bool

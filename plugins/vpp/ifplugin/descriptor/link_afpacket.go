@@ -88,7 +88,8 @@ func (k afPacket) create(ctx context.Context, i *interfaces.Interface, mac *vppc
 	}
 	idx, err := k.vpp.CreateAfPacket(ctx, host, mac)
 	if errors.Is(err, api.IF_ALREADY_EXISTS) {
-		idx, err = adoptWhere(ctx, k.vpp, func(d vppcalls.Details) bool { return d.Name == vppcalls.AfPacketName(host) }, err)
+		idx, err = adoptWhere(ctx, k.vpp, func(d vppcalls.Details) bool { return d.Name == vppcalls.AfPacketName(host) },
+			func(vppcalls.Details) bool { return true }, err)
 		err = conflict(err, hostField(i))
 	}
 	return &ifaceidx.IfMeta{SwIfIndex: idx, InternalName: vppcalls.AfPacketName(host)}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	bondapi "go.fd.io/govpp/binapi/bond"
 	"google.golang.org/protobuf/proto"
 
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -34,6 +36,9 @@ func (bond) traits() traits {
 func (bond) check(i *interfaces.Interface) error {
 	l := i.GetBond()
 	var errs []error
+	if l.GetId() == math.MaxUint32 {
+		errs = append(errs, invalid("bond.id", "%d, expected at most %d: VPP would choose a number", l.GetId(), uint32(math.MaxUint32-1)))
+	}
 	lb, known := loadBalance(l)
 	switch {
 	case !known:
@@ -122,6 +127,9 @@ func (k bond) read(ctx context.Context, names func(uint32) string) (recogniser, 
 		}
 		l := bondLink(found)
 		for _, m := range found.Members {
+			if m.Weight != 0 {
+				kvs.AddUnmodeled(i, fmt.Sprintf("member %s weight %d", m.InterfaceName, m.Weight))
+			}
 			if name := names(uint32(m.SwIfIndex)); name != "" { // else it is another process's
 				l.BondedInterfaces = append(l.BondedInterfaces, &interfaces.BondLink_BondedInterface{
 					Name: name, IsPassive: m.IsPassive, IsLongTimeout: m.IsLongTimeout,
@@ -132,6 +140,9 @@ func (k bond) read(ctx context.Context, names func(uint32) string) (recogniser, 
 			return strings.Compare(a.Name, b.Name)
 		})
 		i.Type, i.Link = interfaces.Interface_BOND_INTERFACE, &interfaces.Interface_Bond{Bond: l}
+		if found.NumaOnly {
+			kvs.AddUnmodeled(i, "numa_only true")
+		}
 		return true
 	}, err
 }

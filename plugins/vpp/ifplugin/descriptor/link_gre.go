@@ -50,6 +50,7 @@ var greTunnels = linkSpec[gre.GreTunnel]{
 			TunnelType: interfaces.GreLink_Type(t.Type) + interfaces.GreLink_L3,
 		}}
 	},
+	chosen: func(p *gre.GreTunnel, found gre.GreTunnel) { p.Instance, p.SwIfIndex = found.Instance, found.SwIfIndex },
 	exists: api.IF_ALREADY_EXISTS,
 	key:    []string{"gre.src_addr", "gre.dst_addr", "gre.tunnel_type", "gre.outer_fib_id", "gre.session_id"},
 }

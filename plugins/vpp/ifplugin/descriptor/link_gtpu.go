@@ -12,7 +12,12 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-type gtpuTunnel = gtpu.GtpuAddDelTunnel
+// gtpuTunnel are the parameters of a tunnel, and those that its model lacks.
+type gtpuTunnel struct {
+	gtpu.GtpuAddDelTunnel
+	PduExtension bool
+	Qfi          uint8
+}
 
 // A GTP-U tunnel carries packets of mobile subscribers in UDP. Received packets
 // are known by the other end and the TEID alone, so no two tunnels may share
@@ -24,8 +29,10 @@ type gtpuTunnel = gtpu.GtpuAddDelTunnel
 // they say what becomes of packets that belong to none.
 var gtpuTunnels = linkSpec[gtpuTunnel]{
 	op: declareLinks("interface GTPU_TUNNEL", "gtpu",
-		linkCalls[gtpuTunnel]{asRequest[*gtpu.GtpuAddDelTunnelReply, gtpuTunnel], dumpGtpuV2},
-		linkCalls[gtpuTunnel]{asRequest[*gtpu.GtpuAddDelTunnelReply, gtpuTunnel], dumpSame[*gtpu.GtpuTunnelDump, *gtpu.GtpuTunnelDetails, gtpuTunnel]()}),
+		linkCalls[gtpuTunnel]{setGtpu, dumpGtpuV2},
+		linkCalls[gtpuTunnel]{setGtpu, dumpOf[*gtpu.GtpuTunnelDump](func(d *gtpu.GtpuTunnelDetails) (ifIndex, gtpuTunnel) {
+			return d.SwIfIndex, gtpuTunnel{GtpuAddDelTunnel: session.SameFields[gtpu.GtpuAddDelTunnel](d)}
+		})}),
 	device: "GTPU",
 	facts: traits{
 		packetMTU: true, startsUp: true, keepsTag: true, noMAC: withoutMAC("a GTP-U tunnel"),
@@ -41,12 +48,12 @@ var gtpuTunnels = linkSpec[gtpuTunnel]{
 			node = uint32(next) // the numbers of the nodes are those of VPP
 		}
 		src, dst := ends(r, "gtpu.src_addr", l.GetSrcAddr(), "gtpu.dst_addr", l.GetDstAddr())
-		return gtpuTunnel{
+		return gtpuTunnel{GtpuAddDelTunnel: gtpu.GtpuAddDelTunnel{
 			SrcAddress: src, DstAddress: dst, Teid: l.GetTeid(), Tteid: orDefault(l.GetRemoteTeid(), l.GetTeid()),
 			McastSwIfIndex: multicast(r, "gtpu-multicast-interface-exists", "gtpu.multicast", l.GetMulticast(), dst, i),
 			EncapVrfID:     r.TableAs("vrf-table-for-gtpu-exists", l.GetEncapVrfId(), dst),
 			DecapNextIndex: orDefault(node, uint32(gtpu.GTPU_API_DECAP_NEXT_L2)),
-		}
+		}}
 	},
 	describe: func(i *interfaces.Interface, t gtpuTunnel, known about) {
 		i.Type, i.Link = interfaces.Interface_GTPU_TUNNEL, &interfaces.Interface_Gtpu{Gtpu: &interfaces.GtpuLink{
@@ -54,6 +61,7 @@ var gtpuTunnels = linkSpec[gtpuTunnel]{
 			Teid: t.Teid, RemoteTeid: t.Tteid, EncapVrfId: t.EncapVrfID, DecapNextNode: t.DecapNextIndex,
 		}}
 	},
+	chosen: func(p *gtpuTunnel, found gtpuTunnel) { p.McastSwIfIndex = found.McastSwIfIndex },
 	exists: api.TUNNEL_EXIST,
 	key:    []string{"gtpu.dst_addr", "gtpu.teid"},
 }
@@ -62,5 +70,10 @@ var dumpGtpuV2 = dumpOf[*gtpu.GtpuTunnelV2Dump](func(d *gtpu.GtpuTunnelV2Details
 	if d.IsForwarding {
 		return noInterface, gtpuTunnel{}
 	}
-	return d.SwIfIndex, session.SameFields[gtpuTunnel](d)
+	return d.SwIfIndex, gtpuTunnel{session.SameFields[gtpu.GtpuAddDelTunnel](d), d.PduExtension, d.Qfi}
 })
+
+func setGtpu(add bool, t gtpuTunnel) (req, reply api.Message) {
+	t.IsAdd = add
+	return &t.GtpuAddDelTunnel, &gtpu.GtpuAddDelTunnelReply{}
+}

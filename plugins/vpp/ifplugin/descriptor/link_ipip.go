@@ -48,6 +48,9 @@ var ipipTunnels = linkSpec[ipip.IpipTunnel]{
 		}
 		i.Type, i.Vrf, i.Link = interfaces.Interface_IPIP_TUNNEL, t.TableID, &interfaces.Interface_Ipip{Ipip: l}
 	},
+	chosen: func(p *ipip.IpipTunnel, found ipip.IpipTunnel) {
+		p.Instance, p.SwIfIndex = found.Instance, found.SwIfIndex
+	},
 	delete: deletion[*ipip.IpipDelTunnel, *ipip.IpipDelTunnelReply],
 	gone:   []api.VPPApiError{api.NO_SUCH_ENTRY},
 	exists: api.IF_ALREADY_EXISTS,

@@ -45,6 +45,9 @@ var ipsecInterfaces = linkSpec[ipsec.IpsecItf]{
 		l := &interfaces.IPSecLink{TunnelMode: interfaces.IPSecLink_Mode(p.Mode)}
 		i.Type, i.Link = interfaces.Interface_IPSEC_TUNNEL, &interfaces.Interface_Ipsec{Ipsec: l}
 	},
+	chosen: func(p *ipsec.IpsecItf, found ipsec.IpsecItf) {
+		p.UserInstance, p.SwIfIndex = found.UserInstance, found.SwIfIndex
+	},
 	delete: deletion[*ipsec.IpsecItfDelete, *ipsec.IpsecItfDeleteReply],
 	// VPP has 16384 instances, and gives the lower half to clients that ask for any.
 	instances: instances[ipsec.IpsecItf]{

@@ -29,6 +29,7 @@ const (
 // mplsTunnel is a tunnel with its paths, in order.
 type mplsTunnel struct {
 	index         ifIndex // of those that VPP has
+	tag           string  // of those that VPP has: no value has one
 	l2, multicast bool
 	paths         [maxTunnelPaths]mplsPath
 	n             int // paths
@@ -40,7 +41,8 @@ type mplsPath struct {
 	table              uint32
 	weight, preference uint8
 	labels             [maxTunnelLabels]uint32
-	n                  int // labels
+	n                  int    // labels
+	other              string // see ipconv.PathSettings
 }
 
 // An MPLS tunnel puts labels on packets. VPP makes it with its first paths, and deletes it with
@@ -58,6 +60,14 @@ var mplsTunnels = linkSpec[mplsTunnel]{
 	},
 	resolve:  resolveMPLSTunnel,
 	describe: describeMPLSTunnel,
+	chosen: func(p *mplsTunnel, found mplsTunnel) {
+		p.index = found.index
+		for n := range p.paths { // known by their names
+			if (p.paths[n].via == noInterface) == (found.paths[n].via == noInterface) {
+				p.paths[n].via = found.paths[n].via
+			}
+		}
+	},
 }
 
 func setMPLSTunnel(add bool, t mplsTunnel) (req, reply api.Message) {
@@ -84,9 +94,12 @@ func setMPLSTunnel(add bool, t mplsTunnel) (req, reply api.Message) {
 }
 
 func mplsTunnelOf(m mpls.MplsTunnel) mplsTunnel {
-	t := mplsTunnel{index: m.MtSwIfIndex, l2: m.MtL2Only, multicast: m.MtIsMulticast, n: min(len(m.MtPaths), maxTunnelPaths)}
+	t := mplsTunnel{index: m.MtSwIfIndex, tag: m.MtTag, l2: m.MtL2Only, multicast: m.MtIsMulticast, n: min(len(m.MtPaths), maxTunnelPaths)}
 	for i, path := range m.MtPaths[:t.n] {
-		p := mplsPath{via: ifIndex(path.SwIfIndex), table: path.TableID, weight: path.Weight, preference: path.Preference}
+		p := mplsPath{via: ifIndex(path.SwIfIndex), table: path.TableID, weight: path.Weight, preference: path.Preference, other: ipconv.PathSettings(path)}
+		if path.Type != fib_types.FIB_API_PATH_TYPE_NORMAL {
+			p.other += fmt.Sprint(" type ", path.Type)
+		}
 		p.nextHop = netip.AddrFrom4(path.Nh.Address.GetIP4())
 		if path.Proto == fib_types.FIB_API_PATH_NH_PROTO_IP6 {
 			p.nextHop = netip.AddrFrom16(path.Nh.Address.GetIP6())

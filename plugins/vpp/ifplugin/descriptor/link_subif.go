@@ -12,6 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -112,8 +113,9 @@ func (k subif) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.
 	}
 	m.SwIfIndex, err = k.vpp.CreateSubif(ctx, parent, l.GetSubId())
 	if errors.Is(err, api.VLAN_ALREADY_EXISTS) {
-		same := func(d vppcalls.Details) bool { return d.SubInterface && d.Parent == parent && d.VLAN == l.GetSubId() }
-		m.SwIfIndex, err = adoptWhere(ctx, k.vpp, same, err)
+		taken := func(d vppcalls.Details) bool { return d.SubInterface && d.Parent == parent && d.SubID == l.GetSubId() }
+		same := func(d vppcalls.Details) bool { return d.Encapsulation == vppcalls.VLAN(l.GetSubId()) }
+		m.SwIfIndex, err = adoptWhere(ctx, k.vpp, taken, same, err)
 		err = conflict(err, field{"sub.parent_name", l.GetParentName()}, field{"sub.sub_id", l.GetSubId()})
 	}
 	if err != nil {
@@ -148,11 +150,15 @@ func (subif) claims(d vppcalls.Details) bool { return d.SubInterface }
 func (subif) read(_ context.Context, names func(uint32) string) (recogniser, error) {
 	return func(d vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		l := &interfaces.SubInterface{
-			ParentName: names(d.Parent), SubId: d.VLAN,
+			ParentName: names(d.Parent), SubId: d.SubID,
 			TagRwOption: interfaces.SubInterface_TagRewriteOptions(d.Rewrite.Op),
 			PushDot1Q:   d.Rewrite.Dot1q, Tag1: d.Rewrite.Tag1, Tag2: d.Rewrite.Tag2,
 		}
 		i.Type, i.Link = interfaces.Interface_SUB_INTERFACE, &interfaces.Interface_Sub{Sub: l}
+		kvs.AddUnmodeled(i, item.Unmodeled(d.Encapsulation, vppcalls.VLAN(d.SubID))...)
+		if l.ParentName == "" {
+			kvs.AddUnmodeled(i, fmt.Sprintf("parent %d, which has no tag", d.Parent))
+		}
 		return true
 	}, nil
 }

@@ -54,6 +54,10 @@ type linkSpec[P comparable] struct {
 	resolve func(r *item.Resolver, i *interfaces.Interface) P
 	// describe fills in the type and the link of i, and what else p determines.
 	describe func(i *interfaces.Interface, p P, known about)
+	// chosen copies into p, the parameters of a value, what VPP chooses or does not list, from
+	// found, the parameters of the interface that the value was made of. Where the two differ then,
+	// the model has no field for what VPP has. nil: VPP lists nothing.
+	chosen func(p *P, found P)
 	// mac puts the MAC address of the configuration into the request that creates an interface;
 	// nil: it is set after that. meta fills in what p says of the metadata. Both are optional.
 	mac  func(p *P, mac vppcalls.MAC)
@@ -286,6 +290,11 @@ func (k linkTable[P]) adopt(ctx context.Context, i *interfaces.Interface, wanted
 		k.describe(out, p, about{wanted: i, names: func(idx ifIndex) string { return fmt.Sprint(idx) }})
 		return out
 	}
+	marked := func(p P) *interfaces.Interface {
+		out := as(p)
+		k.mark(out, nil, p)
+		return out
+	}
 	want := as(wanted)
 	key := fieldsAt(want, k.key)
 	all := func(ctx context.Context) (map[uint32]P, error) { return k.dump(ctx, noInterface) }
@@ -295,7 +304,7 @@ func (k linkTable[P]) adopt(ctx context.Context, i *interfaces.Interface, wanted
 		}
 		return slices.Equal(fieldsAt(as(found), k.key), key)
 	}
-	idx, err := adoptAmong(ctx, k.on.calls, all, taken, func(found P) bool { return proto.Equal(as(found), want) }, cause)
+	idx, err := adoptAmong(ctx, k.on.calls, all, taken, func(found P) bool { return proto.Equal(marked(found), want) }, cause)
 	return ifIndex(idx), conflict(err, key...)
 }
 
@@ -316,6 +325,25 @@ func (k linkTable[P]) remove(ctx context.Context, _ *interfaces.Interface, m *if
 		return nil
 	}
 	return err
+}
+
+// mark adds the settings of p that the model lacks to i, which was made of p. A p with the parameters
+// of wanted has none.
+func (k linkTable[P]) mark(i, wanted *interfaces.Interface, p P) {
+	if k.chosen == nil {
+		return
+	}
+	if wanted.GetType() == i.GetType() && isGpe(wanted) == isGpe(i) {
+		if modeled, err := k.resolution.Live(wanted); err == nil {
+			if k.chosen(&modeled, p); modeled == p {
+				return
+			}
+		}
+	}
+	if modeled, _, valid := k.resolution.Both(i, i); valid {
+		k.chosen(&modeled, p)
+		kvs.AddUnmodeled(i, item.Unmodeled(p, modeled)...)
+	}
 }
 
 func (k linkTable[P]) claims(d vppcalls.Details) bool {
@@ -343,6 +371,10 @@ func (k linkTable[P]) read(ctx context.Context, names func(uint32) string) (reco
 				}
 				return names(uint32(idx))
 			}})
+			k.mark(i, wanted, p)
+			if d.MAC == (vppcalls.MAC{}) && (k.facts.noMAC == nil || k.facts.noMAC(i) == "") {
+				kvs.AddUnmodeled(i, "is_l3 true")
+			}
 			if k.meta != nil {
 				k.meta(m, p)
 			}

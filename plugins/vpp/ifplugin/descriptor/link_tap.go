@@ -84,6 +84,13 @@ var taps = linkSpec[tapParams]{
 			ToMicroservice: known.wanted.GetTap().GetToMicroservice(),
 		}}
 	},
+	chosen: func(p *tapParams, found tapParams) {
+		modeled := p.TapCreateV3
+		*p = found
+		p.RxRingSz, p.TxRingSz, p.TapFlags, p.HostIfName = modeled.RxRingSz, modeled.TxRingSz, modeled.TapFlags, modeled.HostIfName
+		p.HostMtuSize, p.HostNamespace, p.HostBridge = modeled.HostMtuSize, modeled.HostNamespace, modeled.HostBridge
+		p.HostIP4Prefix, p.HostIP6Prefix = modeled.HostIP4Prefix, modeled.HostIP6Prefix
+	},
 	delete: deletion[*tapv2.TapDeleteV2, *tapv2.TapDeleteV2Reply],
 }
 

@@ -20,7 +20,9 @@ var vmxnet3Cards = linkSpec[vmxnet3.Vmxnet3Create]{
 	op: declareLinks("interface VMXNET3_INTERFACE", "vmxnet3", linkCalls[vmxnet3.Vmxnet3Create]{
 		set: asRequest[*vmxnet3.Vmxnet3CreateReply, vmxnet3.Vmxnet3Create],
 		dump: dumpOf[*vmxnet3.SwVmxnet3InterfaceDump](func(d *vmxnet3.SwVmxnet3InterfaceDetails) (ifIndex, vmxnet3.Vmxnet3Create) {
-			return d.SwIfIndex, vmxnet3.Vmxnet3Create{PciAddr: d.PciAddr, RxqSize: d.RxList[0].RxQsize, TxqSize: d.TxList[0].TxQsize}
+			return d.SwIfIndex, vmxnet3.Vmxnet3Create{
+				PciAddr: d.PciAddr, RxqSize: d.RxList[0].RxQsize, RxqNum: uint16(d.RxCount), TxqSize: d.TxList[0].TxQsize, TxqNum: uint16(d.TxCount),
+			}
 		}),
 	}),
 	device: "VMXNET3 interface",
@@ -42,6 +44,7 @@ var vmxnet3Cards = linkSpec[vmxnet3.Vmxnet3Create]{
 			EnableElog: known.wanted.GetVmxNet3().GetEnableElog(), RxqSize: uint32(p.RxqSize), TxqSize: uint32(p.TxqSize),
 		}}
 	},
+	chosen: func(p *vmxnet3.Vmxnet3Create, found vmxnet3.Vmxnet3Create) { p.EnableElog = found.EnableElog },
 	delete: deletion[*vmxnet3.Vmxnet3Delete, *vmxnet3.Vmxnet3DeleteReply],
 	names:  func(_ string, want *interfaces.Interface) []string { return []string{want.GetName()} },
 	exists: api.ADDRESS_IN_USE,

@@ -11,6 +11,12 @@ import (
 
 type vxlanTunnel = vxlan.VxlanAddDelTunnelV3
 
+// What VPP lists for parameters that the requests of the agent leave to it.
+const (
+	vxlanPort    = 4789
+	vxlanDecapL2 = 1 // VXLAN_INPUT_NEXT_L2_INPUT in src/plugins/vxlan/vxlan.h
+)
+
 // A VXLAN tunnel carries Ethernet frames in UDP to another end, or to all members
 // of a multicast group, which an interface is then named for. It is known by its
 // ends, the number of the network and the VRF table, which is that of the
@@ -45,6 +51,10 @@ var vxlanTunnels = linkSpec[vxlanTunnel]{
 		i.Type, i.Vrf, i.Link = interfaces.Interface_VXLAN_TUNNEL, t.EncapVrfID, &interfaces.Interface_Vxlan{Vxlan: &interfaces.VxlanLink{
 			SrcAddress: item.Addr(t.SrcAddress), DstAddress: item.Addr(t.DstAddress), Vni: t.Vni, Multicast: known.names(t.McastSwIfIndex),
 		}}
+	},
+	chosen: func(p *vxlanTunnel, found vxlanTunnel) {
+		p.IsAdd, p.Instance, p.McastSwIfIndex = found.IsAdd, found.Instance, found.McastSwIfIndex
+		p.SrcPort, p.DstPort, p.DecapNextIndex = vxlanPort, vxlanPort, vxlanDecapL2
 	},
 	exists: api.TUNNEL_EXIST,
 	key:    []string{"vxlan.src_address", "vxlan.dst_address", "vxlan.vni", "vrf"},

@@ -18,6 +18,9 @@ type gpeTunnel = vxlan_gpe.VxlanGpeAddDelTunnelV2
 // it takes the number for an index of its own, whatever that leads to. When such
 // a tunnel is deleted VPP only hides the interface, with its tag, and uses it for the next
 // one.
+// vxlanGPEPort is the port that VPP takes for none.
+const vxlanGPEPort = 4790
+
 var gpeTunnels = linkSpec[gpeTunnel]{
 	op: declareLinks("interface VXLAN_TUNNEL: GPE", "vxlan-gpe", linkCalls[gpeTunnel]{
 		set:  asRequest[*vxlan_gpe.VxlanGpeAddDelTunnelV2Reply, gpeTunnel],
@@ -44,6 +47,9 @@ var gpeTunnels = linkSpec[gpeTunnel]{
 			SrcAddress: item.Addr(t.Local), DstAddress: item.Addr(t.Remote), Vni: t.Vni, Multicast: known.names(t.McastSwIfIndex),
 			Gpe: &interfaces.VxlanLink_Gpe{Protocol: interfaces.VxlanLink_Gpe_Protocol(t.Protocol), DecapVrfId: t.DecapVrfID},
 		}}
+	},
+	chosen: func(p *gpeTunnel, found gpeTunnel) {
+		p.IsAdd, p.McastSwIfIndex, p.LocalPort, p.RemotePort = found.IsAdd, found.McastSwIfIndex, vxlanGPEPort, vxlanGPEPort
 	},
 	exists: api.TUNNEL_EXIST,
 	key:    vxlanTunnels.key,

@@ -56,6 +56,7 @@ var wireguards = linkSpec[wireguardParams]{
 			PrivateKey: base64.StdEncoding.EncodeToString(p.key[:]), Port: uint32(p.port), SrcAddr: item.Addr(p.src),
 		}}
 	},
+	chosen: func(*wireguardParams, wireguardParams) {},
 	delete: deletion[*wireguard.WireguardInterfaceDelete, *wireguard.WireguardInterfaceDeleteReply],
 	gone:   []api.VPPApiError{api.INVALID_SW_IF_INDEX_2},
 }

@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/netip"
@@ -9,6 +10,7 @@ import (
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/dhcp"
 	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/ip_types"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -25,6 +27,19 @@ type DHCPLease struct {
 	Address netip.Prefix
 	// Router is the default gateway; the zero Addr if the server told none.
 	Router netip.Addr
+}
+
+// DHCPClient is a DHCP client of VPP.
+type DHCPClient struct {
+	Lease    *DHCPLease // nil: it has none yet
+	Settings DHCPSettings
+}
+
+// DHCPSettings are the settings of a client that its model lacks.
+type DHCPSettings struct {
+	ID               string
+	SetBroadcastFlag bool
+	Dscp             ip_types.IPDscp
 }
 
 // StartDHCPClient makes VPP ask for an address by DHCP. If it does already, that
@@ -57,17 +72,27 @@ func (c *Calls) dhcpClient(ctx context.Context, add bool, swIfIndex uint32, host
 	}}, &dhcp.DHCPClientConfigReply{})
 }
 
-// DumpDHCPClients returns the leases of all DHCP clients by the index of the
-// interface, nil for those that have none yet; no clients at all if the
-// connected VPP has no DHCP.
+// DumpDHCPClients returns the leases of all DHCP clients, as DumpDHCP does.
 func (c *Calls) DumpDHCPClients(ctx context.Context) (map[uint32]*DHCPLease, error) {
+	all, err := c.DumpDHCP(ctx)
+	leases := make(map[uint32]*DHCPLease, len(all))
+	for index, client := range all {
+		leases[index] = client.Lease
+	}
+	return leases, err
+}
+
+// DumpDHCP returns all DHCP clients by the index of the interface; none if the connected VPP has
+// no DHCP.
+func (c *Calls) DumpDHCP(ctx context.Context) (map[uint32]DHCPClient, error) {
 	found, err := session.DumpOf[*dhcp.DHCPClientDetails](ctx, c.vpp, dhcpClients, &dhcp.DHCPClientDump{})
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[uint32]*DHCPLease, len(found))
+	out := make(map[uint32]DHCPClient, len(found))
 	for _, d := range found {
-		out[uint32(d.Client.SwIfIndex)] = leaseOf(&d.Lease)
+		id, _, _ := bytes.Cut(d.Client.ID, []byte{0})
+		out[uint32(d.Client.SwIfIndex)] = DHCPClient{leaseOf(&d.Lease), DHCPSettings{string(id), d.Client.SetBroadcastFlag, d.Client.Dscp}}
 	}
 	return out, nil
 }

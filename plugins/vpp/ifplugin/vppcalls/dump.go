@@ -28,11 +28,35 @@ type Details struct {
 	Duplex uint32
 	// SubInterface: a VLAN of another interface, the parent.
 	SubInterface bool
-	// Parent and VLAN are those of a sub-interface.
-	Parent, VLAN uint32
+	// Parent is the interface of a sub-interface, and SubID its number there.
+	Parent, SubID uint32
+	// Encapsulation says which frames of the parent a sub-interface gets.
+	Encapsulation Encapsulation
+	// ProtocolMTU are the largest packets of IPv4, IPv6 and MPLS, where they have a limit of their
+	// own.
+	ProtocolMTU ProtocolMTU
 	// Rewrite is what happens to the VLAN tags.
 	Rewrite TagRewrite
 }
+
+// Encapsulation are the VLAN tags of the frames that a sub-interface gets.
+type Encapsulation struct {
+	SubNumberOfTags                uint8
+	SubOuterVlanID, SubInnerVlanID uint16
+	SubIfFlags                     interface_types.SubIfFlags
+	OuterTag                       uint16
+}
+
+// VLAN is the encapsulation of a sub-interface for frames with one tag, the ID of a VLAN.
+func VLAN(id uint32) Encapsulation {
+	return Encapsulation{
+		SubNumberOfTags: 1, SubOuterVlanID: uint16(id),
+		SubIfFlags: interface_types.SUB_IF_API_FLAG_ONE_TAG | interface_types.SUB_IF_API_FLAG_EXACT_MATCH,
+	}
+}
+
+// ProtocolMTU are limits of packets, in bytes; 0 is no limit of its own.
+type ProtocolMTU struct{ MtuIP4, MtuIP6, MtuMPLS uint32 }
 
 // DumpInterfaces returns all interfaces.
 func (c *Calls) DumpInterfaces(ctx context.Context) ([]Details, error) {
@@ -80,11 +104,19 @@ func (c *Calls) dumpInterfaces(ctx context.Context, which uint32) ([]Details, er
 			LinkUp:  d.Flags&interface_types.IF_STATUS_API_FLAG_LINK_UP != 0,
 			MAC:     d.L2Address, MTU: mtuOf(d), Speed: d.LinkSpeed, Duplex: uint32(d.LinkDuplex),
 			SubInterface: uint32(d.SwIfIndex) != d.SupSwIfIndex,
-			Parent:       d.SupSwIfIndex, VLAN: d.SubID,
-			Rewrite: TagRewrite{Op: d.VtrOp, Dot1q: d.VtrPushDot1q != 0, Tag1: d.VtrTag1, Tag2: d.VtrTag2},
+			Parent:       d.SupSwIfIndex, SubID: d.SubID, ProtocolMTU: protocolMTU(d),
+			Encapsulation: Encapsulation{d.SubNumberOfTags, d.SubOuterVlanID, d.SubInnerVlanID, d.SubIfFlags, d.OuterTag},
+			Rewrite:       TagRewrite{Op: d.VtrOp, Dot1q: d.VtrPushDot1q != 0, Tag1: d.VtrTag1, Tag2: d.VtrTag2},
 		}
 	}
 	return out, nil
+}
+
+func protocolMTU(d *interfaces.SwInterfaceDetails) (m ProtocolMTU) {
+	if len(d.Mtu) > mtuL3+3 {
+		m = ProtocolMTU{d.Mtu[mtuL3+1], d.Mtu[mtuL3+2], d.Mtu[mtuL3+3]}
+	}
+	return m
 }
 
 func mtuOf(d *interfaces.SwInterfaceDetails) uint32 {

@@ -65,6 +65,9 @@ func NewIPFIX(vpp *session.VPP) *kvs.KVDescriptor {
 			for _, d := range all {
 				if d.CollectorAddress != (ip_types.Address{}) {
 					found := exporter(*d)
+					if found.VrfID == math.MaxUint32 { // none was chosen: VPP takes the default table
+						found.VrfID = 0
+					}
 					e = &found
 				}
 			}

@@ -198,7 +198,9 @@ func saOf(e sa) sa {
 		Salt: bits.ReverseBytes32(e.Salt), UDPSrcPort: e.UDPSrcPort, UDPDstPort: e.UDPDstPort,
 	}
 	if tunnelMode(e) {
-		out.Tunnel = tunnel_types.Tunnel{Src: e.Tunnel.Src, Dst: e.Tunnel.Dst}
+		out.Tunnel = tunnel_types.Tunnel{
+			Src: e.Tunnel.Src, Dst: e.Tunnel.Dst, TableID: e.Tunnel.TableID, Dscp: e.Tunnel.Dscp, EncapDecapFlags: e.Tunnel.EncapDecapFlags,
+		}
 	}
 	return out
 }

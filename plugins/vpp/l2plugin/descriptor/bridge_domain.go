@@ -218,11 +218,22 @@ func (d *bridgeDomainDescriptor) retrieve(ctx context.Context, _ []bridgeDomainK
 	return out, snapshot.Err()
 }
 
+// bridgeSettings are the settings of a bridge domain that the model lacks.
+type bridgeSettings struct {
+	ArpUfwd        bool
+	UuFwdSwIfIndex uint32
+}
+
+func settingsOf(d *l2api.BridgeDomainDetails) bridgeSettings {
+	return bridgeSettings{d.ArpUfwd, uint32(d.UuFwdSwIfIndex)}
+}
+
 func describe(found *l2api.BridgeDomainDetails, answers []vppcalls.ARPAnswer, snapshot *ifaceidx.Snapshot) *l2.BridgeDomain {
 	bd := &l2.BridgeDomain{
 		Name: found.BdTag, Flood: found.Flood, UnknownUnicastFlood: found.UuFlood, Forward: found.Forward,
 		Learn: found.Learn, ArpTermination: found.ArpTerm, MacAge: uint32(found.MacAge),
 	}
+	kvs.AddUnmodeled(bd, item.Unmodeled(settingsOf(found), bridgeSettings{UuFwdSwIfIndex: item.NoInterface})...)
 	for _, m := range found.SwIfDetails {
 		if name, ok := snapshot.Name(uint32(m.SwIfIndex)); ok {
 			bd.Interfaces = append(bd.Interfaces, &l2.BridgeDomain_Interface{

@@ -18,7 +18,17 @@ import (
 )
 
 // dhcpServer is one server of a proxy.
-type dhcpServer = dhcp.DHCPProxyConfig
+type dhcpServer struct {
+	dhcp.DHCPProxyConfig
+	vss dhcpVSS // of the proxy; no value has any
+}
+
+// dhcpVSS is the VPN of the clients, which a proxy sends to its servers (RFC 6607).
+type dhcpVSS struct {
+	VssType        dhcp.VssType
+	VssVpnASCIIID  string
+	VssOui, VssFib uint32
+}
 
 var dhcpProxies = session.Require(&vppcalls.Operations, "DHCP proxy", "dhcp",
 	(*dhcp.DHCPProxyConfig)(nil), (*dhcp.DHCPProxyConfigReply)(nil),
@@ -29,14 +39,14 @@ var dhcpProxies = session.Require(&vppcalls.Operations, "DHCP proxy", "dhcp",
 // address. VPP adds it with its first server, whose source address it keeps, and removes it with
 // the last. It would make tables that do not exist, which the dependencies prevent.
 func NewDHCPProxy(vpp *session.VPP) *kvs.KVDescriptor {
-	return item.NewGroup(vpp, nil, item.Group[*l3.DHCPProxy, dhcpServer, dhcpServer]{
+	return item.NewGroup(vpp, nil, item.Group[*l3.DHCPProxy, dhcpServer, dhcp.DHCPProxyConfig]{
 		Name: DHCPProxyName, Model: model.DHCPProxyModel, Resolve: resolveDHCPProxy,
-		ID: func(s dhcpServer) dhcpServer { return s },
+		ID: func(s dhcpServer) dhcp.DHCPProxyConfig { return s.DHCPProxyConfig },
 		Parts: func() (*item.PartCalls[dhcpServer], error) {
 			return &item.PartCalls[dhcpServer]{
 				Change: func(s dhcpServer, add bool) (request, reply api.Message) {
 					s.IsAdd = add
-					return &s, &dhcp.DHCPProxyConfigReply{}
+					return &s.DHCPProxyConfig, &dhcp.DHCPProxyConfigReply{}
 				},
 				List: func(ctx context.Context) ([]dhcpServer, error) { return dumpDHCPServers(ctx, vpp) },
 			}, dhcpProxies.Check(vpp)
@@ -67,7 +77,10 @@ func dumpDHCPServers(ctx context.Context, vpp *session.VPP) (out []dhcpServer, e
 		}
 		for _, d := range found {
 			for _, s := range d.Servers {
-				server := dhcpServer{RxVrfID: d.RxVrfID, ServerVrfID: s.ServerVrfID, DHCPServer: s.DHCPServer, DHCPSrcAddress: d.DHCPSrcAddress}
+				server := dhcpServer{
+					DHCPProxyConfig: dhcp.DHCPProxyConfig{RxVrfID: d.RxVrfID, ServerVrfID: s.ServerVrfID, DHCPServer: s.DHCPServer, DHCPSrcAddress: d.DHCPSrcAddress},
+					vss:             dhcpVSS{d.VssType, d.VssVPNAsciiID, d.VssOui, d.VssFibID},
+				}
 				// VPP does not fill in the family of the addresses.
 				server.DHCPServer.Af, server.DHCPSrcAddress.Af = ipconv.Family(ipv6), ipconv.Family(ipv6)
 				out = append(out, server)
@@ -88,7 +101,7 @@ func resolveDHCPProxy(r *item.Resolver, p *l3.DHCPProxy) (out []dhcpServer) {
 	if n := len(p.GetServers()); n == 0 || n > maxByte {
 		r.Fail("servers", "%d servers, expected 1 to %d", n, maxByte)
 	}
-	proxy := dhcpServer{RxVrfID: p.GetRxVrfId(), DHCPSrcAddress: ipconv.Address(source)}
+	proxy := dhcpServer{DHCPProxyConfig: dhcp.DHCPProxyConfig{RxVrfID: p.GetRxVrfId(), DHCPSrcAddress: ipconv.Address(source)}}
 	r.TableAs("rx-vrf-table-exists", proxy.RxVrfID, proxy.DHCPSrcAddress)
 	tables := map[uint32]bool{}
 	for n, s := range p.GetServers() {

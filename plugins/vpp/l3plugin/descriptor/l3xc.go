@@ -87,6 +87,9 @@ func NewL3XConnect(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			}
 			for _, p := range x.Paths {
 				v.Paths = append(v.Paths, l3xcPathValue(n, p))
+				if _, ok := n.LookupInterface(p.SwIfIndex); !ok && p.SwIfIndex != vppcalls.NoInterface {
+					kvs.AddUnmodeled(v, fmt.Sprintf("path over interface %d, which has no tag", p.SwIfIndex))
+				}
 			}
 			return v
 		},
@@ -161,18 +164,14 @@ func resolveL3XCPath(r *item.Resolver, field string, p *l3.L3XConnect_Path, ipv6
 	return out
 }
 
-// l3xcPathValue names an interface that does not exist any more after its index.
+// l3xcPathValue translates a path; an interface without a name is left out.
 func l3xcPathValue(n *item.Names, p vppcalls.Path) *l3.L3XConnect_Path {
 	out := &l3.L3XConnect_Path{Weight: uint32(p.Weight), Preference: uint32(p.Preference)}
 	if !p.NextHop.IsUnspecified() {
 		out.NextHopAddr = p.NextHop.String()
 	}
 	if p.SwIfIndex != vppcalls.NoInterface {
-		name, ok := n.LookupInterface(p.SwIfIndex)
-		if !ok {
-			name = fmt.Sprintf("MISSING-%d", p.SwIfIndex)
-		}
-		out.OutgoingInterface = name
+		out.OutgoingInterface, _ = n.LookupInterface(p.SwIfIndex)
 	}
 	return out
 }

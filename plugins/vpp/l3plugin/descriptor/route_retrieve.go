@@ -146,6 +146,9 @@ func describeRoute(found vppcalls.Route, snapshot *ifaceidx.Snapshot) (*l3.Route
 		Weight: uint32(found.Weight), Preference: uint32(found.Preference),
 		OutLabels: found.Labels,
 	}
+	if found.Other != "" {
+		kvs.AddUnmodeled(r, found.Other)
+	}
 	if found.Drop {
 		r.Type = l3.Route_DROP
 		return r, true

@@ -35,6 +35,8 @@ type Path struct {
 	// Labels are the MPLS labels of packets, the outermost first; at most MaxLabels. Paths that
 	// differ in nothing else are the same for VPP.
 	Labels []uint32
+	// Other are the settings of a path of VPP that the model lacks; see ipconv.PathSettings.
+	Other string
 }
 
 // MaxLabels is how many labels VPP puts on a packet.
@@ -182,7 +184,7 @@ func (r Path) Message(ipv6 bool) fib_types.FibPath {
 // PathOf converts a path from VPP; ok is false for kinds of paths that no Route
 // stands for.
 func PathOf(p fib_types.FibPath) (out Path, ok bool) {
-	out = Path{SwIfIndex: p.SwIfIndex, Via: p.TableID, Weight: p.Weight, Preference: p.Preference}
+	out = Path{SwIfIndex: p.SwIfIndex, Via: p.TableID, Weight: p.Weight, Preference: p.Preference, Other: ipconv.PathSettings(p)}
 	for _, l := range p.LabelStack[:min(p.NLabels, MaxLabels)] {
 		out.Labels = append(out.Labels, l.Label)
 	}

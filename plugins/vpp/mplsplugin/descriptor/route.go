@@ -46,6 +46,7 @@ type path struct {
 	pathID
 	weight, preference uint8
 	labels             []uint32
+	other              string // see ipconv.PathSettings
 }
 
 type pathID struct {
@@ -113,7 +114,7 @@ func routeOf(d *mpls.MplsRouteDetails) (route, bool) {
 }
 
 func pathOf(m fib_types.FibPath) (path, bool) {
-	p := path{pathID{proto: m.Proto, swIfIndex: m.SwIfIndex, table: m.TableID}, m.Weight, m.Preference, nil}
+	p := path{pathID{proto: m.Proto, swIfIndex: m.SwIfIndex, table: m.TableID}, m.Weight, m.Preference, nil, ipconv.PathSettings(m)}
 	for _, l := range m.LabelStack[:min(m.NLabels, maxLabels)] {
 		p.labels = append(p.labels, l.Label)
 	}

@@ -134,7 +134,7 @@ func (d *globalDescriptor) findAddresses(ctx context.Context, v, wanted *nat.Nat
 		if err != nil || !addr.Is4() {
 			continue
 		}
-		part := address{addressID{addr.As4(), a.GetTwiceNat()}, a.GetVrfId()}
+		part := address{addressID: addressID{addr.As4(), a.GetTwiceNat()}, vrf: a.GetVrfId()}
 		if has[part] && !l[part.addressID] {
 			v.AddressPool = append(v.AddressPool, a)
 		}

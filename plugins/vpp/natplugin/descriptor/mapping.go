@@ -26,6 +26,9 @@ type mapping struct {
 	vrf       uint32 // of a static mapping
 	locals    string // of a load-balanced mapping, as encodeLocals writes them
 	twice     twiceNAT
+	// bothWays: the mapping also translates the source of packets from the inside, which no value
+	// asks for.
+	bothWays bool
 	// VPP does not list these.
 	poolIP   ip_types.IP4Address
 	affinity uint32
@@ -150,7 +153,7 @@ func (m mapping) flags() (f nat_types.NatConfigFlags) {
 	case twiceNATSelf:
 		f = nat_types.NAT_IS_SELF_TWICE_NAT
 	}
-	if m.form != identity {
+	if m.form != identity && !m.bothWays {
 		f |= nat_types.NAT_IS_OUT2IN_ONLY
 	}
 	if m.form != balanced && m.allPorts() {
@@ -158,6 +161,8 @@ func (m mapping) flags() (f nat_types.NatConfigFlags) {
 	}
 	return f
 }
+
+func bothWays(f nat_types.NatConfigFlags) bool { return f&nat_types.NAT_IS_OUT2IN_ONLY == 0 }
 
 func twiceOf(f nat_types.NatConfigFlags) twiceNAT {
 	switch {
@@ -214,7 +219,7 @@ func listED(ctx context.Context, vpp *session.VPP) (all []mapping, err error) {
 	err = session.Each(ctx, vpp, &ed.Nat44StaticMappingDump{}, func(d *ed.Nat44StaticMappingDetails) {
 		all = append(all, staticMapping(mapping{
 			mappingID: mappingID{tag: d.Tag, iface: d.ExternalSwIfIndex, external: d.ExternalIPAddress, port: d.ExternalPort, protocol: d.Protocol},
-			local:     d.LocalIPAddress, localPort: d.LocalPort, vrf: d.VrfID, twice: twiceOf(d.Flags),
+			local:     d.LocalIPAddress, localPort: d.LocalPort, vrf: d.VrfID, twice: twiceOf(d.Flags), bothWays: bothWays(d.Flags),
 		}))
 	})
 	if err != nil {
@@ -233,7 +238,7 @@ func listED(ctx context.Context, vpp *session.VPP) (all []mapping, err error) {
 			mappingID: mappingID{
 				tag: d.Tag, form: balanced, iface: noIface, external: d.ExternalAddr, port: d.ExternalPort, protocol: d.Protocol,
 			},
-			locals: encodeLocals(d.Locals), twice: twiceOf(d.Flags),
+			locals: encodeLocals(d.Locals), twice: twiceOf(d.Flags), bothWays: bothWays(d.Flags),
 		})
 	})
 	return all, err
@@ -247,6 +252,7 @@ func staticMapping(m mapping) mapping {
 	if m.iface != noIface {
 		m.external = ip_types.IP4Address{}
 		m.via = inner{m.local, m.localPort, m.vrf}
+		m.bothWays = false // not listed
 	}
 	return m
 }
@@ -331,12 +337,12 @@ func withoutChildren(ctx context.Context, vpp *session.VPP, all []mapping) ([]ma
 		}
 		for _, addr := range addrs[m.iface] {
 			child := m
-			child.iface, child.external, child.via, child.twice = noIface, addr, inner{}, noTwiceNAT
+			child.iface, child.external, child.via, child.twice, child.bothWays = noIface, addr, inner{}, noTwiceNAT, false
 			children[child] = true
 		}
 	}
 	return slices.DeleteFunc(all, func(m mapping) bool {
-		m.twice = noTwiceNAT
+		m.twice, m.bothWays = noTwiceNAT, false
 		return children[m]
 	}), nil
 }

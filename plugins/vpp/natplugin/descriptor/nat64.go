@@ -285,7 +285,7 @@ func addressesOf64(vpp *session.VPP) item.PartCalls[address] {
 		},
 		List: func(ctx context.Context) (all []address, err error) {
 			err = session.Each(ctx, vpp, &vpp64.Nat64PoolAddrDump{}, func(d *vpp64.Nat64PoolAddrDetails) {
-				all = append(all, address{addressID{addr: d.Address}, d.VrfID})
+				all = append(all, address{addressID: addressID{addr: d.Address}, vrf: d.VrfID})
 			})
 			return all, err
 		},

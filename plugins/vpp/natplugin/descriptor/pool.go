@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/ip"
 	"go.fd.io/govpp/binapi/ip_types"
 	ed "go.fd.io/govpp/binapi/nat44_ed"
 	ei "go.fd.io/govpp/binapi/nat44_ei"
@@ -33,6 +35,8 @@ const maxPool = 1 << 16
 type address struct {
 	addressID
 	vrf uint32
+	// iface is the interface whose address it is, if VPP follows that: no value asks for it.
+	iface uint32 `binapi:"name=interface"`
 }
 
 // addressID is what VPP has once.
@@ -48,9 +52,11 @@ type addressCalls = func(*session.VPP) item.PartCalls[address]
 
 var addressOperations = map[kind]*session.Operation[addressCalls]{
 	endpointDependent: session.Declare(&Operations, "NAT44 address pool", plugin, session.Variant[addressCalls](addressesED,
-		(*ed.Nat44AddDelAddressRange)(nil), (*ed.Nat44AddDelAddressRangeReply)(nil), (*ed.Nat44AddressDump)(nil), (*ed.Nat44AddressDetails)(nil))),
+		(*ed.Nat44AddDelAddressRange)(nil), (*ed.Nat44AddDelAddressRangeReply)(nil), (*ed.Nat44AddressDump)(nil), (*ed.Nat44AddressDetails)(nil),
+		(*ed.Nat44InterfaceAddrDump)(nil), (*ed.Nat44InterfaceAddrDetails)(nil))),
 	endpointIndependent: session.Step("NAT44 address pool", session.Variant[addressCalls](addressesEI,
-		(*ei.Nat44EiAddDelAddressRange)(nil), (*ei.Nat44EiAddDelAddressRangeReply)(nil), (*ei.Nat44EiAddressDump)(nil), (*ei.Nat44EiAddressDetails)(nil))),
+		(*ei.Nat44EiAddDelAddressRange)(nil), (*ei.Nat44EiAddDelAddressRangeReply)(nil), (*ei.Nat44EiAddressDump)(nil), (*ei.Nat44EiAddressDetails)(nil),
+		(*ei.Nat44EiInterfaceAddrDump)(nil), (*ei.Nat44EiInterfaceAddrDetails)(nil))),
 }
 
 func addressesED(vpp *session.VPP) item.PartCalls[address] {
@@ -63,9 +69,18 @@ func addressesED(vpp *session.VPP) item.PartCalls[address] {
 			return req, &ed.Nat44AddDelAddressRangeReply{}
 		},
 		List: func(ctx context.Context) (all []address, err error) {
+			var followed []interfaceAddress
 			err = session.Each(ctx, vpp, &ed.Nat44AddressDump{}, func(d *ed.Nat44AddressDetails) {
-				all = append(all, address{addressID{d.IPAddress, d.Flags&nat_types.NAT_IS_TWICE_NAT != 0}, d.VrfID})
+				all = append(all, address{addressID: addressID{d.IPAddress, d.Flags&nat_types.NAT_IS_TWICE_NAT != 0}, vrf: d.VrfID})
 			})
+			if err == nil {
+				err = session.Each(ctx, vpp, &ed.Nat44InterfaceAddrDump{}, func(d *ed.Nat44InterfaceAddrDetails) {
+					followed = append(followed, interfaceAddress{d.SwIfIndex, d.Flags&nat_types.NAT_IS_TWICE_NAT != 0})
+				})
+			}
+			if err == nil {
+				err = follow(ctx, vpp, all, followed)
+			}
 			return all, err
 		},
 	}
@@ -78,12 +93,45 @@ func addressesEI(vpp *session.VPP) item.PartCalls[address] {
 				&ei.Nat44EiAddDelAddressRangeReply{}
 		},
 		List: func(ctx context.Context) (all []address, err error) {
+			var followed []interfaceAddress
 			err = session.Each(ctx, vpp, &ei.Nat44EiAddressDump{}, func(d *ei.Nat44EiAddressDetails) {
-				all = append(all, address{addressID{addr: d.IPAddress}, d.VrfID})
+				all = append(all, address{addressID: addressID{addr: d.IPAddress}, vrf: d.VrfID})
 			})
+			if err == nil {
+				err = session.Each(ctx, vpp, &ei.Nat44EiInterfaceAddrDump{}, func(d *ei.Nat44EiInterfaceAddrDetails) {
+					followed = append(followed, interfaceAddress{d.SwIfIndex, false})
+				})
+			}
+			if err == nil {
+				err = follow(ctx, vpp, all, followed)
+			}
 			return all, err
 		},
 	}
+}
+
+// interfaceAddress is an interface whose address VPP has in the pool, whichever that is.
+type interfaceAddress struct {
+	index    interface_types.InterfaceIndex
+	twiceNAT bool
+}
+
+// follow marks the addresses that are in the pool because an interface has them.
+func follow(ctx context.Context, vpp *session.VPP, all []address, followed []interfaceAddress) error {
+	for _, f := range followed {
+		found, err := session.Dump[*ip.IPAddressDetails](ctx, vpp, &ip.IPAddressDump{SwIfIndex: f.index})
+		if err != nil && !session.Gone(err) {
+			return err
+		}
+		for _, d := range found {
+			for i := range all {
+				if all[i].addressID == (addressID{d.Prefix.Address.Un.GetIP4(), f.twiceNAT}) {
+					all[i].iface = uint32(f.index)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 var explainAddress = map[api.VPPApiError]string{
@@ -126,7 +174,7 @@ func NewGlobalAddress(vpp *session.VPP) *kvs.KVDescriptor {
 		Name: GlobalAddressName, Derived: model.GlobalAddressKey.Matches, Parts: partsOf(vpp, addressOperations),
 		Resolve: func(r *item.Resolver, v *nat.Nat44Global_Address) []address {
 			waitForPool(r, v.GetVrfId(), v.GetTwiceNat())
-			return []address{{addressID{ip4(r, "address", v.GetAddress()), v.GetTwiceNat()}, v.GetVrfId()}}
+			return []address{{addressID: addressID{ip4(r, "address", v.GetAddress()), v.GetTwiceNat()}, vrf: v.GetVrfId()}}
 		},
 		ID:   func(a address) addressID { return a.addressID },
 		Gone: gone, Explain: explainAddress,
@@ -174,7 +222,7 @@ func addressesOf(r *item.Resolver, v *nat.Nat44AddressPool) []address {
 	for n := uint64(from); n <= uint64(to); n++ {
 		var addr ip_types.IP4Address
 		binary.BigEndian.PutUint32(addr[:], uint32(n))
-		all = append(all, address{addressID{addr, v.GetTwiceNat()}, v.GetVrfId()})
+		all = append(all, address{addressID: addressID{addr, v.GetTwiceNat()}, vrf: v.GetVrfId()})
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package descriptor
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 
 	"go.fd.io/govpp/binapi/fib_types"
@@ -25,6 +26,7 @@ type redirect struct {
 	family family
 	rx, tx interface_types.InterfaceIndex // rx may be item.NoInterface: any other
 	via    netip.Addr
+	other  string // of VPP alone; see ipconv.PlainPathSettings
 }
 
 // NewIPRedirect describes redirections. VPP has one per version of IP and receiving interface,
@@ -99,6 +101,9 @@ func dumpRedirects(ctx context.Context, vpp *session.VPP) (all []redirect, err e
 			e := redirect{family: f, rx: d.Punt.RxSwIfIndex, tx: interface_types.InterfaceIndex(item.NoInterface)}
 			if len(d.Punt.Paths) > 0 {
 				p := d.Punt.Paths[0]
+				if e.other = ipconv.PlainPathSettings(p); len(d.Punt.Paths) > 1 {
+					e.other += fmt.Sprintf(" %d paths", len(d.Punt.Paths))
+				}
 				e.tx, e.via = interface_types.InterfaceIndex(p.SwIfIndex), netip.AddrFrom4(p.Nh.Address.GetIP4())
 				if p.Proto == fib_types.FIB_API_PATH_NH_PROTO_IP6 {
 					e.via = netip.AddrFrom16(p.Nh.Address.GetIP6())

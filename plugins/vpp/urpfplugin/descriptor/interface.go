@@ -28,6 +28,7 @@ type check struct {
 	af        ip_types.AddressFamily
 	output    bool
 	mode      urpf.UrpfMode
+	table     uint32 // of the lookup; 0 can stand for the table of the interface
 }
 
 // ofInterface has VPP look up routes in the table of the interface.
@@ -63,7 +64,7 @@ var checks = item.Declare(&Operations, "uRPF", "urpf",
 		Change: updateV2, Reset: reset(updateV2),
 		Dumps: []item.Dump[check]{item.List(&urpf.UrpfInterfaceDump{SwIfIndex: math.MaxUint32},
 			func(d *urpf.UrpfInterfaceDetails) (check, bool) {
-				return check{d.SwIfIndex, d.Af, !d.IsInput, d.Mode}, d.Mode != urpf.URPF_API_MODE_OFF
+				return check{d.SwIfIndex, d.Af, !d.IsInput, d.Mode, d.TableID}, d.Mode != urpf.URPF_API_MODE_OFF
 			})},
 	},
 	item.Variant[check]{Change: updateV2, Reset: reset(updateV2), Unlisted: true},
@@ -80,7 +81,7 @@ func NewInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			r.Enum("mode", v.GetMode())
 			c := check{
 				swIfIndex: r.Interface("interface", v.GetInterface()), output: v.GetDirection() == urpfproto.Interface_OUTPUT,
-				mode: urpf.URPF_API_MODE_STRICT,
+				mode: urpf.URPF_API_MODE_STRICT, table: r.TableOf(v.GetInterface()),
 			}
 			if v.GetProtocol() == urpfproto.Interface_IPV6 {
 				c.af = ip_types.ADDRESS_IP6
@@ -103,6 +104,12 @@ func NewInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 				v.Mode = urpfproto.Interface_LOOSE
 			}
 			return v
+		},
+		Equal: func(a, b check) bool {
+			if a.table == 0 || b.table == 0 { // an interface may be in table 0 for one version of IP
+				a.table, b.table = 0, 0
+			}
+			return a == b
 		},
 		Changeable: func(_, _ check) bool { return true },
 	})

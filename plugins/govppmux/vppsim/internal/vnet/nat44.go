@@ -27,6 +27,7 @@ type nat44 struct {
 	forwarding bool
 	addresses  []natAddress
 	twice      []natAddress // for the source of twice-NAT
+	followed   []natFollowed
 	ifs        pool[natInterface]
 	outputs    pool[natInterface]
 	mappings   pool[natMapping]
@@ -109,7 +110,7 @@ func (n *nat44) reset() {
 }
 
 func (n *nat44) forget() {
-	n.addresses, n.twice, n.resolves = nil, nil, nil
+	n.addresses, n.twice, n.followed, n.resolves = nil, nil, nil, nil
 	n.ifs, n.outputs, n.tables = pool[natInterface]{}, pool[natInterface]{}, pool[natTable]{}
 	n.mappings = pool[natMapping]{}
 	n.byExternal, n.byLocal = map[natEnd]uint32{}, map[natEnd]uint32{}

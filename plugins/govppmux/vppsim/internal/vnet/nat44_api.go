@@ -71,6 +71,18 @@ func (n *nat44EDs) registerInterfaces(server *wire.Server) {
 			c.Send(&ed.Nat44AddressDetails{IPAddress: a.addr, VrfID: a.vrf(), Flags: natTwice})
 		}
 	})
+	handle[ed.Nat44AddDelInterfaceAddrReply](server, func(req *ed.Nat44AddDelInterfaceAddr) retval {
+		return n.follow(natFollowed{req.SwIfIndex, req.Flags&natTwice != 0}, req.IsAdd)
+	})
+	wire.HandleDump(server, func(c *wire.Call, _ *ed.Nat44InterfaceAddrDump) {
+		for _, f := range n.followed {
+			d := &ed.Nat44InterfaceAddrDetails{SwIfIndex: f.index}
+			if f.twice {
+				d.Flags = natTwice
+			}
+			c.Send(d)
+		}
+	})
 	handle[ed.Nat44InterfaceAddDelFeatureReply](server, func(req *ed.Nat44InterfaceAddDelFeature) retval {
 		return n.changeSide(req.SwIfIndex, req.Flags&nat_types.NAT_IS_INSIDE != 0, req.IsAdd)
 	})
@@ -335,6 +347,14 @@ func (n *nat44EIs) registerInterfaces(server *wire.Server) {
 	wire.HandleDump(server, func(c *wire.Call, _ *ei.Nat44EiAddressDump) {
 		for _, a := range n.addresses {
 			c.Send(&ei.Nat44EiAddressDetails{IPAddress: a.addr, VrfID: a.vrf()})
+		}
+	})
+	handle[ei.Nat44EiAddDelInterfaceAddrReply](server, func(req *ei.Nat44EiAddDelInterfaceAddr) retval {
+		return n.follow(natFollowed{req.SwIfIndex, false}, req.IsAdd)
+	})
+	wire.HandleDump(server, func(c *wire.Call, _ *ei.Nat44EiInterfaceAddrDump) {
+		for _, f := range n.followed {
+			c.Send(&ei.Nat44EiInterfaceAddrDetails{SwIfIndex: f.index})
 		}
 	})
 	handle[ei.Nat44EiInterfaceAddDelFeatureReply](server, func(req *ei.Nat44EiInterfaceAddDelFeature) retval {

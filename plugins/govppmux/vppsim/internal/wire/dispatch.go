@@ -106,6 +106,7 @@ func (c *Call) Send(m message) {
 	if e == nil || e.forgotten {
 		return
 	}
+	m = c.server.altered(m)
 	if e.odd {
 		c.conn.put(e.id, m, 0, c.Context)
 		return

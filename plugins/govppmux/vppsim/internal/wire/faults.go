@@ -3,6 +3,8 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 	"time"
 
 	"go.fd.io/govpp/api"
@@ -218,4 +220,25 @@ func (s *Server) Stalled() map[string]uint64 {
 		}
 	}
 	return counts
+}
+
+// Alter has change called with a copy of every record of a dump before it is sent; nil ends that.
+func (s *Server) Alter(change func(details api.Message)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.alter = change
+}
+
+// altered returns a message as it is to be sent.
+func (s *Server) altered(m message) message {
+	if s.alter == nil || !strings.HasSuffix(m.GetMessageName(), "_details") {
+		return m
+	}
+	out := reflect.New(reflect.TypeOf(m).Elem()).Interface().(message)
+	body, err := m.Marshal(nil)
+	if err != nil || decode(out, body) != nil {
+		return m
+	}
+	s.alter(out)
+	return out
 }

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+
+	"go.fd.io/govpp/api"
 )
 
 // ErrClosed is returned by operations on a closed server.
@@ -46,6 +48,7 @@ type Server struct {
 	hung      chan struct{}
 	hanging   chan struct{} // see Hanging
 	hangAt    hangAt
+	alter     func(api.Message) // see Alter
 	boot      int
 	down      bool
 	closed    bool
