@@ -51,7 +51,7 @@ func (d *differences) values(name string, a, b reflect.Value) {
 // isText reports that a value is shown by a text of its own, such as an address.
 func isText(t reflect.Type) bool { return t.Implements(reflect.TypeFor[fmt.Stringer]()) }
 
-// fieldName is the name of a field in the API of VPP, after that of the structure that it is in.
+// fieldName is the path of a field with the names of the API of VPP; in is the path of the structure.
 func fieldName(in string, f reflect.StructField) string {
 	name := ""
 	for _, part := range strings.Split(f.Tag.Get("binapi"), ",") {

@@ -6,7 +6,7 @@ var stateFields = []stateField{
 	{`(abf_policy|ip_punt_redirect_v2|ip_route_v2|l3xc)_details\..*label_stack\[\d+\]\..*`, "after n_labels, which is noticed"},
 	{`mpls_(route|tunnel)_details\..*label_stack\[[1-9]\d?\]\..*`, "after n_labels, which is noticed"},
 	{`ip_route_v2_details\.route\.paths\[\d+\]\.table_id`, "of paths without an interface"},
-	{`ip_route_v2_details\.route\.(src|stats_index)`, "the source is asked for; the index is that of counters"},
+	{`ip_route_v2_details\.route\.(src|stats_index)`, "the source is asked for; the index of counters"},
 	{`ip_punt_redirect_v2_details\.punt\.(af|paths\[\d+\]\.(weight|preference))`, "the family is asked for, and there is one path"},
 	{`l3xc_details\.l3xc\.is_ip6`, "VPP does not fill it in"},
 	{`mpls_route_details\.mr_route\.mr_is_multicast`, "of replicating routes, which have several receivers"},

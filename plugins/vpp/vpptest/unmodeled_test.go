@@ -62,7 +62,7 @@ func indexOfTag(b *vpptest.Harness, tag string) interface_types.InterfaceIndex {
 	return interface_types.InterfaceIndex(vppNone)
 }
 
-// subInterface is a sub-interface of p with the number 34 and other frames than those of VLAN 34.
+// subInterface is a sub-interface of p with the number 34 that does not get the frames of VLAN 34.
 func subInterface(flags interface_types.SubIfFlags, outer, inner uint16, lacks string) foreignCase {
 	return foreignCase{
 		needs: of(loop("p")),
