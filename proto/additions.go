@@ -15,32 +15,55 @@ import (
 //go:embed additions.txt
 var additionsTable string
 
-// additions are the messages and fields that clients of the predecessor lack.
+// additions are what clients of the predecessor lack.
 type additions struct {
-	messages map[protoreflect.FullName]bool
-	fields   map[protoreflect.FullName]bool
+	files map[string]bool // by path
+	// names are full names of messages, fields, services and methods, enum values as
+	// "enum:VALUE", extensions as "file extend name", and constraints of fields as
+	// "field type", "field int_range" and "field deprecated".
+	names map[string]bool
 }
 
-var (
-	addedField   = regexp.MustCompile(`^([\w.]+): \d+ (\w+): `)
-	addedMessage = regexp.MustCompile(`^\S+: message (\S+)$`)
-)
+// addedNames are the forms of the lines of the table. The groups of an expression are the
+// parts of a name, joined by sep.
+var addedNames = []struct {
+	line *regexp.Regexp
+	sep  string
+}{
+	{regexp.MustCompile(`^([\w.]+): \d+ (\w+): `), "."},
+	{regexp.MustCompile(`^([\w.]+): rpc (\w+)\(`), "."},
+	{regexp.MustCompile(`^\S+: (?:message|service) (\S+)$`), ""},
+	{regexp.MustCompile(`^\S+: enum (\S+): (\w+)=`), ":"},
+	{regexp.MustCompile(`^([\w.]+) (type|int_range|deprecated)\b`), " "},
+	{regexp.MustCompile(`^(\S+:\w+) (deprecated)$`), " "},
+	{regexp.MustCompile(`^(\S+): extend \S+ \{ \S+ (\w+) = `), " extend "},
+}
 
-var readAdditions = sync.OnceValue(func() additions {
-	a := additions{map[protoreflect.FullName]bool{}, map[protoreflect.FullName]bool{}}
+var addedFile = regexp.MustCompile(`^## file (\S+) `)
+
+var readAdditions = sync.OnceValue(func() *additions {
+	a := &additions{map[string]bool{}, map[string]bool{}}
 	for line := range strings.Lines(additionsTable) {
-		line = strings.TrimRight(line, "\n")
-		if m := addedField.FindStringSubmatch(line); m != nil {
-			a.fields[protoreflect.FullName(m[1]+"."+m[2])] = true
-		} else if m := addedMessage.FindStringSubmatch(line); m != nil {
-			a.messages[protoreflect.FullName(m[1])] = true
-		}
+		a.add(strings.TrimRight(line, "\n"))
 	}
 	return a
 })
 
+func (a *additions) add(line string) {
+	if m := addedFile.FindStringSubmatch(line); m != nil {
+		a.files[m[1]] = true
+		return
+	}
+	for _, form := range addedNames {
+		if m := form.line.FindStringSubmatch(line); m != nil {
+			a.names[strings.Join(m[1:], form.sep)] = true
+			return
+		}
+	}
+}
+
 // IsAddition reports whether clients of the predecessor lack a message type.
-func IsAddition(message protoreflect.FullName) bool { return readAdditions().messages[message] }
+func IsAddition(message protoreflect.FullName) bool { return readAdditions().names[string(message)] }
 
 // WithoutAdditions returns m without the fields that clients of the predecessor lack, and
 // the full names of the removed fields, sorted. It changes a copy of m, if anything.
@@ -58,10 +81,10 @@ func WithoutAdditions(m proto.Message) (reduced proto.Message, removed []string)
 // eachAddition visits the fields of a message that are set and that clients of the
 // predecessor lack.
 func eachAddition(m protoreflect.Message, visit func(protoreflect.Message, protoreflect.FieldDescriptor)) {
-	added := readAdditions().fields
+	added := readAdditions().names
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
-		case added[f.FullName()]:
+		case added[string(f.FullName())]:
 			visit(m, f)
 		case f.IsMap():
 			if f.MapValue().Message() != nil {

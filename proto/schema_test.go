@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	schema "github.com/tenuto-dev/tenuto/proto"
 	"github.com/tenuto-dev/tenuto/proto/ligato"
 	_ "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	_ "github.com/tenuto-dev/tenuto/proto/ligato/generic"
@@ -33,7 +34,7 @@ func TestSchemaIsCompatible(t *testing.T) {
 	t.Parallel()
 	added := tableLines(t, additions)
 	want := splitEnums(slices.Concat(parseTable(t, "testdata/schema.txt"), tableLines(t, "testdata/constraints.txt"), added))
-	got := slices.Concat(generatedFacts(), generatedConstraints(t))
+	got := slices.Concat(factsOf(allFiles), constraintsOf(allFiles))
 	if more := slices.DeleteFunc(slices.Clone(got), func(fact string) bool { return slices.Contains(want, fact) }); *update && len(more) > 0 {
 		f, err := os.OpenFile(additions, os.O_APPEND|os.O_WRONLY, 0)
 		if err != nil {
@@ -50,11 +51,50 @@ func TestSchemaIsCompatible(t *testing.T) {
 
 const additions = "additions.txt"
 
+// TestFormerSchema checks that clients of the predecessor are shown its schema, and nothing else.
+func TestFormerSchema(t *testing.T) {
+	t.Parallel()
+	want := splitEnums(slices.Concat(parseTable(t, "testdata/schema.txt"), tableLines(t, "testdata/constraints.txt")))
+	var former files = func(yield func(protoreflect.FileDescriptor) bool) {
+		for _, line := range want {
+			path, ok := strings.CutPrefix(line, "## file ")
+			if !ok {
+				continue
+			}
+			path, _, _ = strings.Cut(path, " ")
+			f, err := schema.Former.FindFileByPath(path)
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+			} else if !yield(f) {
+				return
+			}
+		}
+	}
+	compare(t, want, slices.Concat(factsOf(former), constraintsOf(former)))
+	for f := range former {
+		for i := range f.Imports().Len() {
+			if path := f.Imports().Get(i).Path(); strings.HasPrefix(path, "ligato/") && !slices.ContainsFunc(want, func(line string) bool {
+				return strings.HasPrefix(line, "## file "+path+" ")
+			}) {
+				t.Errorf("%s imports %s, which the predecessor lacks", f.Path(), path)
+			}
+		}
+	}
+	for f := range allFiles {
+		if _, err := schema.Former.FindFileByPath(f.Path()); err != nil {
+			t.Errorf("%s: %v", f.Path(), err)
+		}
+	}
+}
+
+// files yields files of the schema.
+type files = func(yield func(protoreflect.FileDescriptor) bool)
+
 // TestJSONNamesAreDefault guards the spelling of fields in JSON and YAML: it
 // must follow from the names in the table.
 func TestJSONNamesAreDefault(t *testing.T) {
 	t.Parallel()
-	for fd := range allFields() {
+	for fd := range fieldsOf(allFiles) {
 		if got, want := fd.JSONName(), camel(string(fd.Name())); got != want {
 			t.Errorf("%s: JSON name %q, want %q", fd.FullName(), got, want)
 		}
@@ -163,9 +203,9 @@ func allFiles(yield func(protoreflect.FileDescriptor) bool) {
 	})
 }
 
-func generatedFacts() []string {
+func factsOf(all files) []string {
 	var facts []string
-	for fd := range allFiles {
+	for fd := range all {
 		path := fd.Path()
 		facts = append(facts, fmt.Sprintf("## file %s  (package %s)", path, fd.Package()))
 		facts = append(facts, enumFacts(path, fd.Enums())...)
@@ -252,7 +292,7 @@ func serviceFacts(path string, s protoreflect.ServiceDescriptor) []string {
 	return facts
 }
 
-func allFields() func(yield func(protoreflect.FieldDescriptor) bool) {
+func fieldsOf(all files) func(yield func(protoreflect.FieldDescriptor) bool) {
 	return func(yield func(protoreflect.FieldDescriptor) bool) {
 		var walk func(ms protoreflect.MessageDescriptors) bool
 		walk = func(ms protoreflect.MessageDescriptors) bool {
@@ -269,7 +309,7 @@ func allFields() func(yield func(protoreflect.FieldDescriptor) bool) {
 			}
 			return true
 		}
-		for fd := range allFiles {
+		for fd := range all {
 			if !walk(fd.Messages()) {
 				return
 			}
@@ -277,10 +317,9 @@ func allFields() func(yield func(protoreflect.FieldDescriptor) bool) {
 	}
 }
 
-func generatedConstraints(t *testing.T) []string {
-	t.Helper()
+func constraintsOf(all files) []string {
 	var facts []string
-	for fd := range allFields() {
+	for fd := range fieldsOf(all) {
 		opts, _ := fd.Options().(*descriptorpb.FieldOptions)
 		if opts.GetDeprecated() {
 			facts = append(facts, fmt.Sprintf("%s deprecated", fd.FullName()))
@@ -296,7 +335,7 @@ func generatedConstraints(t *testing.T) []string {
 			facts = append(facts, fmt.Sprintf("%s int_range %d..%d", fd.FullName(), r.GetMinimum(), r.GetMaximum()))
 		}
 	}
-	for fd := range allFiles {
+	for fd := range all {
 		facts = append(facts, deprecatedValues(protodesc.ToFileDescriptorProto(fd))...)
 	}
 	return facts

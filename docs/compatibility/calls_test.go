@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
 
@@ -70,8 +72,8 @@ func wantCode(err error, code codes.Code, text string) error {
 func calls() []call {
 	return slices.Concat(configuratorCalls(), managerCalls(), []call{
 		{"ligato.configurator.StatsPollerService/PollStats", better, "the interfaces of Linux as well, for requests with `LINUX` among the `sources`", pollStats},
-		{"ligato.generic.MetaService/KnownModels", same, "", knownModels},
-		{"ligato.generic.MetaService/ProtoFileDescriptor", same, "", protoFile},
+		{"ligato.generic.MetaService/KnownModels", same, "the models of the predecessor, with its name templates", knownModels},
+		{"ligato.generic.MetaService/ProtoFileDescriptor", same, "the schema of the predecessor, as gRPC reflection does", protoFile},
 	})
 }
 
@@ -213,7 +215,11 @@ func knownModels(ctx context.Context, c *rpc.ClientConn) error {
 
 func protoFile(ctx context.Context, c *rpc.ClientConn) error {
 	got, err := generic.NewMetaServiceClient(c).ProtoFileDescriptor(ctx, &generic.ProtoFileDescriptorRequest{FullProtoFileName: "ligato/vpp/interfaces/interface.proto"})
-	return expect(err, got.GetFileDescriptor().GetPackage() == "ligato.vpp.interfaces", "got %v", got.GetFileDescriptor().GetName())
+	if err := expect(err, got.GetFileDescriptor().GetPackage() == "ligato.vpp.interfaces", "got %v", got.GetFileDescriptor().GetName()); err != nil {
+		return err
+	}
+	want, err := schema.Former.FindFileByPath("ligato/vpp/interfaces/interface.proto")
+	return expect(err, proto.Equal(got.GetFileDescriptor(), protodesc.ToFileDescriptorProto(want)), "more than the schema of the predecessor")
 }
 
 // TestCalls makes all calls, and looks for methods that the table lacks.

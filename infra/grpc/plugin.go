@@ -19,7 +19,6 @@ import (
 	"github.com/spf13/pflag"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/reflection"
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
@@ -58,6 +57,8 @@ type Plugin struct {
 	services map[string]service
 	serving  bool
 	addrs    []net.Addr
+
+	descriptors Descriptors // of reflection
 }
 
 // Deps is what the plugin needs.
@@ -71,6 +72,8 @@ type service struct {
 	desc  *rpc.ServiceDesc
 	impl  any
 	reads []string // methods that change nothing
+
+	descriptors Descriptors // nil: the descriptors of the program
 }
 
 var (
@@ -173,6 +176,9 @@ func (p *Plugin) Register(desc *rpc.ServiceDesc, impl any, opts ...ServiceOption
 		p.services = map[string]service{}
 	}
 	p.services[desc.ServiceName] = svc
+	if svc.descriptors != nil {
+		p.descriptors = svc.descriptors
+	}
 	return nil
 }
 
@@ -221,7 +227,7 @@ func (p *Plugin) newServer(d listener) *rpc.Server {
 		s.RegisterService(svc.desc, svc.impl)
 	}
 	if p.cfg.Reflection {
-		reflection.Register(s)
+		registerReflection(s, p.descriptors)
 	}
 	return s
 }

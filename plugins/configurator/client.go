@@ -8,6 +8,8 @@ import (
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
@@ -43,6 +45,21 @@ func (c caller) knows(m proto.Message) bool {
 	}
 	c.omitted[string(name)] = true
 	return false
+}
+
+// knowsModel reports whether the client knows the messages of a model, and the fields that make
+// up the names of its items.
+func (c caller) knowsModel(m models.Known) bool {
+	_, named := c.nameTemplate(m)
+	return named && c.knows(m.NewInstance())
+}
+
+// descriptors returns the descriptors that the client knows.
+func descriptors(ctx context.Context) protodesc.Resolver {
+	if clientOf(ctx).current {
+		return protoregistry.GlobalFiles
+	}
+	return schema.Former
 }
 
 // reduced returns a message without the fields that the client does not know. Those of

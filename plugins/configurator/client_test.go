@@ -3,6 +3,7 @@ package configurator_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -45,11 +46,15 @@ func formerSchema(t *testing.T) *protoregistry.Files {
 		t.Fatal(err)
 	}
 	had, scope := map[string]bool{}, make([]string, 10) // the message at each depth
-	line := regexp.MustCompile(`^( *)(?:message (\S+)|\d+ (\w+): .*)\n$`)
+	line := regexp.MustCompile(`^( *)(?:message (\S+)|\d+ (\w+): .*|enum (\S+) \{ (.*) \})\n$`)
 	for text := range strings.Lines(string(table)) {
 		m := line.FindStringSubmatch(text)
 		switch {
 		case m == nil:
+		case m[4] != "":
+			for value := range strings.SplitSeq(m[5], ", ") {
+				had[m[4]+":"+value] = true
+			}
 		case m[2] != "":
 			scope[len(m[1])/2] = m[2]
 			had[m[2]] = true
@@ -65,6 +70,7 @@ func formerSchema(t *testing.T) *protoregistry.Files {
 		file := protodesc.ToFileDescriptorProto(f)
 		if strings.HasPrefix(f.Path(), "ligato/") {
 			file.MessageType = prune(string(f.Package()), file.MessageType, had)
+			file.EnumType = pruneEnums(string(f.Package()), file.EnumType, had)
 		}
 		set.File = append(set.File, file)
 		return true
@@ -83,12 +89,22 @@ func prune(scope string, messages []*descriptorpb.DescriptorProto, had map[strin
 			continue
 		}
 		m.NestedType = prune(name, m.NestedType, had)
+		m.EnumType = pruneEnums(name, m.EnumType, had)
 		if !m.GetOptions().GetMapEntry() {
 			m.Field = slices.DeleteFunc(m.Field, func(f *descriptorpb.FieldDescriptorProto) bool { return !had[name+"."+f.GetName()] })
 		}
 		left = append(left, m)
 	}
 	return left
+}
+
+func pruneEnums(scope string, enums []*descriptorpb.EnumDescriptorProto, had map[string]bool) []*descriptorpb.EnumDescriptorProto {
+	return slices.DeleteFunc(enums, func(e *descriptorpb.EnumDescriptorProto) bool {
+		e.Value = slices.DeleteFunc(e.Value, func(v *descriptorpb.EnumValueDescriptorProto) bool {
+			return !had[fmt.Sprintf("%s.%s:%s=%d", scope, e.GetName(), v.GetName(), v.GetNumber())]
+		})
+		return len(e.Value) == 0
+	})
 }
 
 // unknownTo returns the full name of a message within m that has fields which the

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/tenuto-dev/tenuto/client/southbound"
@@ -31,8 +30,8 @@ func (s *metaService) KnownModels(ctx context.Context, req *generic.KnownModelsR
 	c := clientOf(ctx)
 	defer c.reportOmitted(ctx)
 	for _, m := range s.p.Orchestrator.Models().All() {
-		template, named := c.nameTemplate(m)
-		if (req.GetClass() == "" || m.Spec().Class == req.GetClass()) && c.knows(m.NewInstance()) && named {
+		if (req.GetClass() == "" || m.Spec().Class == req.GetClass()) && c.knowsModel(m) {
+			template, _ := c.nameTemplate(m)
 			resp.KnownModels = append(resp.KnownModels, detail(m, template))
 		}
 	}
@@ -41,7 +40,7 @@ func (s *metaService) KnownModels(ctx context.Context, req *generic.KnownModelsR
 	}
 	active := map[string]bool{}
 	for _, d := range s.p.Scheduler.ListDescriptors() {
-		if m, ok := southbound.ModelOf(s.p.Orchestrator.Models(), d.NBKeyPrefix); ok {
+		if m, ok := southbound.ModelOf(s.p.Orchestrator.Models(), d.NBKeyPrefix); ok && c.knowsModel(m) {
 			active[m.Spec().Module] = true
 		}
 	}
@@ -79,9 +78,10 @@ func detail(m models.Known, nameTemplate string) *generic.ModelDetail {
 	return d
 }
 
-// ProtoFileDescriptor describes a .proto file, and those it needs.
-func (s *metaService) ProtoFileDescriptor(_ context.Context, req *generic.ProtoFileDescriptorRequest) (*generic.ProtoFileDescriptorResponse, error) {
-	file, err := protoregistry.GlobalFiles.FindFileByPath(req.GetFullProtoFileName())
+// ProtoFileDescriptor describes a .proto file, and those it needs, as far as the client knows
+// them.
+func (s *metaService) ProtoFileDescriptor(ctx context.Context, req *generic.ProtoFileDescriptorRequest) (*generic.ProtoFileDescriptorResponse, error) {
+	file, err := descriptors(ctx).FindFileByPath(req.GetFullProtoFileName())
 	if err != nil {
 		return nil, status.Errorf(codes.NotFound, "full_proto_file_name: %q: no such file", shorten(req.GetFullProtoFileName()))
 	}

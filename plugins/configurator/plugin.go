@@ -10,7 +10,8 @@
 // FailedPrecondition with a SetConfigResponse in the details of the status. The
 // scheduler retries them; the other values take effect. For clients that announce
 // themselves (ClientMetadata) ManagerService reports them in the results instead.
-// Replies to other clients lack the fields and models that the predecessor lacks.
+// Other clients know the schema of the predecessor only: replies to them lack the fields and
+// models that the predecessor lacks, and MetaService and reflection describe its schema.
 //
 // Returned values contain their secrets only if the client requests them
 // (grpc.ShowSecrets); otherwise the secrets are hidden.
@@ -132,7 +133,7 @@ func (p *Plugin) Init() error {
 		p.GRPC.Register(&pb.ConfiguratorService_ServiceDesc, &configuratorService{p: p}, grpc.ReadOnly("Get", "Dump", "Notify")),
 		p.GRPC.Register(&pb.StatsPollerService_ServiceDesc, &statsPollerService{p: p}, grpc.ReadOnly("PollStats")),
 		p.GRPC.Register(&generic.ManagerService_ServiceDesc, &managerService{p: p}, grpc.ReadOnly("GetConfig", "DumpState", "Subscribe")),
-		p.GRPC.Register(&generic.MetaService_ServiceDesc, &metaService{p: p}, grpc.ReadOnly("KnownModels", "ProtoFileDescriptor")),
+		p.GRPC.Register(&generic.MetaService_ServiceDesc, &metaService{p: p}, grpc.ReadOnly("KnownModels", "ProtoFileDescriptor"), grpc.ReflectWith(descriptors)),
 	)
 }
 

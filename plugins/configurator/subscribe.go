@@ -27,6 +27,7 @@ func (s *managerService) Subscribe(req *generic.SubscribeRequest, stream rpc.Ser
 	}
 	watch := s.p.Scheduler.Watch(api.WatchRequest{Selector: want.has, NoResync: true})
 	defer watch.Close()
+	c := clientOf(stream.Context())
 	for {
 		ev, err := watch.Next(stream.Context())
 		if err != nil {
@@ -36,6 +37,9 @@ func (s *managerService) Subscribe(req *generic.SubscribeRequest, stream rpc.Ser
 		for _, st := range ev.Values {
 			id := s.p.idOf(st.GetValue().GetKey())
 			if id == nil { // a value of the southbound, of no model
+				continue
+			}
+			if m, ok := s.p.Orchestrator.Models().ForName(id.GetModel()); ok && !c.knowsModel(m) {
 				continue
 			}
 			resp.Notifications = append(resp.Notifications, &generic.Notification{

@@ -59,7 +59,12 @@ type world struct {
 
 func start(t *testing.T, opts ...orchestrator.Option) *world {
 	t.Helper()
-	w := &world{t: t, Agent: orchtest.New(t, opts...), states: &states{}, linux: &linuxStates{}, stats: &stats{}, linuxStats: &linuxStats{}}
+	return startWith(t, orchtest.New(t, opts...))
+}
+
+func startWith(t *testing.T, a *orchtest.Agent) *world {
+	t.Helper()
+	w := &world{t: t, Agent: a, states: &states{}, linux: &linuxStates{}, stats: &stats{}, linuxStats: &linuxStats{}}
 	w.Start(configurator.NewPlugin(configurator.UseDeps(func(d *configurator.Deps) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = w.GRPC, w.Orchestrator, w.Scheduler, w.states, w.stats
 		d.LinuxInterfaces, d.LinuxStats = w.linux, w.linuxStats
