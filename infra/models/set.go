@@ -88,6 +88,20 @@ func (s *Set) ForKey(key string) (Known, bool) {
 	return nil, false
 }
 
+// ForStoredKey is ForKey for keys of stores, where the predecessor also accepted keys below that
+// of a singleton ("config/vpp/v2/proxyarp-global/settings").
+func (s *Set) ForStoredKey(key string) (Known, bool) {
+	if m, ok := s.ForKey(key); ok {
+		return m, true
+	}
+	for i := range key {
+		if m, ok := s.byPrefix[key[:i]]; ok && key[i] == '/' {
+			return m, true
+		}
+	}
+	return nil, false
+}
+
 // ForName returns the model with the given name ("vpp.interfaces").
 func (s *Set) ForName(name string) (Known, bool) {
 	m, ok := s.byName[name]

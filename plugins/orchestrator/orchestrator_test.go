@@ -136,7 +136,7 @@ func TestRejectedItemsOfStores(t *testing.T) {
 	t.Parallel()
 	s := &fakeStore{name: "store"}
 	w := start(t, nil, orchestrator.UseWatchers(s))
-	wrong := iface("b", 1)
+	wrong := iface("a", 7)
 	wrong.Key, wrong.Location = iface("c", 1).Key, kv.At("f.yaml").Line(7)
 	unknown := orchestrator.KeyVal{Key: "config/unknown/x", Val: &interfaces.Interface{}}
 	other := orchestrator.KeyVal{Key: l3model.RouteModel.KeyFor("x"), Val: &interfaces.Interface{}}
@@ -146,7 +146,7 @@ func TestRejectedItemsOfStores(t *testing.T) {
 	w.wantMTU("a", 1)
 	got := w.Sources()[0].Rejected
 	want := "config/unknown/x: no model has such keys|decode the value: not decodable|" +
-		"f.yaml:7: key config/vpp/v2/interfaces/c does not belong to its value, whose key is config/vpp/v2/interfaces/b"
+		"f.yaml:7: key config/vpp/v2/interfaces/c: its value has the key config/vpp/v2/interfaces/a, for which key config/vpp/v2/interfaces/a has another value"
 	if len(got) != 3 {
 		t.Errorf("rejected %q", got)
 	}

@@ -51,11 +51,11 @@ func TestWhyOfWhatAStoreHas(t *testing.T) {
 	t.Parallel()
 	etcd := &fakeStore{name: "etcd"}
 	w := start(t, nil, orchestrator.UseWatchers(etcd))
-	bad := orchestrator.KeyVal{Key: iface("a", 0).Key, Val: iface("b", 1).Val, Location: kv.At("revision 7")}
+	bad := orchestrator.KeyVal{Key: iface("a", 0).Key, Val: iface("c", 7).Val, Location: kv.At("revision 7")}
 	if err := <-etcd.resync(bad, iface("c", 1)); err != nil {
 		t.Fatal(err)
 	}
-	wantWhy(t, w.why("a"), "etcd has an invalid value: revision 7: ", "does not belong to its value")
+	wantWhy(t, w.why("a"), "etcd has an invalid value: revision 7: ", "has another value")
 	if err := etcd.change(iface("a", 2)); err != nil || w.why("a") != "" {
 		t.Errorf("%v, %q", err, w.why("a"))
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/datasync"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/fairqueue"
 )
 
@@ -26,6 +27,7 @@ type watched struct {
 	recalled   bool     // its complete state from before the restart is in effect until it is known
 	kept       []byte   // its persistent state; guarded by Plugin.mu
 
+	aliases   aliases                   // used by follow only
 	unhandled unhandledKeys             // guarded by Plugin.mu
 	receivers func(key string) []string // names of the plugins that watch a key; nil if unknown
 }
@@ -160,8 +162,7 @@ func (p *Plugin) follow(ctx context.Context, s *watched) {
 		case ev := <-s.resyncs:
 			partial = incomplete(ev)
 			done := answer(ev)
-			items, rejected := p.read(s.name, p.configuration(s, resyncItems(ev), true))
-			missing := p.noteRejected(s.name, rejected, items, true)
+			items, missing := p.readStore(s, p.configuration(s, resyncItems(ev), true), true)
 			joined, err := p.apply(ctx, change{source: s.name, items: items, resync: true, store: s, incomplete: slices.Concat(partial, missing)})
 			once.Do(func() {
 				close(s.arrived)
@@ -183,8 +184,7 @@ func (p *Plugin) follow(ctx context.Context, s *watched) {
 			}
 			partial = incomplete(ev)
 			done := answer(ev)
-			items, rejected := p.read(s.name, config)
-			missing := p.noteRejected(s.name, rejected, items, false)
+			items, missing := p.readStore(s, config, false)
 			_, err := p.apply(ctx, change{source: s.name, items: items, store: s, incomplete: slices.Concat(partial, missing)})
 			p.tellFailures(err)
 			p.tellHealth()
@@ -244,16 +244,16 @@ func changeItems(ev datasync.ChangeEvent) (items []incoming) {
 
 // read decodes the items. It omits invalid items, so that the rest takes
 // effect.
-func (p *Plugin) read(source string, in []incoming) (items []KeyVal, rejected []Rejected) {
-	all, errs := make([]KeyVal, len(in)), make([]error, len(in))
+func (p *Plugin) read(source string, in []incoming) (items []storeItem, rejected []Rejected) {
+	all, errs := make([]storeItem, len(in)), make([]error, len(in))
 	inParallel(len(in), func(i int) { all[i], errs[i] = p.readItem(in[i]) })
 	items = all[:0]
 	for i, kv := range all {
 		if in[i].disputed() {
-			kv, errs[i] = p.keepDisputed(source, kv, errs[i])
+			kv.KeyVal, errs[i] = p.keepDisputed(source, kv.KeyVal, errs[i])
 		}
 		if errs[i] != nil {
-			rejected = append(rejected, Rejected{Key: kv.Key, Location: kv.Location.Text(kv.Key), Err: errs[i]})
+			rejected = append(rejected, Rejected{Key: kv.stored, Location: kv.Location.Text(kv.stored), Err: errs[i]})
 			continue
 		}
 		items = append(items, kv)
@@ -275,18 +275,34 @@ func (p *Plugin) keepDisputed(source string, chosen KeyVal, err error) (KeyVal, 
 	return old.of(chosen.Key), nil
 }
 
-func (p *Plugin) readItem(i incoming) (kv KeyVal, err error) {
-	kv.Key = i.GetKey()
+func (p *Plugin) readItem(i incoming) (it storeItem, err error) {
+	it.stored = i.GetKey()
+	it.Key = it.stored
 	if l, ok := i.KeyVal.(datasync.Located); ok {
-		kv.Location = l.Location()
+		it.Location = l.Location()
 	}
 	if i.deleted {
-		return kv, nil
+		return it, nil
 	}
-	if kv.Val, err = p.decode(i); err != nil {
-		return kv, err
+	if it.Val, err = p.decode(i); err != nil {
+		return it, err
 	}
-	return kv, p.checkItem(kv.Key, kv.Val)
+	model, ok := p.Codec.Models().ForStoredKey(it.stored)
+	if !ok {
+		return it, fmt.Errorf("key %s: no model has such keys", it.stored)
+	}
+	real, err := model.KeyOf(it.Val)
+	switch {
+	case err != nil:
+		return it, fmt.Errorf("key %s: %w", it.stored, err)
+	case !model.Matches(real):
+		return it, fmt.Errorf("key %s: the item has no name; expected the fields that make up its key %s<name>", it.stored, model.KeyPrefix())
+	}
+	it.Key = real
+	if field := p.Codec.HiddenField(it.Val); field != "" {
+		return it, fmt.Errorf("key %s: %s: %s", it.stored, field, document.HiddenText)
+	}
+	return it, nil
 }
 
 func (p *Plugin) decode(i incoming) (proto.Message, error) {
@@ -295,7 +311,7 @@ func (p *Plugin) decode(i incoming) (proto.Message, error) {
 			return m, nil
 		}
 	}
-	model, ok := p.Codec.Models().ForKey(i.GetKey())
+	model, ok := p.Codec.Models().ForStoredKey(i.GetKey())
 	if !ok {
 		return nil, fmt.Errorf("key %s: no model has such keys%s", i.GetKey(), p.didYouMean(i.GetKey()))
 	}

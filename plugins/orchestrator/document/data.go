@@ -3,6 +3,7 @@ package document
 import (
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	"gopkg.in/yaml.v3"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
@@ -47,7 +48,7 @@ func (d *decoder) datum(n *yaml.Node, p *path) {
 		return
 	}
 	d.key = short
-	model, known := d.codec.set.ForKey(short)
+	model, known := d.codec.set.ForStoredKey(short)
 	switch {
 	case !known:
 		d.fail(key, &path{up: p, name: "key"}, "no model has the key %s%s", key.Value, d.codec.nearestModel(short))
@@ -92,12 +93,56 @@ func (d *decoder) keyed(n, key, value *yaml.Node, p *path, model models.Known) {
 	switch {
 	case err != nil:
 		d.fail(n, at, "%v", err)
-	case real != d.key:
-		d.fail(key, &path{up: p, name: "key"}, "key %s does not belong to its value, whose key is %s", d.key, real)
 	case !model.Matches(real):
 		d.fail(key, &path{up: p, name: "key"}, "expected a name behind %s", model.KeyPrefix())
+	case real != d.key:
+		d.addRenamed(n, key, p, real, msg)
 	default:
 		d.add(n, p, real, msg)
+	}
+}
+
+// renamed is an item whose key in the text is not that of its value.
+type renamed struct {
+	node, key *yaml.Node
+	path      string
+	written   string
+	real      string
+	value     proto.Message
+	line      int // see decoder
+}
+
+// addRenamed notes an item for addRest.
+func (d *decoder) addRenamed(n, key *yaml.Node, p *path, real string, value proto.Message) {
+	if d.first(n, p, d.key) {
+		d.renamed = append(d.renamed, renamed{n, key, p.String(), d.key, real, value, d.line})
+	}
+}
+
+// addRest adds the items whose keys are not those of their values, as if they had these keys. An
+// item that the text also has under the right key must be the same.
+func (d *decoder) addRest() {
+	values := map[string]proto.Message{}
+	if len(d.renamed) > 0 {
+		for _, it := range d.doc.Items {
+			values[it.Key] = it.Value
+		}
+	}
+	for _, r := range d.renamed {
+		d.line, d.key = r.line, r.written
+		at := &path{name: r.path}
+		other, twice := values[r.real]
+		switch {
+		case twice && !proto.Equal(other, r.value):
+			d.fail(r.key, &path{up: at, name: "key"}, "its value has the key %s, for which the text has another value; remove one of the two", r.real)
+		case !twice:
+			values[r.real] = r.value
+			d.key = ""
+			if before := len(d.doc.Items); d.addValue(r.node, at, r.real, r.value) {
+				d.doc.Items[before].Written = r.written
+			}
+		}
+		d.line, d.key = 0, ""
 	}
 }
 

@@ -119,6 +119,8 @@ type Item struct {
 	Position
 	Key   string // short: "config/vpp/v2/interfaces/loop1"
 	Value proto.Message
+	// Written is the key in the text, if that is another one: that of a store of the predecessor.
+	Written string
 }
 
 // Position is a place in a text; lines and columns count from 1.
@@ -188,6 +190,7 @@ func (c *Codec) decode(file string, text []byte, prefix string, asPlain bool) (d
 	for _, n := range roots {
 		d.root(n)
 	}
+	d.addRest()
 	if d.untold > 0 {
 		d.doc.Errs = append(d.doc.Errs, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("and %d more errors", d.untold)})
 	}
@@ -220,8 +223,10 @@ type decoder struct {
 	lists   int  // long ones that were read
 	unplain bool // one is not plain after all
 
-	paths [maxDepth + 1]path // by depth; see below
-	given []*yaml.Node       // fields of the messages that are being read; see message
+	paths   [maxDepth + 1]path // by depth; see below
+	renamed []renamed          // items to add at the end
+
+	given []*yaml.Node // fields of the messages that are being read; see message
 }
 
 func (d *decoder) at(n *yaml.Node) Position {
@@ -304,9 +309,13 @@ func (d *decoder) addPartial(n *yaml.Node, p *path, key string, value proto.Mess
 
 // add notes an item that was read without errors.
 func (d *decoder) add(n *yaml.Node, p *path, key string, value proto.Message) {
-	if !d.first(n, p, key) {
-		return
+	if d.first(n, p, key) {
+		d.addValue(n, p, key, value)
 	}
+}
+
+// addValue is add without the check for a second value.
+func (d *decoder) addValue(n *yaml.Node, p *path, key string, value proto.Message) bool {
 	if field := d.codec.HiddenField(value); field != "" {
 		restored, ok := value, false
 		if d.codec.restore != nil {
@@ -316,9 +325,10 @@ func (d *decoder) add(n *yaml.Node, p *path, key string, value proto.Message) {
 			d.key = key
 			d.fail(n, &path{up: p, name: field}, "%s", HiddenText)
 			d.key = ""
-			return
+			return false
 		}
 		value = restored
 	}
 	d.doc.Items = append(d.doc.Items, Item{Position: d.at(n), Key: key, Value: value})
+	return true
 }

@@ -153,8 +153,10 @@ func TestErrors(t *testing.T) {
 		"key of an invalid value given twice": {"data:\n- {key: config/vpp/v2/interfaces/a, value: {name: a, mtuu: 1}}\n- {key: config/vpp/v2/interfaces/a, value: {name: a}}",
 			"f.yaml:2:54: data[0].value.mtuu: unknown field of Interface; did you mean mtu?\n" +
 				"f.yaml:3:3: data[1]: second value for key config/vpp/v2/interfaces/a, the first is in line 2"},
-		"key of another value": {"data:\n- key: config/vpp/v2/interfaces/b\n  value: {name: a}",
-			"f.yaml:2:8: data[0].key: key config/vpp/v2/interfaces/b does not belong to its value, whose key is config/vpp/v2/interfaces/a"},
+		"key of another value that the text has": {"data:\n- key: config/vpp/v2/interfaces/b\n  value: {name: a, mtu: 9}\n- {key: config/vpp/v2/interfaces/a, value: {name: a}}",
+			"f.yaml:2:8: data[0].key: its value has the key config/vpp/v2/interfaces/a, for which the text has another value; remove one of the two"},
+		"key of another model": {"data:\n- key: config/vpp/v2/arp/b\n  value: {name: a}",
+			"f.yaml:3:11: data[0].value.name: unknown field of ARPEntry"},
 		"unknown key":   {"data:\n- {key: config/vpp/v2/interface/a, value: {name: a}}", "f.yaml:2:9: data[0].key: no model has the key config/vpp/v2/interface/a; did you mean config/vpp/v2/interfaces/?"},
 		"no key":        {"data: [{value: {name: a}}]", "f.yaml:1:8: data[0].key: expected a key such as config/vpp/v2/interfaces/<name>"},
 		"no value":      {"data: [{key: config/vpp/v2/interfaces/a}]", "f.yaml:1:8: data[0].value: expected a value of type ligato.vpp.interfaces.Interface"},
@@ -275,14 +277,14 @@ func TestLarge(t *testing.T) {
 	}
 	var items []string
 	for _, it := range doc.Items {
-		items = append(items, fmt.Sprintf(`{"key":%q,"value":{"dst_network":%q}}`, it.Key, "x"))
+		items = append(items, fmt.Sprintf(`{"key":%q,"value":{"dst_net":%q}}`, it.Key, "x"))
 	}
 	text := `{"data":[` + strings.Join(items, ",\n") + "]}"
 	if !json.Valid([]byte(text)) {
 		t.Fatal("the test made malformed JSON")
 	}
 	if doc := codec(t).Decode("f.json", []byte(text), ""); len(doc.Errs) != 101 {
-		t.Errorf("%d errors for JSON whose keys are wrong", len(doc.Errs))
+		t.Errorf("%d errors for JSON whose fields are wrong", len(doc.Errs))
 	}
 }
 

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func entries(items []Item) []kv.Entry {
 				if !place.In(it.File) {
 					place = kv.At(it.File)
 				}
-				run[i] = kv.Entry{Key: it.Key, Value: kv.Decoded{Message: it.Value}, Location: place.Line(it.Line)}
+				run[i] = kv.Entry{Key: cmp.Or(it.Written, it.Key), Value: kv.Decoded{Message: it.Value}, Location: place.Line(it.Line)}
 			}
 			slices.SortFunc(run, func(a, b kv.Entry) int { return strings.Compare(a.Key, b.Key) })
 		})

@@ -167,7 +167,7 @@ func (d *decoder) part(c piece, read func(d *decoder, e *yaml.Node, p *path)) pa
 	})
 	return part{
 		items: r.doc.Items, foreign: r.doc.Foreign, elements: elements,
-		clean: plain && !r.unplain && len(r.doc.Errs) == 0,
+		clean: plain && !r.unplain && len(r.doc.Errs) == 0 && len(r.renamed) == 0,
 	}
 }
 
