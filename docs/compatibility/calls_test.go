@@ -72,8 +72,8 @@ func wantCode(err error, code codes.Code, text string) error {
 func calls() []call {
 	return slices.Concat(configuratorCalls(), managerCalls(), []call{
 		{"ligato.configurator.StatsPollerService/PollStats", better, "the interfaces of Linux as well, for requests with `LINUX` among the `sources`", pollStats},
-		{"ligato.generic.MetaService/KnownModels", same, "the models of the predecessor, with its name templates", knownModels},
-		{"ligato.generic.MetaService/ProtoFileDescriptor", same, "the schema of the predecessor, as gRPC reflection does", protoFile},
+		{"ligato.generic.MetaService/KnownModels", same, "", knownModels},
+		{"ligato.generic.MetaService/ProtoFileDescriptor", same, "", protoFile},
 	})
 }
 

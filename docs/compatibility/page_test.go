@@ -43,7 +43,7 @@ func sections(t *testing.T) []section {
 	return []section{
 		{"HTTP", "The answers are compared with recorded ones of the predecessor: status, type, and the names and types of all fields. " +
 			"More fields than there were are not mentioned.", "request", requestRows(t)},
-		{"gRPC", "Calls of a client that does not announce itself as one of this project. Such a client gets no fields and models that the predecessor lacks; " +
+		{"gRPC", "Calls of a client that does not announce itself as one of this project. Such a client sees the schema of the predecessor, in descriptors and reflection too, and gets no fields and models that the predecessor lacks; " +
 			"the trailer `omitted-bin` names those that were left out.", "call", callRows()},
 		{"agentctl", "The commands of the predecessor, with their flags. With `-o json` and `yaml` these keep the names of its fields, and its numbers (states in\n" +
 			"`status` beside `Status.health`, `Origin` in `dump` and `config history`): " + strings.Join(keepNames(cli.Commands()), ", ") + ",\n" +
