@@ -270,6 +270,11 @@ type Dependency struct {
 	Label string
 	Key   string
 	AnyOf AnyOfDependency
+	// Accepts returns an error if the value with the Key does not fit: the dependent is INVALID
+	// then, with the error, and none of its callbacks is called. It is pure, and must depend
+	// only on fields whose change recreates the value with the Key. nil: any value fits. It has
+	// no effect without a Key.
+	Accepts func(provider proto.Message) error
 }
 
 // DependsOn returns the dependency on the value with the given key, which is its label.

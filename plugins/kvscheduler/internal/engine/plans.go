@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -85,8 +86,8 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 		}
 		switch op.After {
 		case kvscheduler.ValueState_INVALID:
-			if op.Want.Invalid != nil {
-				list = append(list, api.PlanReason{Key: op.Key, Reason: op.Want.Invalid.Error()})
+			if err := cmp.Or(op.Want.Invalid, op.Refused); err != nil {
+				list = append(list, api.PlanReason{Key: op.Key, Reason: err.Error()})
 			}
 		case kvscheduler.ValueState_UNIMPLEMENTED:
 			list = append(list, api.PlanReason{Key: op.Key, Reason: api.Reason(&api.ValueStatus{State: op.After})})

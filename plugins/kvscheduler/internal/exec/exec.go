@@ -246,6 +246,9 @@ func (r *run) calls(op *plan.Op) bool {
 	if op.Kind != plan.Up && op.Kind != plan.Down && op.Kind != plan.Update || op.Desc.IsProperty() {
 		return false
 	}
+	if op.Refused != nil {
+		return false
+	}
 	_, notified := r.txn.Notified[op.Key]
 	if op.Base != "" && op.Have != nil && op.Have.FromSB { // observed: exists as long as its base
 		_, notified = r.txn.Notified[op.Base]

@@ -60,7 +60,7 @@ func (j *job) fail(err error) {
 
 // add adds an operation that starts to a job.
 func (w *walk) add(j *job, i int32) {
-	s := step{index: i}
+	s := step{index: i, err: w.ops[i].Refused}
 	s.n, s.before = w.begin(&w.ops[i])
 	s.meta = s.n.Meta
 	j.steps = append(j.steps, s)

@@ -124,13 +124,17 @@ func (r *run) disown() {
 func (r *run) refuse() bool {
 	for i := range r.txn.Plan.Ops {
 		op := &r.txn.Plan.Ops[i]
-		if !op.SetWant || op.Want == nil || op.Want.Invalid == nil {
+		err := op.Refused
+		if op.SetWant && op.Want != nil && op.Want.Invalid != nil {
+			err = op.Want.Invalid
+		}
+		if err == nil {
 			continue
 		}
 		rec := Record(op)
-		rec.NewErrMsg = text(op.Want.Invalid)
+		rec.NewErrMsg = text(err)
 		r.res.Executed = append(r.res.Executed, rec)
-		r.res.Invalid = append(r.res.Invalid, api.KeyWithError{Key: op.Key, TxnOperation: rec.Operation, Error: op.Want.Invalid})
+		r.res.Invalid = append(r.res.Invalid, api.KeyWithError{Key: op.Key, TxnOperation: rec.Operation, Error: err})
 	}
 	r.res.Reverted = len(r.res.Invalid) > 0 || r.txn.Refused
 	return r.res.Reverted

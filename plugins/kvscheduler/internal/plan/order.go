@@ -5,6 +5,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/dag"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // step is an operation while its order is sought. There are many at a time,
@@ -352,5 +353,10 @@ func (s *sorter) states(op *Op, st *step) {
 		op.Target = n.have
 	default:
 		op.After = api.ValueState(existing(n))
+		if st.kind == Up || st.kind == Update {
+			if op.Refused = s.p.refused(n); op.Refused != nil {
+				op.After = kvscheduler.ValueState_INVALID
+			}
+		}
 	}
 }

@@ -55,6 +55,10 @@ type Op struct {
 	// Have is what exists before, Target what exists after the operation.
 	Have, Target *registry.Value
 
+	// Refused is why the value does not fit what it depends on, so that Up or Update cannot
+	// succeed; nil: it fits.
+	Refused error
+
 	// Held is why the value stays as it is although something else is desired; nil: it
 	// does not.
 	Held *Hold
