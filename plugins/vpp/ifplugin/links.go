@@ -47,8 +47,9 @@ type linkWatcher struct {
 
 // link is the state of the link of an interface.
 type link struct {
-	name string
-	up   bool
+	name  string
+	up    bool
+	stale bool // the scheduler may not have it any longer
 }
 
 // start watches the events of the current session.
@@ -138,7 +139,7 @@ func (w *linkWatcher) tellAll(ctx context.Context) {
 		if name, m, ok := w.index.LookupBySwIfIndex(d.SwIfIndex); ok {
 			names[name] = true
 			w.states.set(name, m, &d)
-			w.told[d.SwIfIndex] = link{name, d.LinkUp}
+			w.told[d.SwIfIndex] = link{name: name, up: d.LinkUp}
 			changes = append(changes, descriptor.LinkStateChange(name, d.LinkUp, false)...)
 		}
 	}
@@ -156,7 +157,7 @@ func (w *linkWatcher) tell(ctx context.Context) {
 	if w.scheduler.WaitForTransactions(ctx) != nil { // the session or the agent ends
 		return
 	}
-	swIfIndexes := w.changes.take()
+	swIfIndexes, own := w.changes.take()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	found, err := w.read(ctx, swIfIndexes)
@@ -168,9 +169,22 @@ func (w *linkWatcher) tell(ctx context.Context) {
 	var changes []kvs.KVWithMetadata
 	for _, idx := range swIfIndexes {
 		changes = append(changes, w.device(idx, found[idx])...)
+		if own[idx] {
+			w.forget(idx)
+		}
 		changes = append(changes, w.news(idx, found[idx])...)
 	}
 	w.push(changes)
+}
+
+// forget makes news tell the state of an interface again, which the agent itself has changed. The
+// scheduler may have dropped it meanwhile: a resync between the deletion of an interface and the
+// creation of another one under its name and index does not find it.
+func (w *linkWatcher) forget(swIfIndex uint32) {
+	if before, ok := w.told[swIfIndex]; ok {
+		before.stale = true
+		w.told[swIfIndex] = before
+	}
 }
 
 // reportLost reports interfaces of the configuration that VPP does not have any more.
@@ -227,7 +241,7 @@ func (w *linkWatcher) news(swIfIndex uint32, d *vppcalls.Details) (changes []kvs
 		return changes // gone, or another process's
 	}
 	w.states.set(name, m, d)
-	if now := (link{name, d.LinkUp}); w.told[swIfIndex] != now {
+	if now := (link{name: name, up: d.LinkUp}); w.told[swIfIndex] != now {
 		w.told[swIfIndex] = now
 		changes = append(changes, descriptor.LinkStateChange(name, d.LinkUp, false)...)
 	}
@@ -267,34 +281,40 @@ type changedSet struct {
 	kick chan struct{}
 
 	mu  sync.Mutex
-	set map[uint32]bool
+	set map[uint32]bool // true: the agent itself has changed it
 }
 
 func newChangedSet() changedSet {
 	return changedSet{kick: make(chan struct{}, 1), set: map[uint32]bool{}}
 }
 
-func (c *changedSet) add(swIfIndex uint32) {
+// add adds an interface that VPP reports.
+func (c *changedSet) add(swIfIndex uint32) { c.put(swIfIndex, false) }
+
+// addOwn adds an interface that the agent has created, changed or deleted.
+func (c *changedSet) addOwn(swIfIndex uint32) { c.put(swIfIndex, true) }
+
+func (c *changedSet) put(swIfIndex uint32, own bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.set[swIfIndex] = true
+	c.set[swIfIndex] = own || c.set[swIfIndex]
 	select {
 	case c.kick <- struct{}{}:
 	default: // it has one
 	}
 }
 
-// take returns the elements and removes them.
-func (c *changedSet) take() []uint32 {
+// take returns the elements, and which of them the agent itself has changed, and removes them.
+func (c *changedSet) take() (out []uint32, own map[uint32]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := slices.Sorted(maps.Keys(c.set))
-	clear(c.set)
+	out, own = slices.Sorted(maps.Keys(c.set)), c.set
+	c.set = map[uint32]bool{}
 	select {
 	case <-c.kick:
 	default: // it was received
 	}
-	return out
+	return out, own
 }
 
 func (c *changedSet) empty() bool {

@@ -159,7 +159,7 @@ func (p *Plugin) AfterInit() error { return p.startPublishing() }
 func (p *Plugin) register() error {
 	to := netalloc.Registrar(p.Scheduler, p.NetAlloc, "ip_addresses") // which are values of their own
 	err := to.RegisterKVDescriptor(descriptor.NewInterface(p.vpp, descriptor.Options{
-		MTU: p.cfg.MTU, Host: p.Host, Interfaces: &p.index, Changed: p.links.changes.add, Seed: p.seed(), Allocated: p.allocated(),
+		MTU: p.cfg.MTU, Host: p.Host, Interfaces: &p.index, Changed: p.links.changes.addOwn, Seed: p.seed(), Allocated: p.allocated(),
 	}))
 	if err != nil {
 		return fmt.Errorf("register descriptor: %w", err)
