@@ -263,8 +263,8 @@ func (d *entries[V, E, K]) change(ctx context.Context, values []value[V], add bo
 		}
 	}
 	for _, i := range ready {
-		if results[i].Err != nil && do.Requests != nil && isCreated(values[i]) {
-			undo, to := do.Requests(&entries[i], nil)
+		if results[i].Err != nil && isCreated(values[i]) {
+			undo, to := do.undo(entries[i])
 			d.vpp.CallAll(ctx, undo, to) // as far as it was added
 		}
 		d.note(entries[i], add, results[i].Err)

@@ -2,8 +2,10 @@ package item
 
 import (
 	"context"
+	"errors"
 	"reflect"
 
+	"go.fd.io/govpp/api"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
@@ -85,7 +87,11 @@ func (d *singleton[V, E]) set(ctx context.Context, old, v *V) (err error) {
 		}
 		to = &e
 	}
-	return d.Set(ctx, from, to)
+	err = d.Set(ctx, from, to)
+	if refused := api.VPPApiError(0); from == nil && to != nil && errors.As(err, &refused) {
+		_ = d.Set(ctx, to, nil) // VPP may have done it all the same
+	}
+	return err
 }
 
 // retrieve returns what VPP has, in the spelling that is expected. What is not expected may be

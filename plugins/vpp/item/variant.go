@@ -32,6 +32,18 @@ type Variant[E any] struct {
 	Reset func(e E) (requests, replies []api.Message)
 }
 
+// undo returns the requests that remove an entry whose addition VPP refused, if it may have a
+// part of it, or all, and no dump tells.
+func (v Variant[E]) undo(e E) (requests, replies []api.Message) {
+	switch {
+	case v.Requests != nil:
+		return v.Requests(&e, nil)
+	case v.Unlisted && v.Reset != nil:
+		return v.Reset(e)
+	}
+	return nil, nil
+}
+
 // requests returns the requests that turn old into e, as Requests does.
 func (v *Variant[E]) requests(old, e *E) (requests, replies []api.Message) {
 	if v.Requests != nil {

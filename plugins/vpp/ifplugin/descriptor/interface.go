@@ -130,7 +130,7 @@ func (d *interfaceDescriptor) create(ctx context.Context, _ string, i *interface
 	}
 	m, err := kind.create(ctx, i, mac)
 	if err != nil {
-		return nil, fmt.Errorf("create %s: %w", i.GetType(), err)
+		return nil, undecided(fmt.Errorf("create %s: %w", i.GetType(), err))
 	}
 	m.Type = i.GetType()
 	m.Vrf, m.IPAddresses, m.DHCP = i.GetVrf(), i.GetIpAddresses(), i.GetSetDhcpClient()
@@ -139,6 +139,16 @@ func (d *interfaceDescriptor) create(ctx context.Context, _ string, i *interface
 	}
 	d.changed(m.SwIfIndex)
 	return m, nil
+}
+
+// undecided marks the refusal of a creation. VPP may have made the interface all the same: a
+// reading finds it as it finds one whose creation was interrupted. That another interface is in
+// the way is certain.
+func undecided(err error) error {
+	if refused := api.VPPApiError(0); errors.As(err, &refused) && !errors.Is(err, kvs.ErrInvalid) {
+		return kvs.Undecided(err)
+	}
+	return err
 }
 
 // removeKind deletes an interface together with its tag. If VPP refuses to delete the
