@@ -94,6 +94,10 @@ sim: ## the scheduler against its oracle, CASES random histories with faults; PO
 kills: ## kill VPP (VPP_BIN) under load a hundred times, and the simulator: some minutes
 	go test ./plugins/vpp/vpptest -run '^TestKilledUnderLoad$$' -v -count 15 -timeout 60m | grep -E "kills;|^(---|ok|FAIL)|NOT CHECKED|_test.go:"
 
+.PHONY: matrix
+matrix: ## every item on every kind of interface, on VPP (VPP_BIN): which combinations kill it; an hour and more
+	go test ./plugins/vpp/vpptest -run '^TestMatrix$$/real' -v -count 1 -timeout 24h -matrix-all $(MATRIX) | grep -E "VPP died|combinations|^ *(---|ok|FAIL)|NOT CHECKED|^		"
+
 .PHONY: stalls
 stalls: ## VPP (the simulator) stops answering under changes: CASES messages of unknown outcome
 	go test ./plugins/vpp/vpptest -run '^TestStalls$$' -count 1 -timeout 24h -stall-cases $(or $(CASES),100000) -stall-parallel 16

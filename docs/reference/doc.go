@@ -4,3 +4,4 @@
 package reference
 
 //go:generate go test -count=1 -run ^Test(Pages|Schema)$ . -update
+//go:generate go test -count=1 -run ^TestMatrix$ ../../plugins/vpp/vpptest -update-matrix

@@ -52,7 +52,7 @@ func TestDependencyDoesNotFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(plan.Reasons) == 0 || plan.Reasons[0].Key != "arp/1" || plan.Reasons[0].Reason != why {
-		t.Errorf("the reasons of the plan are %+v, expected that of arp/1: %s", plan.Reasons, why)
+		t.Errorf("the reasons of the plan are %+v, expected for arp/1: %s", plan.Reasons, why)
 	}
 	states := func(when string, want map[string]pb.ValueState) {
 		t.Helper()

@@ -33,6 +33,7 @@ type VPP struct {
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
+	exited chan struct{}
 	output bytes.Buffer
 }
 
@@ -109,8 +110,19 @@ func (v *VPP) Run() {
 	if err := cmd.Start(); err != nil {
 		v.tb.Fatal(err)
 	}
-	v.cmd = cmd
+	v.cmd, v.exited = cmd, make(chan struct{})
+	go func(exited chan struct{}) {
+		_ = cmd.Wait()
+		close(exited)
+	}(v.exited)
 	v.await()
+}
+
+// Exited is closed when the process has ended, for whatever reason.
+func (v *VPP) Exited() <-chan struct{} {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.exited
 }
 
 // await polls until the process, which has no other way to tell, answers.
@@ -145,7 +157,7 @@ func (v *VPP) Kill() {
 		return
 	}
 	_ = v.cmd.Process.Kill()
-	_ = v.cmd.Wait()
+	<-v.exited
 	v.cmd = nil
 	if v.tb.Failed() {
 		v.tb.Logf("VPP said:\n%s", v.output.String())

@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -136,6 +137,13 @@ func (v *VPP) Dump() string {
 	var text string
 	v.server.Locked(func() { text = v.net.Dump() })
 	return text
+}
+
+// Crashes returns the requests so far that would have crashed VPP. The simulator refuses them.
+func (v *VPP) Crashes() []string {
+	var crashes []string
+	v.server.Locked(func() { crashes = slices.Clone(v.net.Crashes()) })
+	return crashes
 }
 
 // BFDState gives the BFD session with a peer a state, as the peer would.

@@ -177,7 +177,7 @@ func (w *linkWatcher) tell(ctx context.Context) {
 	w.push(changes)
 }
 
-// forget makes news tell the state of an interface again, which the agent itself has changed. The
+// forget makes news report the state of an interface again, which the agent itself has changed. The
 // scheduler may have dropped it meanwhile: a resync between the deletion of an interface and the
 // creation of another one under its name and index does not find it.
 func (w *linkWatcher) forget(swIfIndex uint32) {

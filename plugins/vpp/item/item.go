@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"net/netip"
 
+	"google.golang.org/protobuf/proto"
+
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
@@ -48,6 +51,27 @@ func Invalid(field, format string, args ...any) error {
 // DependsOnInterface is the dependency on the interface with a name.
 func DependsOnInterface(label, name string) kvs.Dependency {
 	return kvs.Dependency{Label: label, Key: ifmodel.InterfaceModel.KeyFor(name)}
+}
+
+// Needing returns a dependency on an interface that has to meet needs; field is where its name
+// is, for the error.
+func Needing(dep kvs.Dependency, field string, needs ...ifmodel.Need) kvs.Dependency {
+	if len(needs) == 0 {
+		return dep
+	}
+	dep.Accepts = func(provider proto.Message) error {
+		i, ok := provider.(*interfaces.Interface)
+		if !ok {
+			return nil
+		}
+		for _, need := range needs {
+			if err := need(i); err != nil {
+				return Invalid(field, "%w", err)
+			}
+		}
+		return nil
+	}
+	return dep
 }
 
 // DependsOnTable is the dependency on a VRF table of the version of IP of addr; none is needed

@@ -13,6 +13,7 @@ import (
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 )
 
@@ -65,8 +66,9 @@ func (r *Resolver) NotEmpty(field, text, what string) bool {
 	return text != ""
 }
 
-// Interface returns the index of the interface with a name, on which the value depends.
-func (r *Resolver) Interface(field, name string) interface_types.InterfaceIndex {
+// Interface returns the index of the interface with a name, on which the value depends, and which
+// has to meet the needs.
+func (r *Resolver) Interface(field, name string, needs ...ifmodel.Need) interface_types.InterfaceIndex {
 	if !r.NotEmpty(field, name, "the name of an interface") {
 		return 0
 	}
@@ -77,7 +79,7 @@ func (r *Resolver) Interface(field, name string) interface_types.InterfaceIndex 
 				label = field + "-exists"
 			}
 		}
-		r.depend(DependsOnInterface(label, name))
+		r.depend(Needing(DependsOnInterface(label, name), field, needs...))
 	}
 	return r.SwIfIndex(name)
 }

@@ -33,7 +33,7 @@ type Variant[E any] struct {
 }
 
 // undo returns the requests that remove an entry whose addition VPP refused, if it may have a
-// part of it, or all, and no dump tells.
+// part of it, or all, and no dump shows that.
 func (v Variant[E]) undo(e E) (requests, replies []api.Message) {
 	switch {
 	case v.Requests != nil:

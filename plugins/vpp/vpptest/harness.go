@@ -76,6 +76,9 @@ func Simulator(tb testing.TB, opts vppsim.Options) Target {
 		if err := sim.Close(); err != nil {
 			tb.Errorf("close the simulator: %v", err)
 		}
+		for _, crash := range sim.Crashes() {
+			tb.Errorf("VPP would have crashed: %s", crash)
+		}
 	})
 	return Target{Socket: socket, Sim: sim}
 }

@@ -38,7 +38,7 @@ func (l *life) errorsAfterEffect() {
 	l.b.Must(deleted(l.item))
 	creates = slices.DeleteFunc(creates, func(message string) bool { return l.Leaves[message] != "" || message == "cli_inband" })
 	if len(creates) == 0 {
-		l.t.Skip("made by commands, which the requests do not tell apart")
+		l.t.Skip("made by commands, which all have one request")
 	}
 	for _, message := range creates {
 		l.errsAfterEffect(message)

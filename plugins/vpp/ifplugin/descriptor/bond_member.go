@@ -11,6 +11,7 @@ import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -34,7 +35,9 @@ func NewBondMember(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
 			if !ok {
 				return nil
 			}
-			return []kvs.Dependency{{Label: "interface-exists", Key: model.InterfaceModel.KeyFor(args[1])}}
+			dep := item.DependsOnInterface("interface-exists", args[1])
+			return []kvs.Dependency{item.Needing(dep, "bond.bonded_interfaces.name",
+				model.MAC("a bond"), model.Main("a bond"), model.NoBond("a bond"))}
 		},
 		CreateContext: d.create,
 		DeleteContext: d.remove,

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -54,10 +55,24 @@ func (d *interfaceDescriptor) validateType(i *interfaces.Interface) error {
 	case link != nil && link.ProtoReflect().Descriptor() != t.link().ProtoReflect().Descriptor():
 		return invalid("link", "is %s, expected %s for type %s",
 			link.ProtoReflect().Descriptor().Name(), t.link().ProtoReflect().Descriptor().Name(), i.GetType())
-	case i.GetPhysAddress() != "" && t.noMAC != nil && t.noMAC(i) != "":
-		return errors.Join(invalid("phys_address", "%s has no MAC address of its own", t.noMAC(i)), kind.check(i))
 	}
-	return kind.check(i)
+	return errors.Join(validateMAC(i), kind.check(i))
+}
+
+// validateMAC refuses what needs the interface to have a MAC address.
+func validateMAC(i *interfaces.Interface) error {
+	what, sub := model.WithoutMAC(i), i.GetType() == interfaces.Interface_SUB_INTERFACE
+	var errs []error
+	if i.GetPhysAddress() != "" && (what != "" || sub) {
+		errs = append(errs, invalid("phys_address", "%s has no MAC address of its own", cmp.Or(what, "a sub-interface")))
+	}
+	if i.GetSetDhcpClient() && what != "" {
+		errs = append(errs, invalid("set_dhcp_client", "%s has no MAC address, which a DHCP client needs", what))
+	}
+	if i.GetIp6Nd().GetAddressAutoconfig() && what != "" {
+		errs = append(errs, invalid("ip6_nd.address_autoconfig", "%s has no MAC address, from which addresses are made", what))
+	}
+	return errors.Join(errs...)
 }
 
 // unsupportedType says that interfaces of a type cannot be configured.

@@ -67,9 +67,6 @@ type traits struct {
 	macInPlace bool
 	// macAfter: create does not set the MAC address.
 	macAfter bool
-	// noMAC reports what kind of interface without a MAC address of its own it is;
-	// nil or "": it has one.
-	noMAC func(i *interfaces.Interface) string
 	// packetMTU: the MTU is only a limit for IP packets, not one of a device; the
 	// default MTU of the agent does not apply.
 	packetMTU bool
@@ -82,11 +79,6 @@ type traits struct {
 	link func() proto.Message
 	// linkOptional: a missing link means all defaults.
 	linkOptional bool
-}
-
-// withoutMAC returns a traits.noMAC for a type of interface without MAC addresses.
-func withoutMAC(what string) func(*interfaces.Interface) string {
-	return func(*interfaces.Interface) string { return what }
 }
 
 // linkOf returns the message in the oneof link, nil if there is none.

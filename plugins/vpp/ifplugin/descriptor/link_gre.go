@@ -23,12 +23,6 @@ var greTunnels = linkSpec[gre.GreTunnel]{
 	device: "GRE tunnel device",
 	facts: traits{
 		macInPlace: true, macAfter: true, packetMTU: true, link: func() proto.Message { return &interfaces.GreLink{} },
-		noMAC: func(i *interfaces.Interface) string {
-			if i.GetGre().GetTunnelType() == interfaces.GreLink_L3 {
-				return "a GRE tunnel of type L3"
-			}
-			return ""
-		},
 	},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) gre.GreTunnel {
 		l, t := i.GetGre(), i.GetGre().GetTunnelType()

@@ -35,7 +35,7 @@ var gtpuTunnels = linkSpec[gtpuTunnel]{
 		})}),
 	device: "GTPU",
 	facts: traits{
-		packetMTU: true, startsUp: true, keepsTag: true, noMAC: withoutMAC("a GTP-U tunnel"),
+		packetMTU: true, startsUp: true, keepsTag: true,
 		link: func() proto.Message { return &interfaces.GtpuLink{} },
 	},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) gtpuTunnel {

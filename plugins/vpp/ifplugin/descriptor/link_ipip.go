@@ -23,7 +23,7 @@ var ipipTunnels = linkSpec[ipip.IpipTunnel]{
 	}),
 	device: "IPIP tunnel device",
 	facts: traits{
-		packetMTU: true, noMAC: withoutMAC("an IPIP tunnel"), link: func() proto.Message { return &interfaces.IPIPLink{} },
+		packetMTU: true, link: func() proto.Message { return &interfaces.IPIPLink{} },
 	},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) ipip.IpipTunnel {
 		l, mode := i.GetIpip(), i.GetIpip().GetTunnelMode()

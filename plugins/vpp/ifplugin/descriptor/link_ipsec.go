@@ -28,7 +28,7 @@ var ipsecInterfaces = linkSpec[ipsec.IpsecItf]{
 	}),
 	device: "IPSEC Tunnel",
 	facts: traits{
-		packetMTU: true, noMAC: withoutMAC("an IPsec interface"), link: func() proto.Message { return &interfaces.IPSecLink{} },
+		packetMTU: true, link: func() proto.Message { return &interfaces.IPSecLink{} },
 	},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) ipsec.IpsecItf {
 		mode := i.GetIpsec().GetTunnelMode()

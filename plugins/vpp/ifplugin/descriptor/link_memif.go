@@ -39,12 +39,6 @@ type memif struct {
 func (memif) traits() traits {
 	return traits{
 		macInPlace: true, link: func() proto.Message { return &interfaces.MemifLink{} },
-		noMAC: func(i *interfaces.Interface) string {
-			if i.GetMemif().GetMode() == interfaces.MemifLink_IP {
-				return "a memif of mode IP"
-			}
-			return ""
-		},
 	}
 }
 

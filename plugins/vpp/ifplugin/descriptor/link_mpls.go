@@ -56,7 +56,7 @@ var mplsTunnels = linkSpec[mplsTunnel]{
 	}),
 	device: "MPLS tunnel device",
 	facts: traits{
-		packetMTU: true, noMAC: withoutMAC("an MPLS tunnel"), link: func() proto.Message { return &interfaces.MplsTunnelLink{} },
+		packetMTU: true, link: func() proto.Message { return &interfaces.MplsTunnelLink{} },
 	},
 	resolve:  resolveMPLSTunnel,
 	describe: describeMPLSTunnel,

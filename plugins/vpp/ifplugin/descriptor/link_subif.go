@@ -33,7 +33,6 @@ type subif struct {
 func (subif) traits() traits {
 	return traits{
 		packetMTU: true, link: func() proto.Message { return &interfaces.SubInterface{} },
-		noMAC: withoutMAC("a sub-interface"),
 	}
 }
 
@@ -76,9 +75,8 @@ var tagsOf = map[interfaces.SubInterface_TagRewriteOptions]tags{
 }
 
 func (subif) dependencies(i *interfaces.Interface) []kvs.Dependency {
-	return []kvs.Dependency{{
-		Label: "parent-interface-exists", Key: model.InterfaceModel.KeyFor(i.GetSub().GetParentName()),
-	}}
+	dep := item.DependsOnInterface("parent-interface-exists", i.GetSub().GetParentName())
+	return []kvs.Dependency{item.Needing(dep, "sub.parent_name", model.MAC("a sub-interface"), model.Main("a sub-interface"))}
 }
 
 func (k subif) sameLink(a, b *interfaces.Interface) bool {

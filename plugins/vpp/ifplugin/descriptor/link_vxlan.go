@@ -30,12 +30,6 @@ var vxlanTunnels = linkSpec[vxlanTunnel]{
 	facts: traits{
 		macInPlace: true, macAfter: true, packetMTU: true, startsUp: true, keepsTag: true,
 		link: func() proto.Message { return &interfaces.VxlanLink{} },
-		noMAC: func(i *interfaces.Interface) string {
-			if isGpe(i) {
-				return "a VXLAN-GPE tunnel"
-			}
-			return ""
-		},
 	},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) vxlanTunnel {
 		l := i.GetVxlan()

@@ -39,7 +39,7 @@ var wireguards = linkSpec[wireguardParams]{
 	}),
 	device: "Wireguard Tunnel",
 	facts: traits{
-		packetMTU: true, noMAC: withoutMAC("a WireGuard interface"), link: func() proto.Message { return &interfaces.WireguardLink{} },
+		packetMTU: true, link: func() proto.Message { return &interfaces.WireguardLink{} },
 	},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) (p wireguardParams) {
 		l := i.GetWireguard()

@@ -83,7 +83,7 @@ func NewRouterAdvertisement(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescri
 }
 
 func resolve(r *item.Resolver, v *ip6nd.RouterAdvertisement) advertisements {
-	a := advertisements{swIfIndex: r.Interface("interface", v.GetInterface()), settings: wanted(r, v)}
+	a := advertisements{swIfIndex: r.Interface("interface", v.GetInterface(), ifmodel.MAC("a router advertisement")), settings: wanted(r, v)}
 	if r.Waits() {
 		r.DependsOnAny("interface-has-ipv6", hasIPv6(v.GetInterface()))
 	}

@@ -7,6 +7,7 @@ import (
 	"go.fd.io/govpp/binapi/interface_types"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
@@ -33,7 +34,12 @@ func NewBDInterface(vpp *vppcalls.Calls, ifs item.Interfaces, bds BridgeDomains)
 		Southbound:  item.Southbound,
 		KeySelector: model.BDInterfaceKey.Matches,
 		Dependencies: func(_ string, m *l2.BridgeDomain_Interface) []kvs.Dependency {
-			return []kvs.Dependency{item.DependsOnInterface("interface-exists", m.GetName())}
+			var needs []ifmodel.Need
+			if m.GetBridgedVirtualInterface() {
+				needs = append(needs, ifmodel.MAC("a bridged virtual interface"))
+			}
+			dep := item.DependsOnInterface("interface-exists", m.GetName())
+			return []kvs.Dependency{item.Needing(dep, "interfaces.bridged_virtual_interface", needs...)}
 		},
 		CreateContext: d.create,
 		DeleteContext: d.remove,

@@ -7,6 +7,7 @@ import (
 	"go.fd.io/govpp/binapi/ip_types"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
@@ -41,7 +42,7 @@ func NewARP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 		Name: ARPName, Model: model.ARPModel, Operation: neighbors,
 		Resolve: func(r *item.Resolver, v *l3.ARPEntry) neighbor {
 			e := neighbor{
-				SwIfIndex: r.Interface("interface", v.GetInterface()),
+				SwIfIndex: r.Interface("interface", v.GetInterface(), ifmodel.MAC("an ARP entry")),
 				IPAddress: r.Host("ip_address", v.GetIpAddress()), MacAddress: r.MAC("phys_address", v.GetPhysAddress()),
 			}
 			if v.GetStatic() {

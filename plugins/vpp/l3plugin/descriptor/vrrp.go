@@ -66,7 +66,7 @@ func NewVRRP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 // resolveVRRP takes intervals in the unit of VPP.
 func resolveVRRP(r *item.Resolver, e *l3.VRRPEntry) vppcalls.VirtualRouter {
 	var out vppcalls.VirtualRouter
-	out.SwIfIndex = uint32(r.Interface("interface", e.GetInterface()))
+	out.SwIfIndex = uint32(r.Interface("interface", e.GetInterface(), ifmodel.MAC("a virtual router")))
 	out.ID = uint8(r.Range("vr_id", e.GetVrId(), 1, maxByte))
 	out.Priority = uint8(r.Range("priority", e.GetPriority(), 1, priorityOwner))
 	if i := e.GetInterval(); i < minInterval || i > maxInterval {

@@ -13,6 +13,7 @@ import (
 	lldpapi "go.fd.io/govpp/binapi/lldp"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/lldpplugin/model"
@@ -56,7 +57,7 @@ func NewInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	return item.NewEntry(vpp, ifs, item.Entry[*lldp.Interface, speaker, interface_types.InterfaceIndex]{
 		Name: InterfaceName, Model: model.InterfaceModel, Operation: speakers,
 		Resolve: func(r *item.Resolver, v *lldp.Interface) speaker {
-			s := speaker{swIfIndex: r.Interface("interface", v.GetInterface()), description: v.GetPortDescription()}
+			s := speaker{swIfIndex: r.Interface("interface", v.GetInterface(), ifmodel.MAC("LLDP")), description: v.GetPortDescription()}
 			atMost(r, "port_description", s.description)
 			s.ip4, s.ip6 = management(r, "management_ipv4", v.GetManagementIpv4()), management(r, "management_ipv6", v.GetManagementIpv6())
 			if s.ip4.Is6() {

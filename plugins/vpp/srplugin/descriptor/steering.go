@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -99,7 +100,8 @@ func resolveSteering(r *item.Resolver, v *srv6.Steering) steering {
 	switch t := v.GetTraffic().(type) {
 	case *srv6.Steering_L2Traffic_:
 		s.of = sr_types.SR_STEER_API_L2
-		s.iface = r.Interface("l2_traffic.interface_name", t.L2Traffic.GetInterfaceName())
+		s.iface = r.Interface("l2_traffic.interface_name", t.L2Traffic.GetInterfaceName(),
+			ifmodel.MAC("the steering of frames"), ifmodel.Main("the steering of frames"))
 	case *srv6.Steering_L3Traffic_:
 		s.prefix, s.table = r.Network("l3_traffic.prefix_address", t.L3Traffic.GetPrefixAddress()), t.L3Traffic.GetInstallationVrfId()
 		protocol := l3.VrfTable_IPV4

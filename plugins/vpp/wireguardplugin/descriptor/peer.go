@@ -11,6 +11,7 @@ import (
 	"go.fd.io/govpp/binapi/wireguard"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -62,7 +63,7 @@ func NewPeer(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 				Port:                uint16(r.Range("port", v.GetPort(), 0, math.MaxUint16)),
 				PersistentKeepalive: uint16(r.Range("persistent_keepalive", v.GetPersistentKeepalive(), 0, math.MaxUint16)),
 				Endpoint:            r.Host("endpoint", v.GetEndpoint()),
-				SwIfIndex:           r.Interface("wg_if_name", v.GetWgIfName()),
+				SwIfIndex:           r.Interface("wg_if_name", v.GetWgIfName(), ifmodel.Wireguard),
 				TableID:             r.TableOf(v.GetWgIfName()),
 				AllowedIps:          r.Prefixes("allowed_ips", v.GetAllowedIps()),
 			}

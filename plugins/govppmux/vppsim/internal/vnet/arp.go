@@ -66,9 +66,12 @@ func (n *VNet) handleARP() {
 func (n *VNet) arpAddDel(_ *wire.Call, req *ip_neighbor.IPNeighborAddDel) *ip_neighbor.IPNeighborAddDelReply {
 	key := arpKey{uint32(req.Neighbor.SwIfIndex), addrOf(req.Neighbor.IPAddress)}
 	stats, rv := none, ok
+	i := n.byIndex(req.Neighbor.SwIfIndex)
 	switch {
-	case n.byIndex(req.Neighbor.SwIfIndex) == nil:
+	case i == nil:
 		rv = api.INVALID_SW_IF_INDEX
+	case req.IsAdd && !i.hw.ethernet:
+		rv = n.crash(i, "ARP entry on an interface without MAC address")
 	case req.IsAdd:
 		stats, rv = n.addARP(key, &req.Neighbor)
 	case n.arps.get(key) == nil:

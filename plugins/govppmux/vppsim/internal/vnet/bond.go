@@ -126,6 +126,8 @@ func (bs *bonds) addBondMember(req *bond_api.BondAddMember) retval {
 		return api.VALUE_EXIST
 	case i.hw.device == bondDevice:
 		return api.INVALID_INTERFACE
+	case !i.hw.ethernet:
+		return bs.crash(i, "member of a bond without MAC address")
 	}
 	b := bs.at(master.hw.instance)
 	bs.members[i.index] = &bondMember{

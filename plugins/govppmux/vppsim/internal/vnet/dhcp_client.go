@@ -34,6 +34,8 @@ func (cs *dhcpClients) register(server *wire.Server) {
 		switch {
 		case has == req.IsAdd:
 			return &dhcp.DHCPClientConfigReply{Retval: int32(api.INVALID_VALUE)}
+		case req.IsAdd && !i.hw.ethernet:
+			return &dhcp.DHCPClientConfigReply{Retval: int32(cs.crash(i, "DHCP client on an interface without MAC address"))}
 		case req.IsAdd:
 			cs.clients[i.index] = &dhcpClient{config: req.Client, owner: c.Client}
 		default:

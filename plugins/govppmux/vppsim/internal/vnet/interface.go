@@ -48,7 +48,7 @@ type hwInterface struct {
 	device   string // device class, "Loopback", "virtio", ...
 	index    uint32 // hw_if_index
 	swIndex  uint32 // the interface of the whole device
-	ethernet bool   // has a MAC address; only local0 has not
+	ethernet bool   // has a MAC address; local0 and most tunnels have none
 	mac      ethernet_types.MacAddress
 	linkUp   bool
 	speed    uint32 // kbit/s

@@ -168,6 +168,11 @@ func (n *VNet) setL2Bridge(req *l2.SwInterfaceSetL2Bridge) retval {
 	case req.BdID > maxBridgeDomainID:
 		return api.BD_ID_EXCEED_MAX
 	default:
+		if req.PortType == l2.L2_API_PORT_TYPE_BVI {
+			if rv, crashes := n.noMAC(i, "bridged virtual interface"); crashes {
+				return rv
+			}
+		}
 		return n.toBridge(i, n.l2.findOrAdd(req.BdID), req.PortType, req.Shg)
 	}
 	return ok

@@ -78,6 +78,9 @@ func (ss *srSteerings) addDel(req *sr.SrSteeringAddDel) retval {
 		if i.isSub {
 			return -3
 		}
+		if rv, crashes := ss.noMAC(i, "steering of frames"); crashes {
+			return rv
+		}
 		t.iface = req.SwIfIndex
 	case sr_types.SR_STEER_API_IPV4, sr_types.SR_STEER_API_IPV6:
 		t.table, t.prefix = req.TableID, req.Prefix

@@ -61,6 +61,8 @@ type VNet struct {
 	arps    arpEntries
 	events  interfaceEvents
 
+	crashes []string // see crash
+
 	features []feature
 	hooks    hooks // of the features
 	// Features that others build on.

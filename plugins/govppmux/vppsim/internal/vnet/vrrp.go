@@ -77,6 +77,9 @@ func (rs *virtualRouters) addRouter(key vrrpKey, existing *virtualRouter, req *v
 	if existing != nil {
 		return api.ENTRY_ALREADY_EXISTS
 	}
+	if rv, crashes := rs.noMAC(rs.byIndex(req.SwIfIndex), "virtual router"); crashes {
+		return rv
+	}
 	if len(req.Addrs) == 0 {
 		return api.INVALID_SRC_ADDRESS
 	}
