@@ -17,6 +17,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -372,7 +373,7 @@ func (k linkTable[P]) read(ctx context.Context, names func(uint32) string) (reco
 				return names(uint32(idx))
 			}})
 			k.mark(i, wanted, p)
-			if d.MAC == (vppcalls.MAC{}) && (k.facts.noMAC == nil || k.facts.noMAC(i) == "") {
+			if d.MAC == (vppcalls.MAC{}) && model.WithoutMAC(i) == "" {
 				kvs.AddUnmodeled(i, "is_l3 true")
 			}
 			if k.meta != nil {

@@ -212,6 +212,7 @@ func resolvePath(r *item.Resolver, field string, payload fib_types.FibPathNhProt
 		uint8(max(r.Range(field+".weight", v.GetWeight(), 0, math.MaxUint8), 1)),
 		uint8(r.Range(field+".preference", v.GetPreference(), 0, math.MaxUint8)),
 		resolveLabels(r, field, payload, v),
+		"",
 	}
 	if v.GetNextHopAddr() != "" {
 		p.nextHop = ipconv.FromAddress(r.Host(field+".next_hop_addr", v.GetNextHopAddr()))
