@@ -64,19 +64,19 @@ type NonFatal interface {
 // Config is the file status-check.conf.
 type Config struct {
 	Publishers      []string      `json:"publishers" desc:"names of the data stores that the health of the agent is published to, below check/status/v1/; the default of vpp-agent is etcd if it is configured, an empty list is none"`
-	PublishInterval time.Duration `json:"publish-interval" desc:"how often unchanged health is published again"`
+	PublishInterval time.Duration `json:"publish-interval" desc:"how often unchanged health is published again, with a new last_update; 0: only changes are written, and the lifetime of the keys shows that the agent is alive"`
 	ProbeInterval   time.Duration `json:"probe-interval" desc:"interval and timeout of probes"`
 }
 
 // DefaultConfig returns the configuration without a file.
 func DefaultConfig() Config {
-	return Config{PublishInterval: 10 * time.Second, ProbeInterval: 5 * time.Second}
+	return Config{ProbeInterval: 5 * time.Second}
 }
 
 // Validate returns an error for invalid values.
 func (c Config) Validate() error {
 	var check config.Checks
-	check.Expect(c.PublishInterval >= minInterval, "publish-interval: %v: expected at least %v", c.PublishInterval, minInterval)
+	check.Expect(c.PublishInterval == 0 || c.PublishInterval >= minInterval, "publish-interval: %v: expected 0, or at least %v", c.PublishInterval, minInterval)
 	check.Expect(c.ProbeInterval >= minInterval, "probe-interval: %v: expected at least %v", c.ProbeInterval, minInterval)
 	return check.Err()
 }
@@ -145,12 +145,16 @@ func (p *Plugin) AfterInit() error {
 	return nil
 }
 
-// follow publishes until ctx ends.
+// follow publishes changes until ctx ends, and with publish-interval unchanged health too.
 func (p *Plugin) follow(ctx context.Context) {
 	changed, cancel := p.host.Health().Changes()
 	defer cancel()
-	tick := time.NewTicker(p.cfg.PublishInterval)
-	defer tick.Stop()
+	var again <-chan time.Time
+	if p.cfg.PublishInterval > 0 {
+		tick := time.NewTicker(p.cfg.PublishInterval)
+		defer tick.Stop()
+		again = tick.C
+	}
 	var before *status.AgentStatus
 	for {
 		before = p.publish(before)
@@ -158,7 +162,7 @@ func (p *Plugin) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-changed:
-		case <-tick.C:
+		case <-again:
 			before = nil
 		}
 	}
@@ -188,8 +192,9 @@ func (p *Plugin) publish(before *status.AgentStatus) *status.AgentStatus {
 	return now
 }
 
-// status returns the health of the agent. Unchanged parts keep their previous
-// times.
+// status returns the health of the agent. Parts whose state and error are those of before
+// keep their times, and so does the agent if no part has changed: an update of the times
+// alone is no reason to write.
 func (p *Plugin) status(before *status.AgentStatus) *status.AgentStatus {
 	var ignored []string
 	if p.NonFatal != nil {
@@ -204,6 +209,7 @@ func (p *Plugin) status(before *status.AgentStatus) *status.AgentStatus {
 		BuildVersion: b.Version, BuildDate: b.Date, CommitHash: b.Commit, State: state(s.State),
 		StartTime: s.Started.Unix(), LastChange: s.LastChange.Unix(), LastUpdate: s.Taken.Unix(),
 	}
+	changed := len(s.Plugins) != len(known) || before.GetState() != now.State
 	for _, ps := range s.Plugins {
 		plugin := &status.PluginStatus{
 			Name: ps.Name, State: state(ps.State), Error: ps.Trouble(), LastChange: ps.LastChange.Unix(), LastUpdate: s.Taken.Unix(),
@@ -211,10 +217,15 @@ func (p *Plugin) status(before *status.AgentStatus) *status.AgentStatus {
 		if causes := ps.Causes(); causes != "" {
 			plugin.Error += " (caused by " + causes + ")"
 		}
-		if old := known[ps.Name]; old != nil && old.State == plugin.State && old.Error == plugin.Error && old.LastChange == plugin.LastChange {
+		if old := known[ps.Name]; old != nil && old.State == plugin.State && old.Error == plugin.Error {
 			plugin = old
+		} else {
+			changed = true
 		}
 		now.Plugins = append(now.Plugins, plugin)
+	}
+	if before != nil && !changed {
+		return before
 	}
 	return now
 }

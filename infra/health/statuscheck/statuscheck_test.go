@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
@@ -113,7 +114,7 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// What does not change is published again, so that readers see that it holds.
+// With publish-interval, what does not change is published again.
 func TestPublishedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -124,6 +125,35 @@ func TestPublishedAgain(t *testing.T) {
 		first = cmp.Or(first, now.GetLastUpdate())
 		return now.GetLastUpdate() > first
 	})
+}
+
+// By default only changes are written. A remark, or a report of what is known, is no change.
+func TestIdleAgentWritesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	vpp, disk := newPart("vpp", nil), newPart("disk", nil)
+	p := newPlugin(s, "publishers: [memory]\nprobe-interval: 100ms")
+	agenttest.Start(t, p, vpp, disk)
+	const plugin = "/me/check/status/v1/plugin/"
+	s.await(t, "/me/check/status/v1/agent OK disk=OK,status-check=OK,vpp=OK", plugin+"disk OK", plugin+"status-check OK", plugin+"vpp OK")
+	before, asked := s.Writes(), make(chan struct{})
+	p.Probe(disk.Health, func(ctx context.Context) error {
+		disk.Health.OK(fmt.Sprintf("checked at %v", time.Now()))
+		select {
+		case asked <- struct{}{}:
+		case <-ctx.Done():
+		}
+		return nil
+	})
+	for range 5 {
+		<-asked
+	}
+	vpp.Health.Degraded("disconnected", nil)
+	s.await(t, "/me/check/status/v1/agent ERROR disk=OK,status-check=OK,vpp=ERROR",
+		plugin+"disk OK", plugin+"status-check OK", plugin+"vpp ERROR disconnected")
+	if n := s.Writes() - before; n != 2 { // vpp and the agent
+		t.Errorf("%d writes, expected 2", n)
+	}
 }
 
 func TestProbes(t *testing.T) {
@@ -191,7 +221,8 @@ func TestConfiguration(t *testing.T) {
 		"":                     "",
 		"publishers: [memory]": "",
 		"publishers: [etcd]":   `publishers[0]: "etcd" is not a data store of this agent, expected one of ["memory"]`,
-		"publish-interval: 0":  "publish-interval",
+		"publish-interval: 0":  "",
+		"publish-interval: 1":  "publish-interval",
 		"probe-interval: 1ms":  "probe-interval",
 		"publisher: x":         "publishers",
 	} {

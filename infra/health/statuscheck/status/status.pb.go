@@ -82,7 +82,7 @@ type AgentStatus struct {
 	StartTime int64 `protobuf:"varint,4,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// When the state changed last, in seconds since 1970.
 	LastChange int64 `protobuf:"varint,5,opt,name=last_change,json=lastChange,proto3" json:"last_change,omitempty"`
-	// When this was published, in seconds since 1970.
+	// When this was written, in seconds since 1970. It is written when it changes.
 	LastUpdate int64  `protobuf:"varint,6,opt,name=last_update,json=lastUpdate,proto3" json:"last_update,omitempty"`
 	CommitHash string `protobuf:"bytes,8,opt,name=commit_hash,json=commitHash,proto3" json:"commit_hash,omitempty"`
 	// The plugins, by name.
@@ -184,7 +184,7 @@ type PluginStatus struct {
 	State OperationalState       `protobuf:"varint,2,opt,name=state,proto3,enum=status.OperationalState" json:"state,omitempty"`
 	// When the state changed last, in seconds since 1970.
 	LastChange int64 `protobuf:"varint,3,opt,name=last_change,json=lastChange,proto3" json:"last_change,omitempty"`
-	// When this was published, in seconds since 1970.
+	// When this was written, in seconds since 1970. It is written when it changes.
 	LastUpdate int64 `protobuf:"varint,4,opt,name=last_update,json=lastUpdate,proto3" json:"last_update,omitempty"`
 	// What is wrong, and which plugin is behind it.
 	Error         string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`

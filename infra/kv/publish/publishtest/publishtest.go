@@ -86,6 +86,13 @@ func (s *Store) AwaitWrite(cause func()) {
 	}
 }
 
+// Writes returns how many writes were attempted.
+func (s *Store) Writes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tried
+}
+
 // patience is how long AwaitText waits; it only stops a hung test.
 const patience = 2 * time.Minute
 
