@@ -48,3 +48,15 @@ type HeldError struct {
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("label %q is held by %s: stop it, or start this agent with another --microservice-label", e.Label, e.Holder)
 }
+
+// Claim is what an agent writes to a data store for its label: its identity, and which process it is.
+type Claim struct {
+	Identity
+	Process string `json:"process,omitempty"` // of Process
+}
+
+// ReplacedBy reports whether another agent may take the label over: an agent that started later with the
+// same state-dir, or one that sees that the process has ended.
+func (c Claim) ReplacedBy(other Claim) bool {
+	return c.Instance == other.Instance && c.Since.Before(other.Since) || ended(c.Process)
+}

@@ -160,3 +160,35 @@ func TestInstance(t *testing.T) {
 		t.Errorf("instances %v, expected three", ids)
 	}
 }
+
+// An agent takes a label over from itself, and from a process that has ended.
+func TestReplacedBy(t *testing.T) {
+	t.Parallel()
+	me := holder.Claim{Identity: agent("x"), Process: holder.Process()}
+	with := func(f func(*holder.Claim)) holder.Claim {
+		c := me
+		f(&c)
+		return c
+	}
+	last := strings.LastIndex(me.Process, "/")
+	space := me.Process[:strings.LastIndex(me.Process[:last], "/")]
+	later := with(func(c *holder.Claim) { c.Since = c.Since.Add(time.Second) })
+	stranger := with(func(c *holder.Claim) { c.Instance = "b" })
+	for name, test := range map[string]struct {
+		holder, other holder.Claim
+		want          bool
+	}{
+		"the same state-dir, started later":   {me, later, true},
+		"the same state-dir, started earlier": {later, me, false},
+		"another agent":                       {me, stranger, false},
+		"another agent, whose PID was reused": {with(func(c *holder.Claim) { c.Process = me.Process[:last] + "/1" }), stranger, true},
+		"another agent, which has ended":      {with(func(c *holder.Claim) { c.Process = space + "/999999999/1" }), stranger, true},
+		"another PID namespace":               {with(func(c *holder.Claim) { c.Process = space + "0/999999999/1" }), stranger, false},
+		"no process":                          {with(func(c *holder.Claim) { c.Process = "" }), stranger, false},
+		"malformed":                           {with(func(c *holder.Claim) { c.Process = space + "/x" }), stranger, false},
+	} {
+		if got := test.holder.ReplacedBy(test.other); got != test.want {
+			t.Errorf("%s: %v, expected %v", name, got, test.want)
+		}
+	}
+}

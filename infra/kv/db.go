@@ -46,6 +46,22 @@ type Directory interface {
 	Children(ctx context.Context, prefix string) ([]string, error)
 }
 
+// Renewer is implemented by a DB that extends the TTL of an entry without writing its value.
+type Renewer interface {
+	// Renew makes an entry that this client put with a TTL, or claimed, expire after ttl from
+	// now. ok is false if it does not exist any more.
+	Renew(ctx context.Context, key string, ttl time.Duration) (ok bool, err error)
+}
+
+// Claimer is implemented by a DB in which one client at a time can hold an entry.
+type Claimer interface {
+	// Claim stores a value if there is no entry, or if the present value is old; nil: only if
+	// there is none. It returns the present value if that is another one, else nil. The
+	// entry has the lifetime of this client, or in a store without lifetimes the TTL, which
+	// the client has to renew.
+	Claim(ctx context.Context, key string, old, value []byte, ttl time.Duration) (present []byte, err error)
+}
+
 // Connector is a plugin that provides access to the entries of its store.
 type Connector interface {
 	Store

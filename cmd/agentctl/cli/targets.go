@@ -43,6 +43,10 @@ func (a *app) targetsCommand() *cobra.Command {
 			list := []json.RawMessage{}
 			t := newTable("LABEL", "HTTP", "GRPC", "HOST", "VERSION", "INSTANCE")
 			for _, f := range found {
+				if errors.Is(f.err, errUnpublished) && len(found) > 1 {
+					fmt.Fprintf(a.Err, "WARNING: %v\n", f.err)
+					continue
+				}
 				if f.err != nil {
 					return f.err
 				}
@@ -76,7 +80,8 @@ type foundTarget struct {
 }
 
 // findTargets returns the agents with the labels, which may be patterns, in this order and
-// without duplicates.
+// without duplicates. A pattern also stands for labels that have keys in the store but no
+// agent: an agent that should answer is named, not left out.
 func (a *app) findTargets(ctx context.Context, wanted []string) (found []foundTarget, err error) {
 	err = a.withStore(ctx, func(ctx context.Context, db kv.DB) error {
 		for _, label := range wanted {
@@ -95,20 +100,21 @@ func (a *app) findTargets(ctx context.Context, wanted []string) (found []foundTa
 					continue
 				}
 				agent, err := a.announced(ctx, db, l)
-				if isPattern(label) && errors.Is(err, errUnpublished) {
-					continue // it has a configuration, but does not run
-				}
 				found = append(found, foundTarget{l, agent, err})
 			}
 		}
 		return nil
 	})
-	if err == nil && len(found) == 0 {
+	published := slices.ContainsFunc(found, func(f foundTarget) bool { return f.err == nil })
+	if err == nil && !published && slices.ContainsFunc(wanted, isPattern) && !slices.ContainsFunc(found, failedOtherwise) {
 		err = fmt.Errorf("no agent%s publishes its address in the store at %s; do agents run, and is it the store of their etcd.conf, consul.conf or redis.conf?",
 			withLabel(wanted), a.storeName())
 	}
 	return found, err
 }
+
+// failedOtherwise reports that the address of an agent could not be read.
+func failedOtherwise(f foundTarget) bool { return !errors.Is(f.err, errUnpublished) }
 
 // withLabel names labels in the error about agents that are not found; empty for all.
 func withLabel(wanted []string) string {
@@ -158,7 +164,12 @@ func (a *app) announced(ctx context.Context, db kv.DB, label string) (*announced
 	item, err := db.Get(ctx, servicelabel.NewPlugin().GetDifferentAgentPrefix(label)+announced.AgentKey)
 	if errors.Is(err, kv.ErrNotFound) {
 		hint := "does it run, and is the store configured (etcd.conf, consul.conf or redis.conf)?"
-		if labels, lerr := labelsIn(ctx, db); lerr == nil {
+		labels, lerr := labelsIn(ctx, db)
+		switch {
+		case lerr != nil:
+		case slices.Contains(labels, label):
+			hint = "the store has keys of this label, so it should run: start it, or remove the keys"
+		default:
 			if near := suggest.Nearest(label, labels); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
@@ -212,7 +223,7 @@ func (a *app) completeTargets(cmd *cobra.Command, _ []string, prefix string) (la
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	for _, f := range found {
-		if strings.HasPrefix(f.label, last) {
+		if f.err == nil && strings.HasPrefix(f.label, last) {
 			labels = append(labels, before+f.label)
 		}
 	}

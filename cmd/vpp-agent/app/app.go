@@ -272,9 +272,9 @@ func newNorthbound(a *VPPAgent, codec *document.Codec) Northbound {
 		Crypto:      cryptodata.NewPlugin(),
 		InitialFile: initfile.NewPlugin(initfile.UseFormat(codec)),
 		Files:       filedb.NewPlugin(filedb.UseFormat(codec)),
-		Etcd:        etcd.NewPlugin(),
-		Consul:      consul.NewPlugin(),
-		Redis:       redis.NewPlugin(),
+		Etcd:        etcd.NewPlugin(etcd.UseDeps(func(d *etcd.Deps) { d.Label, d.Identity = a.Label, a.Identity })),
+		Consul:      consul.NewPlugin(consul.UseDeps(func(d *consul.Deps) { d.Label, d.Identity = a.Label, a.Identity })),
+		Redis:       redis.NewPlugin(redis.UseDeps(func(d *redis.Deps) { d.Label, d.Identity = a.Label, a.Identity })),
 		Bolt:        bolt.NewPlugin(),
 	}
 	label := kvdbsync.UseDeps(func(d *kvdbsync.Deps) { d.ServiceLabel, d.Decrypter = a.Label, n.Crypto })

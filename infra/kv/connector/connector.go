@@ -5,12 +5,14 @@ package connector
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/holder"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/follow"
 	"github.com/tenuto-dev/tenuto/infra/kv/keyval"
@@ -20,13 +22,28 @@ import (
 // configuration. The plugin needs an Init, which calls Configure and Use, and a ConfigSpec.
 type Base[C any] struct {
 	Deps
-	base  *C    // of UseConf; nil if it was not used
-	store Store // zero if the plugin is disabled
+	base  *C     // of UseConf; nil if it was not used
+	store Store  // zero if the plugin is disabled
+	claim *claim // nil: several agents may use the label
 }
 
 // Deps is what the plugin needs.
 type Deps struct {
 	infra.PluginDeps
+	// Label and Identity name the agent. With them, an agent does not use the part of the store that
+	// belongs to its label while another agent has the label. If one is nil, several agents may use it.
+	Label    AgentPrefix `optional:"true"`
+	Identity Identity    `optional:"true"`
+}
+
+// AgentPrefix provides the prefix of this agent's keys in a data store.
+type AgentPrefix interface {
+	GetAgentPrefix() string
+}
+
+// Identity provides the identity of the agent.
+type Identity interface {
+	Identity() holder.Identity
 }
 
 // Store is a store that is in use.
@@ -65,7 +82,19 @@ func (b *Base[C]) Configure(def C) (cfg C, enabled bool, err error) {
 }
 
 // Use sets the store. It is called once, in Init.
-func (b *Base[C]) Use(s Store) { b.store = s }
+func (b *Base[C]) Use(s Store) {
+	b.store = s
+	if _, can := s.DB.(kv.Claimer); !can || b.Label == nil || b.Identity == nil {
+		return
+	}
+	c, err := newClaim(s.DB, b.Label.GetAgentPrefix(), b.Identity.Identity())
+	if err != nil {
+		b.Log.Warn("cannot claim the label in the store", "store", b.String(), "error", err)
+		return
+	}
+	b.claim = c
+	b.Go(b.hold)
+}
 
 // Close closes the store.
 func (b *Base[C]) Close() error {
@@ -73,7 +102,28 @@ func (b *Base[C]) Close() error {
 	if b.Disabled() {
 		return nil
 	}
+	if b.claim != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), b.store.Timeout)
+		defer cancel()
+		if err := b.claim.release(ctx); err != nil {
+			b.Log.Debug("cannot release the label; it expires", "store", b.String(), "error", err)
+		}
+	}
 	return b.store.Close()
+}
+
+// usable returns an error if another agent has the label.
+func (b *Base[C]) usable() error {
+	if b.claim == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(b.Context(), b.store.Timeout)
+	defer cancel()
+	other, _, err := b.claim.state(ctx)
+	if other != nil {
+		return fmt.Errorf("%s: %w", b, other)
+	}
+	return err
 }
 
 // Disabled reports that there is no configuration file.
@@ -87,19 +137,31 @@ func (b *Base[C]) DB() kv.DB { return b.store.DB }
 
 // Watch follows the store, see kv.Store.
 func (b *Base[C]) Watch(ctx context.Context, prefix string, handle func(kv.Update) error) error {
-	return follow.Run(ctx, follow.Options{
-		Store: b.String(), Prefix: prefix, MaxPause: b.store.MaxPause, Resync: b.store.Resync, Value: b.store.Value,
-		Log: b.Log, Health: b.Health,
-	}, b.store.Session, handle)
+	run := func(ctx context.Context) error {
+		return follow.Run(ctx, follow.Options{
+			Store: b.String(), Prefix: prefix, MaxPause: b.store.MaxPause, Resync: b.store.Resync, Value: b.store.Value,
+			Log: b.Log, Health: b.Health,
+		}, b.store.Session, handle)
+	}
+	if b.claim == nil {
+		return run(ctx)
+	}
+	return b.claim.while(ctx, run)
 }
 
 // Put stores the value of a key as JSON; nil removes it.
 func (b *Base[C]) Put(key string, value proto.Message, opts ...kv.PutOption) error {
+	if err := b.usable(); err != nil {
+		return err
+	}
 	return kv.Publish(b.Context(), b.store.Timeout, b.store.DB, key, value, opts...)
 }
 
 // Delete removes a key, or with kv.WithPrefix all keys that begin with it.
 func (b *Base[C]) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
+	if err := b.usable(); err != nil {
+		return false, err
+	}
 	return kv.Withdraw(b.Context(), b.store.Timeout, b.store.DB, key, opts...)
 }
 

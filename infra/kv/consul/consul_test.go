@@ -273,3 +273,43 @@ func TestTTLNotPermitted(t *testing.T) {
 		t.Errorf("a TTL without the permission: %v", err)
 	}
 }
+
+// One agent at a time uses the keys of a label.
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	server := newFakeConsul(t)
+	kvtest.Claims(t, func(a kvtest.Agent) (kv.Connector, *health.Tree, func()) {
+		tree := health.NewTree(nil)
+		p := consul.NewPlugin(consul.UseConf(conf(server.Addr)), consul.UseDeps(func(d *consul.Deps) {
+			d.Health = tree.Plugin("consul")
+			a.Use(d)
+		}))
+		return p, tree, kvtest.Start(t, p)
+	})
+	p, _, _ := connect(t, conf(server.Addr))
+	kvtest.ClaimsRace(t, p.DB())
+}
+
+// A TTL is renewed without a write of the value.
+func TestRenew(t *testing.T) {
+	t.Parallel()
+	server := newFakeConsul(t)
+	p, _, _ := connect(t, conf(server.Addr))
+	r := p.DB().(kv.Renewer)
+	if ok, err := r.Renew(t.Context(), "/p/none", time.Minute); ok || err != nil {
+		t.Errorf("an entry that does not exist: %v, %v", ok, err)
+	}
+	errtest.Fatal(t, p.DB().Put(t.Context(), "/p/a", []byte("1"), kv.WithTTL(10*time.Second)))
+	seen := kvtest.Record(t, p, "/p/")
+	seen.Await(1, "a=1")
+	for range 3 {
+		if ok, err := r.Renew(t.Context(), "/p/a", 20*time.Minute); !ok || err != nil {
+			t.Errorf("%v, %v", ok, err)
+		}
+	}
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	if server.index != 2 || server.sessions != 1 {
+		t.Errorf("index %d, %d sessions: expected one write and one session", server.index, server.sessions)
+	}
+}

@@ -18,7 +18,7 @@ import (
 
 // fakeConsul replaces Consul if it is not installed. It implements the part of
 // its HTTP API that connectors use (/v1/kv with recurse, index and wait;
-// /v1/txn; /v1/session/create), with its indexes, its errors and its limit of 512 KiB for a value.
+// /v1/txn; /v1/session/create and renew), with its indexes, its errors and its limit of 512 KiB for a value.
 // As in Consul, any change wakes waiting readers, also a change elsewhere.
 type fakeConsul struct {
 	// Direct is the address it listens on, Addr that of the proxy in front of
@@ -37,6 +37,12 @@ type fakeConsul struct {
 	paused  chan struct{} // closed when it continues; nil: it is not paused
 
 	sessions int
+	live     map[string]*fakeSession
+}
+
+type fakeSession struct {
+	ttl   time.Duration
+	timer *time.Timer
 }
 
 // fakePair is an entry in Consul's JSON format.
@@ -60,7 +66,7 @@ const (
 func newFakeConsul(tb testing.TB) *fakeConsul {
 	tb.Helper()
 	tb.Log("FAKE: this test runs against a fake of Consul, not against Consul itself")
-	f := &fakeConsul{Direct: "127.0.0.1:" + kvtest.FreePort(tb), entries: map[string]fakePair{}, index: 1, changed: make(chan struct{})}
+	f := &fakeConsul{Direct: "127.0.0.1:" + kvtest.FreePort(tb), entries: map[string]fakePair{}, live: map[string]*fakeSession{}, index: 1, changed: make(chan struct{})}
 	f.start(tb)
 	f.Proxy = kvtest.NewProxy(tb, f.Direct)
 	f.Addr = f.Proxy.Addr
@@ -78,6 +84,7 @@ func (f *fakeConsul) start(tb testing.TB) {
 	mux.HandleFunc("GET /v1/kv/", f.read)
 	mux.HandleFunc("PUT /v1/txn", f.transact)
 	mux.HandleFunc("PUT /v1/session/create", f.session)
+	mux.HandleFunc("PUT /v1/session/renew/{id}", f.renew)
 	server, served := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}, make(chan struct{})
 	f.server, f.served = server, served
 	go func() {
@@ -263,13 +270,29 @@ func (f *fakeConsul) session(w http.ResponseWriter, r *http.Request) {
 	defer f.mu.Unlock()
 	f.sessions++
 	id := fmt.Sprintf("session-%d", f.sessions)
-	time.AfterFunc(ttl, func() {
+	f.live[id] = &fakeSession{ttl, time.AfterFunc(ttl, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		delete(f.live, id)
 		maps.DeleteFunc(f.entries, func(_ string, p fakePair) bool { return p.Session == id })
 		f.wake()
-	})
+	})}
 	_, _ = fmt.Fprintf(w, `{"ID": %q}`, id) // the client may have disconnected
+}
+
+// renew begins the TTL of a session again.
+func (f *fakeConsul) renew(w http.ResponseWriter, r *http.Request) {
+	if !f.enter(r) {
+		return
+	}
+	defer f.mu.Unlock()
+	s := f.live[r.PathValue("id")]
+	if s == nil {
+		http.Error(w, "Session id '"+r.PathValue("id")+"' not found", http.StatusNotFound)
+		return
+	}
+	s.timer.Reset(s.ttl)
+	_, _ = fmt.Fprintf(w, `[{"ID": %q}]`, r.PathValue("id")) // the client may have disconnected
 }
 
 // do executes one operation. Its writes have the next index. The lock is held.

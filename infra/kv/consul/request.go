@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -25,11 +26,14 @@ type database struct {
 	http    *http.Client
 	token   string
 	timeout time.Duration
+
+	mu       sync.Mutex
+	sessions map[string]string // by the key that it locks
 }
 
 func newDatabase(base *url.URL, secure *tls.Config, token string, timeout time.Duration) *database {
 	transport := &http.Transport{TLSClientConfig: secure, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute}
-	return &database{base: base, http: &http.Client{Transport: transport}, token: token, timeout: timeout}
+	return &database{base: base, http: &http.Client{Transport: transport}, token: token, timeout: timeout, sessions: map[string]string{}}
 }
 
 func (d *database) close() error {

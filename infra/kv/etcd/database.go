@@ -167,6 +167,14 @@ func (d *database) Put(ctx context.Context, key string, value []byte, opts ...kv
 	return wrap("put", key, err)
 }
 
+// Claim implements kv.Claimer. The entry has the lifetime of this client.
+func (d *database) Claim(ctx context.Context, key string, old, value []byte, _ time.Duration) ([]byte, error) {
+	ctx, cancel := d.bounded(ctx)
+	defer cancel()
+	present, err := d.lifetime.claim(ctx, key, old, value)
+	return present, wrap("claim", key, err)
+}
+
 func (d *database) Delete(ctx context.Context, key string, opts ...kv.DelOption) (int64, error) {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()

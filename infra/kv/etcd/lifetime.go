@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,9 +35,14 @@ type lifetime struct {
 	wanted chan struct{} // closed when there is a lease to renew
 	began  bool          // wanted is closed
 
+	claimed *kv.Op // what Claim stored; nil: nothing
+
 	entriesMu sync.Mutex
 	entries   map[string][]byte
 }
+
+// errClaimed: another client has what this one had claimed.
+var errClaimed = errors.New("another agent has claimed the label")
 
 func newLifetime(d *database, ttl int64, log logging.Logger) *lifetime {
 	return &lifetime{d: d, ttl: ttl, log: log, entries: map[string][]byte{}, wanted: make(chan struct{})}
@@ -91,6 +97,72 @@ func (l *lifetime) write(ctx context.Context, key string, value []byte) error {
 		}
 		l.lease, l.stale = 0, true
 	}
+}
+
+// claim implements Claim of the database.
+func (l *lifetime) claim(ctx context.Context, key string, old, value []byte) ([]byte, error) {
+	if l.d == nil {
+		return nil, fmt.Errorf("this client does not renew leases: %w", kv.ErrNotSupported)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	present, err := l.claimNow(ctx, key, old, value)
+	if err == nil && present == nil {
+		l.claimed = &kv.Op{Key: key, Value: value}
+	}
+	return present, err
+}
+
+// claimNow puts a value on the lease if there is none, or if it is old. The lock is held.
+func (l *lifetime) claimNow(ctx context.Context, key string, old, value []byte) (present []byte, err error) {
+	for fresh := false; ctx.Err() == nil; {
+		if l.lease == 0 {
+			if err := l.grant(ctx); err != nil {
+				return nil, err
+			}
+			fresh = true
+		}
+		met := &pb.Compare{Key: []byte(key), Target: pb.Compare_CREATE, TargetUnion: &pb.Compare_CreateRevision{CreateRevision: 0}}
+		if old != nil {
+			met = &pb.Compare{Key: []byte(key), Target: pb.Compare_VALUE, TargetUnion: &pb.Compare_Value{Value: old}}
+		}
+		put := &pb.PutRequest{Key: []byte(key), Value: value, Lease: l.lease}
+		get := &pb.RangeRequest{Key: []byte(key)}
+		resp, err := l.d.kv.Txn(ctx, &pb.TxnRequest{
+			Compare: []*pb.Compare{met},
+			Success: []*pb.RequestOp{{Request: &pb.RequestOp_RequestPut{RequestPut: put}}},
+			Failure: []*pb.RequestOp{{Request: &pb.RequestOp_RequestRange{RequestRange: get}}},
+		})
+		switch {
+		case !fresh && is(err, rpctypes.ErrGRPCLeaseNotFound):
+			l.lease, l.stale = 0, true
+			continue
+		case err != nil || resp.Succeeded:
+			return nil, err
+		}
+		if found := resp.Responses[0].GetResponseRange().GetKvs(); len(found) > 0 {
+			return found[0].Value, nil
+		}
+		old = nil // it has expired
+	}
+	return nil, ctx.Err()
+}
+
+// reclaim puts what was claimed on the present lease, before anything else. The lock is held.
+func (l *lifetime) reclaim(ctx context.Context) error {
+	if l.claimed == nil {
+		return nil
+	}
+	ctx, cancel := l.d.bounded(ctx)
+	defer cancel()
+	present, err := l.claimNow(ctx, l.claimed.Key, nil, l.claimed.Value)
+	if err == nil && bytes.Equal(present, l.claimed.Value) { // on the lease of before
+		present, err = l.claimNow(ctx, l.claimed.Key, present, l.claimed.Value)
+	}
+	if err == nil && present != nil {
+		err = errClaimed
+	}
+	return err
 }
 
 func (l *lifetime) remember(key string, value []byte) {
@@ -200,6 +272,9 @@ func (l *lifetime) restore(ctx context.Context) error {
 		if err := l.grant(ctx); err != nil {
 			return explain(err)
 		}
+	}
+	if err := l.reclaim(ctx); err != nil {
+		return explain(err)
 	}
 	var req pb.TxnRequest
 	size, renewed := 0, time.Now()

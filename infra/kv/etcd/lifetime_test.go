@@ -15,7 +15,9 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/health"
 	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
 
@@ -168,5 +170,52 @@ func restored(t *testing.T, client *clientv3.Client, want map[string]string, rev
 		case <-ctx.Done():
 			t.Fatalf("%d entries, %d of them on revoked leases, want %d", len(got), old, len(want))
 		}
+	}
+}
+
+// One agent at a time uses the keys of a label.
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	s := kvtest.Etcd(t)
+	connectAs := func(a kvtest.Agent, addr string) (kv.Connector, *health.Tree, func()) {
+		tree := health.NewTree(nil)
+		p := etcd.NewPlugin(etcd.UseConf(conf(addr)), etcd.UseDeps(func(d *etcd.Deps) {
+			d.Health = tree.Plugin("etcd")
+			a.Use(d)
+		}))
+		return p, tree, kvtest.Start(t, p)
+	}
+	kvtest.Claims(t, func(a kvtest.Agent) (kv.Connector, *health.Tree, func()) { return connectAs(a, s.Direct) })
+	kvtest.ClaimsRace(t, direct(t, s).DB())
+}
+
+// An agent whose lease expired in a partition does not write over what the agent published
+// that took its label meanwhile.
+func TestClaimLostInPartition(t *testing.T) {
+	t.Parallel()
+	s := kvtest.Etcd(t)
+	connectAs := func(a kvtest.Agent, addr string) (*etcd.Plugin, *health.Tree) {
+		tree := health.NewTree(nil)
+		p := etcd.NewPlugin(etcd.UseConf(conf(addr)), etcd.UseDeps(func(d *etcd.Deps) {
+			d.Health = tree.Plugin("etcd")
+			a.Use(d)
+		}))
+		kvtest.Start(t, p)
+		return p, tree
+	}
+	const key = "/vnf-agent/me/check/x"
+	a, treeA := connectAs(kvtest.NewAgent("a", 1), s.Addr)
+	errtest.Fatal(t, a.Put(key, wrapperspb.String("of a"), kv.WithClientLifetimeTTL()))
+	heal := s.Proxy.Partition()
+	s.Proxy.Cut()
+	b, treeB := connectAs(kvtest.NewAgent("b", 2), s.Direct)
+	kvtest.AwaitHealth(t, treeB, health.Degraded, "held by agent-a")
+	kvtest.AwaitHealth(t, treeB, health.OK, "") // the lease of a has expired
+	errtest.Fatal(t, b.Put(key, wrapperspb.String("of b"), kv.WithClientLifetimeTTL()))
+	at := present(t, b.DB())
+	heal()
+	kvtest.AwaitHealth(t, treeA, health.Degraded, "held by agent-b")
+	if item, err := b.DB().Get(t.Context(), key); err != nil || string(item.Value) != `"of b"` || item.Revision > at {
+		t.Errorf("published: %s at revision %d, %v; expected what b wrote at %d or before", item.Value, item.Revision, err, at)
 	}
 }

@@ -120,7 +120,7 @@ func (c *Recorder) AwaitResyncs(n int) {
 }
 
 // AwaitHealth waits until the one plugin in the tree has the state, with the
-// text as part of its reason.
+// text as part of its reason or of that of a part.
 func AwaitHealth(tb testing.TB, tree *health.Tree, state health.State, text string) {
 	tb.Helper()
 	changed, cancel := tree.Changes()
@@ -128,7 +128,7 @@ func AwaitHealth(tb testing.TB, tree *health.Tree, state health.State, text stri
 	ctx := deadline(tb)
 	for {
 		got := tree.Snapshot().Plugins[0]
-		if got.State == state && strings.Contains(got.Reason+" "+got.Error, text) {
+		if got.State == state && strings.Contains(got.Reason+" "+got.Error+" "+got.Trouble(), text) {
 			return
 		}
 		select {

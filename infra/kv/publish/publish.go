@@ -83,8 +83,8 @@ type Options struct {
 	// Health gets the state of the store; nil disables reports.
 	Health health.Reporter
 	// Expire is how long after a crash the values remain in a store that has TTLs
-	// but no lifetimes. The publisher puts all of them again every lookInterval, so
-	// it must be much longer than that. 0: they remain until an agent starts again.
+	// but no lifetimes. The publisher renews them every lookInterval, so it must be
+	// much longer than that. 0: they remain until an agent starts again.
 	Expire time.Duration
 }
 
@@ -301,15 +301,15 @@ func (p *Publisher) again() {
 	p.wake()
 }
 
-// look renews the TTL of values that have one. Otherwise it checks whether the store still
-// has the published values, and publishes all of them again if not. If the store does not
+// look renews the TTL of values that have one, and checks whether the store still has the
+// published values. If not, it publishes all of them again. If the store does not
 // respond, the next check repeats it.
 func (p *Publisher) look(ctx context.Context) {
-	if p.expiring() {
+	readable, ok := p.o.Store.(interface{ DB() kv.DB })
+	if p.expiring() && !(ok && p.renew(ctx, readable.DB())) {
 		p.again()
 		return
 	}
-	readable, ok := p.o.Store.(interface{ DB() kv.DB })
 	if !ok {
 		return
 	}
@@ -322,6 +322,28 @@ func (p *Publisher) look(ctx context.Context) {
 	}
 	p.o.Log.Info("the store has lost the published values; publishing them again", "what", p.o.What, "store", p.o.Store.String())
 	p.again()
+}
+
+// renew extends the TTL of all values without writing them. It returns false if that is not
+// possible and the values have to be put again.
+func (p *Publisher) renew(ctx context.Context, db kv.DB) bool {
+	renewer, ok := db.(kv.Renewer)
+	if !ok {
+		return false
+	}
+	for _, key := range p.Keys() {
+		ctx, cancel := context.WithTimeout(ctx, lookInterval)
+		ok, err := renewer.Renew(ctx, key, p.o.Expire)
+		cancel()
+		if err != nil {
+			p.o.Log.Debug("cannot renew a published value; trying again", "key", key, "error", err)
+			return true
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // written returns any key that has been published.

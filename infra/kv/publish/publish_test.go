@@ -246,6 +246,48 @@ func TestExpire(t *testing.T) {
 	})
 }
 
+// A store that can renew a TTL gets each value once.
+func TestRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		s.plain, s.ttls = true, true
+		w := runWith(t, renewing{s}, s, 30*time.Second)
+		w.set("a", "1")
+		w.set("b", "2")
+		time.Sleep(time.Hour)
+		w.want("a=1 b=2")
+		s.mu.Lock()
+		if len(s.log) != 3 { // the old ones removed, a, b
+			t.Errorf("written: %q", s.log)
+		}
+		delete(s.values, "/me/state/b") // lost: it is put again
+		s.mu.Unlock()
+		time.Sleep(time.Minute)
+		w.want("a=1 b=2")
+		s.fail(errors.New("the agent crashed"))
+		time.Sleep(31 * time.Second)
+		w.want("")
+		w.stop()
+	})
+}
+
+// renewing is a store with a DB that renews TTLs.
+type renewing struct{ *store }
+
+func (r renewing) DB() kv.DB { return renewingDB{db{s: r.store}} }
+
+type renewingDB struct{ db }
+
+func (r renewingDB) Renew(_ context.Context, key string, ttl time.Duration) (bool, error) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if r.s.broken != nil {
+		return false, r.s.broken
+	}
+	_, ok := r.s.values[key]
+	return ok && r.s.expiry[key].Reset(ttl), nil
+}
+
 // In a store without TTLs they remain.
 func TestNoTTLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -246,6 +246,33 @@ func (d *database) CompareAndSwap(ctx context.Context, key string, old, value []
 	return done == 1, wrap("compare and swap", key, err)
 }
 
+// claim is the script of Claim. Its arguments: whether there is an old value, the old value,
+// the new value, the TTL in milliseconds.
+const claim = `
+local now = redis.call('GET', KEYS[1])
+if now and (ARGV[1] == '0' or now ~= ARGV[2]) then return now end
+redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
+return false`
+
+// Claim implements kv.Claimer.
+func (d *database) Claim(ctx context.Context, key string, old, value []byte, ttl time.Duration) ([]byte, error) {
+	given := 0
+	if old != nil {
+		given = 1
+	}
+	present, err := d.masters.Eval(ctx, claim, []string{key}, given, old, value, ttl.Milliseconds()).Text()
+	if errors.Is(err, goredis.Nil) {
+		return nil, nil
+	}
+	return []byte(present), wrap("claim", key, err)
+}
+
+// Renew implements kv.Renewer. It does not write the value.
+func (d *database) Renew(ctx context.Context, key string, ttl time.Duration) (bool, error) {
+	ok, err := d.masters.PExpire(ctx, key, ttl).Result()
+	return ok, wrap("renew", key, err)
+}
+
 // WatchFrom is not supported, since Redis has no history.
 func (d *database) WatchFrom(_ context.Context, prefix string, _ int64, _ func([]kv.Event) error) error {
 	return fmt.Errorf("redis: watch %s: Redis has no history: %w", prefix, kv.ErrNotSupported)

@@ -10,6 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/health"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
@@ -261,4 +262,45 @@ func TestConfiguration(t *testing.T) {
 		"endpoints: [a:1]\nmaster-name: x\ndb: 1": "",
 		"pool: {max-connections: 3, busy-timeout: 1s, idle-timeout: 1m, idle-check-frequency: 1s}": "",
 	})
+}
+
+// One agent at a time uses the keys of a label.
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Redis(t)
+	kvtest.Claims(t, func(a kvtest.Agent) (kv.Connector, *health.Tree, func()) {
+		tree := health.NewTree(nil)
+		p := redis.NewPlugin(redis.UseConf(conf(server.Addr)), redis.UseDeps(func(d *redis.Deps) {
+			d.Health = tree.Plugin("redis")
+			a.Use(d)
+		}))
+		return p, tree, kvtest.Start(t, p)
+	})
+	p, _, _ := connect(t, conf(server.Addr))
+	kvtest.ClaimsRace(t, p.DB())
+	if value := server.Reply("PTTL", "/claim"); strings.HasPrefix(value, ":-") {
+		t.Errorf("the TTL of a claim is %s", value)
+	}
+}
+
+// A TTL is renewed without a write of the value.
+func TestRenew(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Redis(t)
+	p, _, _ := connect(t, conf(server.Addr))
+	r := p.DB().(kv.Renewer)
+	if ok, err := r.Renew(t.Context(), "/p/none", time.Minute); ok || err != nil {
+		t.Errorf("an entry that does not exist: %v, %v", ok, err)
+	}
+	errtest.Fatal(t, p.DB().Put(t.Context(), "/p/a", []byte("1"), kv.WithTTL(10*time.Second)))
+	seen := kvtest.Record(t, p, "/p/")
+	seen.Await(1, "a=1")
+	for range 3 {
+		if ok, err := r.Renew(t.Context(), "/p/a", 20*time.Minute); !ok || err != nil {
+			t.Errorf("%v, %v", ok, err)
+		}
+	}
+	if left := server.Reply("PTTL", "/p/a"); len(left) < len(":1000000") {
+		t.Errorf("the entry expires after %s ms, expected 20 minutes", left)
+	}
 }
