@@ -9,6 +9,9 @@ import "strings"
 // not count. Words are similar if at most a third of the letters of word, plus one, are
 // inserted, deleted or replaced.
 func Nearest(word string, known []string) string {
+	if len(word) > maxLetters {
+		return ""
+	}
 	best, limit := "", 1+len(word)/3
 	for _, k := range known {
 		if d := Distance(letters(word), letters(k)); d <= limit {
@@ -18,6 +21,9 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
+// maxLetters limits the words that are compared, in bytes.
+const maxLetters = 100
+
 var separators = strings.NewReplacer("_", "", "-", "")
 
 // letters returns a word in lower case and without separators.
@@ -26,8 +32,7 @@ func letters(word string) string { return strings.ToLower(separators.Replace(wor
 // Distance returns the Levenshtein distance between the first 100 bytes of two words: the
 // number of bytes to insert, delete or replace.
 func Distance(a, b string) int {
-	const limit = 100
-	a, b = a[:min(len(a), limit)], b[:min(len(b), limit)]
+	a, b = a[:min(len(a), maxLetters)], b[:min(len(b), maxLetters)]
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

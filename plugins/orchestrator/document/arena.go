@@ -10,8 +10,10 @@ import (
 // arena makes the nodes of one element of a list after the other in the same
 // memory, and the same words the same string.
 type arena struct {
-	nodes    []yaml.Node
+	nodes    []yaml.Node // a part of them; a full one is never moved
+	count    int         // of all nodes
 	children []*yaml.Node
+	tooBig   *tooBig          // nil: nothing is
 	words    *[1 << 10]string // recent ones
 }
 
@@ -19,11 +21,26 @@ type arena struct {
 const fewChildren = 16
 
 // reset gives up all nodes.
-func (a *arena) reset() { a.nodes, a.children = a.nodes[:0], a.children[:0] }
+func (a *arena) reset() { a.nodes, a.children, a.count = a.nodes[:0], a.children[:0], 0 }
 
 func (a *arena) make(kind yaml.Kind, tag string, line, column int) *yaml.Node {
+	if a.count++; a.count > maxValues && a.tooBig == nil {
+		a.tooBig = &tooBig{line, column, manyValues}
+	}
+	if len(a.nodes) == cap(a.nodes) {
+		a.nodes = make([]yaml.Node, 0, min(max(64, 2*cap(a.nodes)), 4096))
+	}
 	a.nodes = append(a.nodes, yaml.Node{Kind: kind, Tag: tag, Line: line, Column: column})
-	return &a.nodes[len(a.nodes)-1] // stays valid when nodes grows
+	return &a.nodes[len(a.nodes)-1]
+}
+
+// full reports that reading has to stop: there are too many values, or too many fields in
+// the mapping.
+func (a *arena) full(mapping *yaml.Node) bool {
+	if len(mapping.Content) > 2*maxFields && a.tooBig == nil {
+		a.tooBig = &tooBig{mapping.Line, mapping.Column, manyFields}
+	}
+	return a.tooBig != nil
 }
 
 // prepare makes room for the children of a node.

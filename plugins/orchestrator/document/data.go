@@ -47,6 +47,9 @@ func (d *decoder) datum(n *yaml.Node, p *path) {
 		d.doc.Foreign++
 		return
 	}
+	if !d.fits(key, &path{up: p, name: "key"}, short) {
+		return
+	}
 	d.key = short
 	model, known := d.codec.set.ForStoredKey(short)
 	switch {
@@ -93,6 +96,7 @@ func (d *decoder) keyed(n, key, value *yaml.Node, p *path, model models.Known) {
 	switch {
 	case err != nil:
 		d.fail(n, at, "%v", err)
+	case !d.fits(n, at, real):
 	case !model.Matches(real):
 		d.fail(key, &path{up: p, name: "key"}, "expected a name behind %s", model.KeyPrefix())
 	case real != d.key:
@@ -148,8 +152,12 @@ func (d *decoder) addRest() {
 
 // embedded reads a value that is written as text in JSON.
 func (d *decoder) embedded(n *yaml.Node, p *path, read func(*yaml.Node) bool) bool {
-	inner, _, ok := parsePlainJSON(n.Value, len(n.Value))
+	inner, _, big, ok := parsePlainJSON(n.Value, len(n.Value))
 	var err *jsonError
+	if big != nil {
+		d.fail(n, p, "%s", big.what)
+		return false
+	}
 	if !ok {
 		inner, err = parseJSON([]byte(n.Value))
 	}

@@ -40,6 +40,9 @@ const (
 	maxAliased = 1 << 20
 	// maxErrors is the maximum number of reported errors of one document.
 	maxErrors = 100
+	// maxKey and maxText limit the key of an item and the text of an error, in bytes.
+	maxKey  = 4096
+	maxText = 1024
 	// allAgents is what keys with the label of an agent begin with.
 	allAgents = "/vnf-agent/"
 )
@@ -191,7 +194,13 @@ func (c *Codec) decode(file string, text []byte, prefix string, asPlain bool) (d
 		d.root(n)
 	}
 	d.addRest()
-	if d.untold > 0 {
+	switch {
+	case d.tooBig != nil:
+		return &Document{Broken: true, Errs: []*Error{d.tooBig.in(file)}}, true
+	case d.stopped():
+		d.doc.Errs = append(d.doc.Errs, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("and more than %d more errors; the rest was not read", maxUnread)})
+		return &Document{Broken: true, Errs: d.doc.Errs}, true
+	case d.untold > 0:
 		d.doc.Errs = append(d.doc.Errs, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("and %d more errors", d.untold)})
 	}
 	return d.doc, !d.unplain && d.lists == lists
@@ -220,14 +229,18 @@ type decoder struct {
 	depth   int
 	within  int // aliases that are being followed
 	untold  int
-	lists   int  // long ones that were read
-	unplain bool // one is not plain after all
+	lists   int     // long ones that were read
+	unplain bool    // one is not plain after all
+	tooBig  *tooBig // what exceeds the limits in a long list; nil: nothing
 
 	paths   [maxDepth + 1]path // by depth; see below
 	renamed []renamed          // items to add at the end
 
 	given []*yaml.Node // fields of the messages that are being read; see message
 }
+
+// stopped reports that there are too many errors to continue.
+func (d *decoder) stopped() bool { return d.untold > maxUnread }
 
 func (d *decoder) at(n *yaml.Node) Position {
 	return Position{File: d.file, Line: n.Line + d.line, Column: n.Column}
@@ -238,7 +251,24 @@ func (d *decoder) fail(n *yaml.Node, p *path, format string, args ...any) {
 		d.untold++
 		return
 	}
-	d.doc.Errs = append(d.doc.Errs, &Error{Position: d.at(n), Field: p.String(), Key: d.key, Msg: fmt.Sprintf(format, args...)})
+	d.doc.Errs = append(d.doc.Errs, &Error{Position: d.at(n), Field: shortened(p.String()), Key: d.key, Msg: shortened(fmt.Sprintf(format, args...))})
+}
+
+// shortened limits a part of an error that comes from the document.
+func shortened(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + fmt.Sprintf("... (%d bytes)", len(text))
+}
+
+// fits reports an error for a key that is too long to be the name of an item.
+func (d *decoder) fits(n *yaml.Node, p *path, key string) bool {
+	if len(key) > maxKey {
+		d.key = ""
+		d.fail(n, p, "the key of the item has %d bytes, expected at most %d", len(key), maxKey)
+	}
+	return len(key) <= maxKey
 }
 
 // path is the way to a value; it is written out only where an error tells it.

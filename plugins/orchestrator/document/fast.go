@@ -29,24 +29,29 @@ const maxName = 1000
 
 // parsePlain reads a text that is one plain mapping. Lists of items of more than
 // long bytes stay text; lists is how many.
-func parsePlain(text []byte, long int) (root *yaml.Node, lists int, ok bool) {
+func parsePlain(text string, long int) (root *yaml.Node, lists int, big *tooBig, ok bool) {
 	if mayControl(text) {
-		return nil, 0, false
+		return nil, 0, nil, false
 	}
-	p := &plainReader{text: string(text), line: 1, longLists: longLists{long: long}}
+	p := &plainReader{text: text, line: 1, longLists: longLists{long: long}}
 	indent, more := p.next()
+	if more && p.line == 1 && p.now == "---" {
+		p.skip()
+		indent, more = p.next()
+	}
 	if !more || indent != 0 {
-		return nil, 0, false
+		return nil, 0, nil, false
 	}
 	root = p.mapping(0, 0)
 	_, more = p.next()
-	return root, p.lists, root != nil && !more
+	return root, p.lists, p.tooBig, root != nil && !more
 }
 
 // mayControl reports whether there may be characters that YAML forbids anywhere,
 // comments included. The text is UTF-8.
-func mayControl(text []byte) bool {
-	for i, c := range text {
+func mayControl(text string) bool {
+	for i := range len(text) {
+		c := text[i]
 		if !suspect[c] {
 			continue
 		}
@@ -124,6 +129,9 @@ func (p *plainReader) mapping(col, depth int) *yaml.Node {
 			return nil
 		}
 		m.Content = append(m.Content, key, value)
+		if p.full(m) {
+			return nil
+		}
 		indent, more := p.next()
 		if !more || indent < col {
 			return m
@@ -178,6 +186,9 @@ func (p *plainReader) list(col, depth int) *yaml.Node {
 			return nil
 		}
 		l.Content = append(l.Content, e)
+		if p.tooBig != nil {
+			return nil
+		}
 	}
 }
 
@@ -218,9 +229,9 @@ func (p *plainReader) item(col, depth int) *yaml.Node {
 	if open := p.rest(col); open != "" && (open[0] == '{' || open[0] == '[') {
 		return p.inline(col, depth)
 	}
-	before := len(p.nodes)
+	before := p.nodes
 	key, after := p.scalar(col, false)
-	p.nodes = p.nodes[:before]
+	p.nodes = before
 	if key == nil {
 		return nil
 	}

@@ -61,6 +61,9 @@ func (p *plainReader) entry(n *yaml.Node, at, depth int) (after int) {
 		return -1
 	}
 	n.Content = append(n.Content, value)
+	if n.Kind == yaml.MappingNode && p.full(n) || p.tooBig != nil {
+		return -1
+	}
 	return after
 }
 

@@ -22,13 +22,13 @@ type jsonPlain struct {
 
 // parsePlainJSON reads a text that is one object. Lists of items of more than
 // long bytes stay text; lists is how many.
-func parsePlainJSON(text string, long int) (root *yaml.Node, lists int, ok bool) {
+func parsePlainJSON(text string, long int) (root *yaml.Node, lists int, big *tooBig, ok bool) {
 	r := &jsonPlain{text: text, line: 1, longLists: longLists{long: long}}
 	if r.peek() != '{' {
-		return nil, 0, false
+		return nil, 0, nil, false
 	}
 	root = r.value(0)
-	return root, r.lists, root != nil && r.peek() == 0 && r.pos == len(text)
+	return root, r.lists, r.tooBig, root != nil && r.peek() == 0 && r.pos == len(text)
 }
 
 // peek goes to the next token and returns its first byte, 0 at the end.
@@ -115,6 +115,9 @@ func (r *jsonPlain) children(n *yaml.Node, end byte, depth int) *yaml.Node {
 			return nil
 		}
 		n.Content = append(n.Content, value)
+		if end == '}' && r.full(n) || r.tooBig != nil {
+			return nil
+		}
 		switch r.peek() {
 		case end:
 			r.step(1)

@@ -9,7 +9,7 @@ import (
 func checkPlainJSON(t *testing.T, text string) (isPlain bool) {
 	t.Helper()
 	for _, long := range []int{tiny, len(text)} {
-		root, _, ok := parsePlainJSON(text, long)
+		root, _, _, ok := parsePlainJSON(text, long)
 		if !ok || !readLong(root) {
 			return false
 		}

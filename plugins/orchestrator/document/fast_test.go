@@ -17,7 +17,7 @@ const tiny = 10
 func readLong(n *yaml.Node) bool {
 	if isLong(n) {
 		for _, c := range cut(n, tiny) {
-			if !c.each(func(e *yaml.Node) bool { n.Content = append(n.Content, copied(e)); return true }) {
+			if plain, _ := c.each(func(e *yaml.Node) bool { n.Content = append(n.Content, copied(e)); return true }); !plain {
 				return false
 			}
 		}
@@ -57,7 +57,7 @@ func copied(n *yaml.Node) *yaml.Node {
 func checkPlain(t *testing.T, text string) (isPlain bool) {
 	t.Helper()
 	for _, long := range []int{tiny, len(text)} {
-		root, lists, ok := parsePlain([]byte(text), long)
+		root, lists, _, ok := parsePlain(text, long)
 		if !ok || !readLong(root) {
 			return false
 		}
@@ -85,11 +85,12 @@ var plainTexts = []string{
 	"# first\n\na:\n     b:\n       c: d\n  # less\n     e: f\n",
 	"a: b-c\ne: 7a/b\nf: x:y\ng: 10.0.0.1\nh: 0\n",
 	"  \na: b   \n",
+	"---\na: b",
 }
 
 var otherTexts = []string{
 	"", "a", "- a", "a: &x b", "a: *x", "a: |\n  b", "a: >-\n  b", "a:\n", "a: b\n  c", "a: 'b\n c'", "a: {b: c,\n d: e}", "? a\n: b",
-	"---\na: b", "a: b\n---\nc: d", "a: 1.5", "a: 0x10", "a: 010", "a: 2020-01-02", "a: b c", "a: ~", "a: b#c", "a:b", "a: {b:c}", "a: [b, ]",
+	"a: b\n---\nc: d", "---\n---\na: b", "--- a", "a: 1.5", "a: 0x10", "a: 010", "a: 2020-01-02", "a: b c", "a: ~", "a: b#c", "a:b", "a: {b:c}", "a: [b, ]",
 	"a: \"b\\n\"", "a: 'it''s'", "\ta: b", "a:\tb", "a: b\r\n", "a: é", "a: 'é'", "!!str a: b", "<<: a", " a: b", "a:\n b: c\n  d: e", "a:\n  - b\n - c",
 	"a: %b", "a: @b", "a: b:", "a: {b}", "a: -5", "a: 1_0", "a: .5", "a:\n- b: c\n   d: e",
 }
@@ -118,7 +119,7 @@ func TestPlainLongList(t *testing.T) {
 		fmt.Fprintf(&b, "  - {a: 10.%d.%d.0/24, b: loop%d}\n  # between\n  -  c:\n      - %d\n", i>>8, i&255, i%7, i)
 	}
 	text := b.String() + "  y: z\n"
-	root, lists, ok := parsePlain([]byte(text), 1000)
+	root, lists, _, ok := parsePlain(text, 1000)
 	if !ok || lists != 1 || !isLong(root.Content[1].Content[1]) {
 		t.Fatal("not read as a long list")
 	}

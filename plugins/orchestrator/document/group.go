@@ -139,6 +139,9 @@ func (d *decoder) member(m *member, n *yaml.Node, p *path) {
 	value, errs := m.model.NewInstance(), len(d.doc.Errs)
 	good := d.message(n, p, m.plan, value.ProtoReflect())
 	key, err := m.model.KeyOf(value)
+	if err == nil && !d.fits(n, p, key) {
+		return
+	}
 	if !good {
 		if err == nil && m.model.Matches(key) {
 			for _, e := range d.doc.Errs[errs:] {
@@ -173,6 +176,9 @@ func (d *decoder) list(n *yaml.Node, p *path, f func(e *yaml.Node, p *path)) boo
 	for i, e := range target.Content {
 		at.index = i
 		f(e, at)
+		if d.stopped() {
+			return false
+		}
 	}
 	return true
 }

@@ -31,6 +31,7 @@ type jsonReader struct {
 	in        *json.Decoder
 	pos       int // up to where line and column are counted
 	line, col int
+	count     int // of nodes
 }
 
 func parseJSON(text []byte) (*yaml.Node, *jsonError) {
@@ -59,6 +60,9 @@ func (r *jsonReader) next(depth int) (*yaml.Node, error) {
 		return nil, err
 	}
 	r.skip()
+	if r.count++; r.count > maxValues {
+		return nil, errors.New(manyValues)
+	}
 	n := &yaml.Node{Kind: yaml.ScalarNode, Line: r.line, Column: r.col}
 	switch v := tok.(type) {
 	case json.Delim:
@@ -105,6 +109,9 @@ func (r *jsonReader) children(n *yaml.Node, depth int) error {
 			return err
 		}
 		n.Content = append(n.Content, child)
+		if n.Kind == yaml.MappingNode && len(n.Content) > 2*maxFields {
+			return errors.New(manyFields)
+		}
 	}
 }
 

@@ -27,9 +27,13 @@ func (c *Codec) parse(file string, text []byte, asPlain bool) (roots []*yaml.Nod
 	}
 	isJSON := strings.HasSuffix(file, ".json")
 	if asPlain {
-		root, lists, ok := parsePlainJSON(string(text), c.long)
-		if !ok && !isJSON {
-			root, lists, ok = parsePlain(text, c.long)
+		whole := string(text)
+		root, lists, big, ok := parsePlainJSON(whole, c.long)
+		if !ok && !isJSON && big == nil {
+			root, lists, big, ok = parsePlain(whole, c.long)
+		}
+		if big != nil {
+			return nil, 0, big.in(file)
 		}
 		if ok {
 			return []*yaml.Node{root}, lists, nil
@@ -82,6 +86,9 @@ func parseYAML(file string, text []byte) (roots []*yaml.Node, failure *Error) {
 			roots, failure = nil, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("malformed YAML: %v", p)}
 		}
 	}()
+	if big := tooBigYAML(text); big != nil {
+		return nil, big.in(file)
+	}
 	in := yaml.NewDecoder(bytes.NewReader(text))
 	for {
 		var doc yaml.Node

@@ -57,27 +57,27 @@ func cutYAML(n *yaml.Node, size int) (pieces []piece) {
 
 // each calls f with every element, until f returns false. The nodes are gone
 // when f returns. The result is false if an element is not plain.
-func (c piece) each(f func(e *yaml.Node) bool) bool {
+func (c piece) each(f func(e *yaml.Node) bool) (plain bool, big *tooBig) {
 	if c.json {
 		r := &jsonPlain{text: c.text, line: c.line, col: c.col, longLists: longLists{long: len(c.text)}}
-		return r.elements(f)
+		return r.elements(f), r.tooBig
 	}
 	p := &plainReader{text: c.text, line: c.line, longLists: longLists{long: len(c.text)}}
 	for {
 		indent, more := p.next()
 		if !more {
-			return true
+			return true, nil
 		}
 		p.reset()
 		if indent != c.col || !p.dash(c.col) {
-			return false
+			return false, nil
 		}
 		e := p.item(c.col, 0)
 		if e == nil {
-			return false
+			return false, p.tooBig
 		}
 		if !f(e) {
-			return true
+			return true, nil
 		}
 	}
 }
@@ -88,6 +88,7 @@ type part struct {
 	foreign  int
 	elements int
 	clean    bool // nothing is wrong with it, unless a key is in another one
+	tooBig   *tooBig
 }
 
 // items calls read, which adds items, for every element of a list. The pieces of
@@ -116,13 +117,16 @@ func (d *decoder) items(n *yaml.Node, p *path, read func(d *decoder, e *yaml.Nod
 			at.index += pt.elements
 			return true
 		}
-		plain := pieces[i].each(func(e *yaml.Node) bool {
+		if d.tooBig = pt.tooBig; d.tooBig != nil {
+			return false
+		}
+		plain, big := pieces[i].each(func(e *yaml.Node) bool {
 			read(d, e, at)
 			at.index++
-			return !d.unplain
+			return !d.unplain && !d.stopped()
 		})
-		d.unplain = d.unplain || !plain
-		return !d.unplain
+		d.unplain, d.tooBig = d.unplain || !plain, big
+		return !d.unplain && !d.stopped()
 	})
 }
 
@@ -160,14 +164,14 @@ func (d *decoder) part(c piece, read func(d *decoder, e *yaml.Node, p *path)) pa
 	r.doc = &Document{}
 	at := r.below(nil)
 	elements := 0
-	plain := c.each(func(e *yaml.Node) bool {
+	plain, big := c.each(func(e *yaml.Node) bool {
 		read(&r, e, at)
 		elements++
 		return len(r.doc.Errs) == 0
 	})
 	return part{
 		items: r.doc.Items, foreign: r.doc.Foreign, elements: elements,
-		clean: plain && !r.unplain && len(r.doc.Errs) == 0 && len(r.renamed) == 0,
+		clean: plain && !r.unplain && len(r.doc.Errs) == 0 && len(r.renamed) == 0, tooBig: big,
 	}
 }
 

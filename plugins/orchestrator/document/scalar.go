@@ -24,6 +24,10 @@ func (d *decoder) scalar(f *fieldPlan, n *yaml.Node, p *path) (v protoreflect.Va
 		d.fail(n, p, "expected %s, got %s", expected(f), describe(n))
 		return v, false
 	}
+	if len(target.Value) > maxScalar {
+		d.fail(n, p, "a value of %d bytes, expected at most %d", len(target.Value), maxScalar)
+		return v, false
+	}
 	var err error
 	switch f.kind {
 	case protoreflect.StringKind:
