@@ -23,7 +23,7 @@ type Config struct {
 	Disabled             bool          `json:"disabled" desc:"do not listen at all"`
 	MaxMsgSize           int           `json:"max-msg-size" desc:"maximum size of a message in either direction, in bytes; 0 means the default"`
 	MaxConcurrentStreams uint32        `json:"max-concurrent-streams" desc:"maximum number of concurrent calls of one connection; 0 means the default"`
-	MaxConnections       int           `json:"max-connections" desc:"maximum number of open connections on each address; further ones wait; 0 disables the limit"`
+	MaxConnections       int           `json:"max-connections" desc:"maximum number of open connections on each address; further ones wait. Never more than the limit of open files (RLIMIT_NOFILE) allows besides the work of the agent; 0: only that limit"`
 	InsecureTransport    bool          `json:"insecure-transport" desc:"do not use TLS, even if there is a certificate"`
 	CertFile             string        `json:"cert-file" desc:"certificate of the server in PEM; with it and the key, the server speaks TLS"`
 	KeyFile              string        `json:"key-file" desc:"private key of the server in PEM"`

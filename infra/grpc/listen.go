@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"google.golang.org/grpc/credentials"
 
 	"github.com/tenuto-dev/tenuto/infra/certs"
@@ -57,10 +56,14 @@ func (p *Plugin) listen(network, address string) (ln net.Listener, err error) {
 	} else {
 		ln, err = listen.TCP(p.Context(), network, address, "set endpoint in grpc.conf, or --grpc-port")
 	}
-	if err == nil && p.cfg.MaxConnections > 0 {
-		ln = netutil.LimitListener(ln, p.cfg.MaxConnections)
+	if err != nil {
+		return nil, err
 	}
-	return ln, err
+	listeners := 1
+	if p.cfg.Socket != "" {
+		listeners = 2
+	}
+	return listen.Limited(ln, listen.MaxConnections(p.cfg.MaxConnections, listeners)), nil
 }
 
 // credentials returns nil if the server does not use TLS.

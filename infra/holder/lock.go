@@ -44,8 +44,8 @@ func socketName(southbound, label string) string {
 }
 
 // TryLock takes the lock of a southbound for the label of an agent. The error is a
-// *HeldError if another agent has it; wait then returns when that agent has released
-// it, or when ctx has ended. After any other error no lock can be taken.
+// *HeldError if another agent or a process of another user has it; wait then returns when it may have been
+// released, or when ctx has ended. After any other error no lock can be taken.
 func TryLock(ctx context.Context, southbound string, me Identity) (lock *Lock, wait func(context.Context), err error) {
 	name := socketName(southbound, me.Label)
 	var silence error
@@ -64,7 +64,7 @@ func TryLock(ctx context.Context, southbound string, me Identity) (lock *Lock, w
 		case err == nil:
 			return nil, func(ctx context.Context) { untilClosed(ctx, conn) }, &HeldError{me.Label, holder}
 		case errors.Is(err, errForeignProcess):
-			return nil, nil, fmt.Errorf("lock for label %q: %w", me.Label, err)
+			return nil, func(ctx context.Context) { pause(ctx, patience) }, &HeldError{me.Label, err.Error()}
 		}
 		silence = err // the holder is starting or stopping
 		pause(ctx, patience/attempts)
@@ -88,9 +88,9 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// errForeignProcess: a process that is not an agent has taken the name. Any user can do that,
-// so it must not prevent an agent from working.
-var errForeignProcess = errors.New("its socket belongs to another user's process")
+// errForeignProcess: a process of another user has taken the name. Any user can do that. Without
+// the lock a second agent would not be noticed, so this one waits until the process ends.
+var errForeignProcess = errors.New("a process of another user")
 
 // ask asks the holder of a name for its identity. The connection ends with the
 // lock.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -124,6 +125,38 @@ func TestLockOfSomethingElse(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	_ = l.Close()
+	wait(t.Context())
+	take(t, agent(label))
+}
+
+// A process of another user that has the name does not switch the lock off: the agent waits, and
+// has the lock when the process ends.
+func TestLockOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to run a process as another user")
+	}
+	label := unique(t)
+	other := exec.CommandContext(t.Context(), os.Args[0])
+	other.Env = append(os.Environ(), "HOLDER_TEST_LABEL="+label)
+	const nobody = 65534
+	other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := other.StdoutPipe()
+	errtest.Fatal(t, err)
+	if err := other.Start(); err != nil {
+		t.Skipf("another user cannot run the test: %v", err)
+	}
+	line := make([]byte, 5)
+	if _, err := out.Read(line); err != nil || string(line) != "held\n" {
+		t.Fatalf("%q %v", line, err)
+	}
+	_, wait, err := holder.TryLock(t.Context(), "linux", agent(label))
+	want := fmt.Sprintf("is held by a process of another user: pid %d, user %d: stop it", other.Process.Pid, nobody)
+	if held := (*holder.HeldError)(nil); !errors.As(err, &held) || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, expected %q", err, want)
+	}
+	errtest.Fatal(t, other.Process.Kill())
+	_ = other.Wait()
 	wait(t.Context())
 	take(t, agent(label))
 }

@@ -19,7 +19,7 @@ type Config struct {
 	IdleTimeout        time.Duration `json:"idle-timeout" desc:"timeout of idle connections"`
 	MaxHeaderBytes     int           `json:"max-header-bytes" desc:"maximum size of the header of a request, in bytes"`
 	MaxBodyBytes       int64         `json:"max-body-bytes" desc:"maximum size of the body of a request, in bytes; 0 disables the limit"`
-	MaxConnections     int           `json:"max-connections" desc:"maximum number of open connections; further ones wait; 0 disables the limit"`
+	MaxConnections     int           `json:"max-connections" desc:"maximum number of open connections; further ones wait. Never more than the limit of open files (RLIMIT_NOFILE) allows besides the work of the agent; 0: only that limit"`
 	RateLimiter        RateLimiter   `json:"rate-limiter" desc:"limit on the request rate of each client"`
 	ServerCertFile     string        `json:"server-cert-file" desc:"certificate of the server in PEM; with it and the key, the server speaks HTTPS"`
 	ServerKeyFile      string        `json:"server-key-file" desc:"private key of the server in PEM"`

@@ -5,8 +5,6 @@ import (
 	"net"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/tenuto-dev/tenuto/infra/certs"
 	"github.com/tenuto-dev/tenuto/infra/listen"
 	"github.com/tenuto-dev/tenuto/infra/reload"
@@ -24,7 +22,7 @@ func (p *Plugin) open(ctx context.Context) (listeners []listener, err error) {
 		if err != nil {
 			return nil, err
 		}
-		listeners = append(listeners, listener{p.cfg.limitConnections(ln), p.TLS()})
+		listeners = append(listeners, listener{listen.Limited(ln, p.cfg.connections()), p.TLS()})
 	}
 	if p.cfg.Socket == "" {
 		return listeners, nil
@@ -36,14 +34,18 @@ func (p *Plugin) open(ctx context.Context) (listeners []listener, err error) {
 		}
 		return nil, err
 	}
-	return append(listeners, listener{p.cfg.limitConnections(ln), false}), nil
+	return append(listeners, listener{listen.Limited(ln, p.cfg.connections()), false}), nil
 }
 
-func (c Config) limitConnections(ln net.Listener) net.Listener {
-	if c.MaxConnections == 0 {
-		return ln
+// connections is the maximum number of connections of each listener.
+func (c Config) connections() int {
+	listeners := 0
+	for _, address := range []string{c.Endpoint, c.Socket} {
+		if address != "" {
+			listeners++
+		}
 	}
-	return netutil.LimitListener(ln, c.MaxConnections)
+	return listen.MaxConnections(c.MaxConnections, listeners)
 }
 
 // certificates returns nil if the server does not use TLS.

@@ -49,7 +49,7 @@ func DefaultConfig() Config {
 		TransactionHistoryAgeLimit:    24 * 60,
 		PermanentlyRecordedInitPeriod: 60,
 		TransactionHistoryMaxEntries:  10_000,
-		TransactionHistoryMaxBytes:    64 << 20,
+		TransactionHistoryMaxBytes:    16 << 20,
 		PrintTxnSummary:               PrintAuto,
 		EnableTxnSimulation:           true, // only the print costs: the plan is made anyway
 		QueueCapacity:                 queue.DefaultCapacity,

@@ -34,6 +34,7 @@ func (s *Scheduler) openState() error {
 	}
 	store, err := ownership.Open(ownership.Options{
 		Dir: dir, Holder: s.holder(), Label: s.label(), From: s.cfg.StateDirFrom, Now: s.now,
+		Warn: func(text string) { s.Log.Warn("the state directory", "problem", text) },
 		Report: func(problem error) {
 			switch {
 			case errors.Is(problem, ownership.ErrSetAside):

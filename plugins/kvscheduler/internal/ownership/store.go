@@ -46,6 +46,8 @@ var (
 	// ErrSetAside is the problem of a store whose file was damaged: its content is lost,
 	// and later writes go to a new file.
 	ErrSetAside = errors.New("the file was damaged")
+	// ErrNotFile: there is something else than a file in its place, such as a named pipe.
+	ErrNotFile = errors.New("not a regular file")
 	// ErrNewer: the file was written by a newer program.
 	ErrNewer = errors.New("the state file is of a newer program")
 )
@@ -67,6 +69,8 @@ type Options struct {
 	// Report is called with the state of the store whenever that changes: nil, or why it
 	// cannot keep anything. It may be nil and must not call the store.
 	Report func(problem error)
+	// Warn is called with what an operator should know; it may be nil and must not call the store.
+	Warn func(text string)
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 }
@@ -80,6 +84,8 @@ type Store struct {
 	db     *bolt.DB // nil: not open for writing
 	failed error
 	stats  Stats
+	// compactAt is the number of writes before which the file is not compacted again.
+	compactAt uint64
 	// aside reports whether a damaged file was set aside at the start.
 	aside error
 	// read is what was in a file that can be read and not written.
@@ -94,17 +100,20 @@ type Stats struct {
 }
 
 // Open opens the store in a directory. The errors are ErrHeld, with the holder,
-// ErrNewer, and ErrOtherAgent. A damaged file is set aside. Neither that nor a directory
+// ErrNotFile, ErrNewer, and ErrOtherAgent. A damaged file is set aside. Neither that nor a directory
 // that cannot be written is an error; Problem reports both.
 func Open(o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
 	s := &Store{opts: o}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.open()
-	if errors.Is(err, ErrHeld) || errors.Is(err, ErrNewer) || errors.Is(err, ErrOtherAgent) {
+	if errors.Is(err, ErrHeld) || errors.Is(err, ErrNotFile) || errors.Is(err, ErrNewer) || errors.Is(err, ErrOtherAgent) {
 		return nil, err
 	}
 	if err != nil {
@@ -160,15 +169,19 @@ func (s *Store) open() error {
 
 func (s *Store) openFile() (db *bolt.DB, err error) {
 	info, _ := os.Stat(s.path()) // nil: there is no file yet
+	if err := s.checkFile(info); err != nil {
+		return nil, err
+	}
 	err = guarded(func() (err error) {
-		db, err = bolt.Open(s.path(), 0o600, &bolt.Options{Timeout: lockPatience, FreelistType: bolt.FreelistMapType, InitialMmapSize: mapped})
-		if err == nil {
-			db.AllocSize = spare
-		}
+		db, err = openBolt(s.path())
 		return err
 	})
 	if err != nil {
 		return nil, s.openError(err, info)
+	}
+	if now, err := os.Stat(s.path()); info != nil && (err != nil || !os.SameFile(info, now)) { // it was compacted meanwhile
+		_ = db.Close() // it is not the file of the directory
+		return nil, fmt.Errorf("%w: %s: %s; stop it, or give this agent a state-dir of its own", ErrHeld, s.opts.Dir, s.holder())
 	}
 	err = guarded(func() error {
 		return db.Update(func(tx *bolt.Tx) error {
@@ -413,6 +426,7 @@ func (s *Store) update(f func(tx *bolt.Tx) (bytes int, err error)) error {
 	}
 	s.stats.Writes++
 	s.stats.Bytes += uint64(bytes)
+	s.compactIfEmpty()
 	if bytes > manyBytes {
 		s.releasePages()
 	}
