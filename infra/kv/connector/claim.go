@@ -34,13 +34,16 @@ type claim struct {
 	mu      sync.Mutex
 	other   *holder.HeldError // nil: no other agent is known to have the label
 	owns    bool              // the key was this agent's at the last attempt
-	changed chan struct{}     // closed and replaced when other changes
+	changed context.Context   // ends, and is replaced, when other changes
+	change  context.CancelFunc
 }
 
 func newClaim(db kv.DB, prefix string, id holder.Identity) (*claim, error) {
 	me := holder.Claim{Identity: id, Process: holder.Process()}
 	text, err := json.Marshal(me)
-	return &claim{db: db, key: prefix + claimKey, mine: text, me: me, tried: make(chan struct{}), changed: make(chan struct{})}, err
+	c := &claim{db: db, key: prefix + claimKey, mine: text, me: me, tried: make(chan struct{})}
+	c.changed, c.change = context.WithCancel(context.Background())
+	return c, err
 }
 
 // try claims the label, or renews the claim. The error is a *holder.HeldError if another agent has it.
@@ -85,15 +88,15 @@ func (c *claim) record(err error) (other *holder.HeldError) {
 	c.owns = err == nil
 	if errors.As(err, &other) && c.other == nil || err == nil && c.other != nil {
 		c.other = other
-		close(c.changed)
-		c.changed = make(chan struct{})
+		c.change()
+		c.changed, c.change = context.WithCancel(context.Background())
 	}
 	return c.other
 }
 
-// state returns the agent that has the label, if that is another one, and a channel that is closed
+// state returns the agent that has the label, if that is another one, and a context that ends
 // when that changes. It waits for the first attempt.
-func (c *claim) state(ctx context.Context) (*holder.HeldError, <-chan struct{}, error) {
+func (c *claim) state(ctx context.Context) (*holder.HeldError, context.Context, error) {
 	select {
 	case <-c.tried:
 	case <-ctx.Done():
@@ -114,7 +117,7 @@ func (c *claim) while(ctx context.Context, f func(context.Context) error) error 
 		}
 		if other != nil {
 			select {
-			case <-changed:
+			case <-changed.Done():
 			case <-ctx.Done():
 			}
 			continue
@@ -125,17 +128,11 @@ func (c *claim) while(ctx context.Context, f func(context.Context) error) error 
 	}
 }
 
-// until calls f with a context that ends with ctx, or when a channel is closed.
-func until(ctx context.Context, end <-chan struct{}, f func(context.Context) error) error {
+// until calls f with a context that ends with ctx, or with end.
+func until(ctx, end context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-end:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	defer context.AfterFunc(end, cancel)()
 	return f(ctx)
 }
 
