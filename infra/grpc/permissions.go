@@ -135,9 +135,14 @@ func (p *Plugin) warnOfUnknown() {
 	}
 }
 
+// isQuery reports whether a method only reads, and has a small request.
+func (s service) isQuery(method string) bool {
+	return slices.Contains(s.reads, method) && !slices.Contains(s.large, method)
+}
+
 // checkReads rejects unknown methods.
 func (s service) checkReads() error {
-	for _, name := range s.reads {
+	for _, name := range append(slices.Clone(s.reads), s.large...) {
 		if !slices.Contains(methods(s.desc), name) {
 			return fmt.Errorf("register service %s: ReadOnly: it has no method %q", s.desc.ServiceName, name)
 		}

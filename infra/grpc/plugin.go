@@ -72,6 +72,7 @@ type service struct {
 	desc  *rpc.ServiceDesc
 	impl  any
 	reads []string // methods that change nothing
+	large []string // of these, the ones with large requests
 
 	descriptors Descriptors // nil: the descriptors of the program
 }
@@ -220,11 +221,11 @@ func (p *Plugin) AfterInit() error {
 
 // newServer creates the server of one listener.
 func (p *Plugin) newServer(d listener) *rpc.Server {
-	s := rpc.NewServer(p.serverOptions(d)...)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	s := rpc.NewServer(append(p.serverOptions(d), rpc.ForceServerCodecV2(newLimitedCodec(p.services)))...)
 	for _, svc := range p.services {
-		s.RegisterService(svc.desc, svc.impl)
+		s.RegisterService(withLimits(svc.desc), svc.impl)
 	}
 	if p.cfg.Reflection {
 		registerReflection(s, p.descriptors)

@@ -20,6 +20,14 @@ type boundStream struct {
 
 func (s *boundStream) Context() context.Context { return s.ctx }
 
+// RecvMsg receives a message.
+func (s *boundStream) RecvMsg(m any) error {
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	return refused(m)
+}
+
 // SendMsg sends a message. gRPC blocks while the client does not read, and ends a blocked call only
 // when the handler returns. SendMsg therefore sends in another goroutine: if the client does not
 // read within send-timeout, the stream ends with RESOURCE_EXHAUSTED.

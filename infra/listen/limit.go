@@ -36,4 +36,6 @@ func share(configured, listeners int, files uint64) int {
 }
 
 // Limited returns a listener with at most that many open connections; further ones wait.
-func Limited(ln net.Listener, connections int) net.Listener { return netutil.LimitListener(ln, connections) }
+func Limited(ln net.Listener, connections int) net.Listener {
+	return netutil.LimitListener(ln, connections)
+}

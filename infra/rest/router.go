@@ -51,6 +51,7 @@ type Endpoint struct {
 
 // Names of permission groups.
 const (
+	GroupRead             = access.Reading       // what changes nothing: all GET requests, and these endpoints
 	GroupInfo             = "info"               // program, build and models
 	GroupConfigRead       = "nbConfigRead"       // read the desired configuration
 	GroupConfigWrite      = "nbConfigWrite"      // change the configuration
@@ -106,7 +107,11 @@ func (r *router) add(plugin string, e Endpoint) (err error) {
 	}()
 	for _, m := range e.Methods {
 		r.mux.Handle(m+" "+e.Path, e.Handler)
-		for _, group := range append([]string{plugin}, e.Groups...) {
+		groups := append([]string{plugin}, e.Groups...)
+		if slices.Contains(groups, GroupConfigValidation) {
+			groups = append(groups, GroupRead) // a plan and a validation change nothing
+		}
+		for _, group := range groups {
 			if err := r.perms.Add(group, m+" "+e.Path); err != nil {
 				return err
 			}

@@ -1,12 +1,14 @@
 package agentapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	rpc "google.golang.org/grpc"
@@ -46,25 +48,42 @@ func mayShowSecrets(ctx context.Context) bool {
 	return grpc.ShowSecrets(ctx)
 }
 
-// docs are the descriptions of the endpoints, and groups their permission groups, by call.
-var (
-	docs = map[string]string{
-		"Plan":             "what Apply with the same change would do",
-		"Apply":            "make a change of items, with revert_on_failure, verify, confirm_timeout and wait",
-		"Confirm":          "keep the change that was applied with a confirm_timeout",
-		"Cancel":           "revert the change that waits for its confirmation",
-		"Explain":          "why a value is in its state, down to the values that block it",
-		"ListItems":        "the items of all sources, and which of them are in effect",
-		"ListTransactions": "transactions from the history",
-		"GetGraph":         "values with their relations",
-		"ListOrphans":      "what exists in the southbound and is not configured",
-		"GetDrift":         "how the southbound differs from what is believed to exist",
-		"Watch":            "the status of values and each of its changes, a JSON object per line",
+// call is what the servers know of a call.
+type call struct {
+	doc string
+	// reads: it changes nothing, so the permission read includes it, over gRPC and over HTTP.
+	reads bool
+	// group is its permission group over HTTP, besides read.
+	group string
+	// large: the request has a configuration.
+	large bool
+}
+
+// calls are the calls of the service. Both servers take their permissions from here.
+var calls = map[string]call{
+	"Plan":             {"what Apply with the same change would do", true, rest.GroupConfigValidation, true},
+	"Apply":            {"make a change of items, with revert_on_failure, verify, confirm_timeout and wait", false, rest.GroupConfigWrite, true},
+	"Confirm":          {"keep the change that was applied with a confirm_timeout", false, rest.GroupConfigWrite, false},
+	"Cancel":           {"revert the change that waits for its confirmation", false, rest.GroupConfigWrite, false},
+	"Explain":          {"why a value is in its state, down to the values that block it", true, rest.GroupDump, false},
+	"ListItems":        {"the items of all sources, and which of them are in effect", true, rest.GroupConfigRead, false},
+	"ListTransactions": {"transactions from the history", true, rest.GroupDump, false},
+	"GetGraph":         {"values with their relations", true, rest.GroupDump, false},
+	"ListOrphans":      {"what exists in the southbound and is not configured", true, rest.GroupDump, false},
+	"GetDrift":         {"how the southbound differs from what is believed to exist", true, rest.GroupDump, false},
+	"Watch":            {"the status of values and each of its changes, a JSON object per line", true, rest.GroupDump, false},
+}
+
+// callsThat returns the names of calls, sorted.
+func callsThat(match func(call) bool) (names []string) {
+	for name, c := range calls {
+		if match(c) {
+			names = append(names, name)
+		}
 	}
-	groups = map[string]string{
-		"Plan": rest.GroupConfigValidation, "Apply": rest.GroupConfigWrite, "Confirm": rest.GroupConfigWrite, "Cancel": rest.GroupConfigWrite, "ListItems": rest.GroupConfigRead,
-	}
-)
+	slices.Sort(names)
+	return names
+}
 
 // endpoints are the calls as JSON over HTTP: the body is the request, and the response is that
 // of the call, or the google.rpc.Status of its error.
@@ -73,17 +92,21 @@ func endpoints(s *service) (list []rest.Endpoint, err error) {
 	for i := range desc.Methods().Len() {
 		m := desc.Methods().Get(i)
 		name := string(m.Name())
-		group := rest.GroupDump
-		if g := groups[name]; g != "" {
-			group = g
+		c, known := calls[name]
+		if !known {
+			return nil, fmt.Errorf("call %s: it has no permissions", name)
+		}
+		groups := []string{c.group}
+		if c.reads {
+			groups = append(groups, rest.GroupRead)
 		}
 		response, err := protoregistry.GlobalTypes.FindMessageByName(m.Output().FullName())
 		if err != nil {
 			return nil, fmt.Errorf("call %s: %w", name, err)
 		}
 		list = append(list, rest.Endpoint{
-			Path: "/" + string(desc.FullName()) + "/" + name, Methods: []string{http.MethodPost}, Groups: []string{group},
-			Query: []string{rest.ShowSecretsParameter}, Response: response.New().Interface(), Doc: docs[name], Handler: s.handler(m),
+			Path: "/" + string(desc.FullName()) + "/" + name, Methods: []string{http.MethodPost}, Groups: groups,
+			Query: []string{rest.ShowSecretsParameter}, Response: response.New().Interface(), Doc: c.doc, Handler: s.handler(m),
 		})
 	}
 	return list, nil
@@ -120,18 +143,46 @@ func (s *service) handler(m protoreflect.MethodDescriptor) http.HandlerFunc {
 
 // decode reads a request.
 func (s *service) decode(r *http.Request, m protoreflect.MethodDescriptor, into proto.Message) error {
+	c := calls[string(m.Name())]
+	if !c.large {
+		r.Body = http.MaxBytesReader(nil, r.Body, maxQuery)
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return fmt.Errorf("read the body: %w", err)
+	}
+	if err := checkValues(body); err != nil {
+		return err
 	}
 	if len(body) == 0 || protojson.Unmarshal(body, into) == nil {
 		return nil
 	}
 	wrong := s.wrongFields(body, m.Input())
-	if groups[string(m.Name())] == "" || m.Name() == "ListItems" { // not for a change
+	if c.reads && !c.large { // not for a change
 		return wrong.QueryStatus()
 	}
 	return wrong.Status()
+}
+
+const (
+	// maxQuery is the maximum size of a request without a configuration, in bytes.
+	maxQuery = 1 << 20
+	// A body may have freeValues values, and one more for each bytesPerValue bytes, so that it
+	// takes a few times its size in memory.
+	freeValues    = 200_000
+	bytesPerValue = 12
+)
+
+// checkValues rejects a body that consists of empty values.
+func checkValues(body []byte) error {
+	limit, n := freeValues+len(body)/bytesPerValue, 0
+	for _, begin := range []string{",", "{", "["} {
+		n += bytes.Count(body, []byte(begin))
+	}
+	if n > limit {
+		return status.Errorf(codes.InvalidArgument, "the body has more than %d values in %d bytes", limit, len(body))
+	}
+	return nil
 }
 
 func writeMessage(w http.ResponseWriter, code int, m proto.Message) {
@@ -156,7 +207,7 @@ func writeStatus(w http.ResponseWriter, err error) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		code, st = http.StatusRequestEntityTooLarge, status.Newf(codes.ResourceExhausted, "body: expected at most %d bytes (max-body-bytes in http.conf)", large.Limit)
+		code, st = http.StatusRequestEntityTooLarge, status.Newf(codes.ResourceExhausted, "body: expected at most %d bytes (max-body-bytes in http.conf, and 1 MiB for a query)", large.Limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		code, st = http.StatusRequestTimeout, status.New(codes.DeadlineExceeded, "timeout while reading the body (read-timeout in http.conf)")
 	case !known:

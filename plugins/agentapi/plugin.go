@@ -73,7 +73,7 @@ type Scheduler interface {
 func (p *Plugin) Init() error {
 	s := &service{Plugin: p}
 	err := p.GRPC.Register(&pb.AgentService_ServiceDesc, s,
-		grpc.ReadOnly("Plan", "Watch", "Explain", "ListItems", "ListTransactions", "GetGraph", "ListOrphans", "GetDrift"))
+		grpc.ReadOnly(callsThat(func(c call) bool { return c.reads })...), grpc.LargeRequests(callsThat(func(c call) bool { return c.large })...))
 	if err != nil || p.HTTP == nil {
 		return err
 	}

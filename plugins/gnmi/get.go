@@ -9,6 +9,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/apierr"
 )
@@ -31,7 +32,7 @@ func (s *service) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetRespons
 	if err != nil {
 		return nil, err
 	}
-	resp := &gpb.GetResponse{}
+	resp, size := &gpb.GetResponse{}, 0
 	for i, sel := range sels {
 		restrict(sel, req.GetType())
 		updates, err := s.updates(ctx, sel, req.GetEncoding())
@@ -41,9 +42,28 @@ func (s *service) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetRespons
 		if err != nil {
 			return nil, err
 		}
-		resp.Notification = append(resp.Notification, notification(req.GetPrefix(), updates))
+		n := notification(req.GetPrefix(), updates)
+		if size += proto.Size(n); size > maxAnswer {
+			return nil, status.Errorf(codes.ResourceExhausted, "path[%d]: the answer has more than %d bytes: expected fewer or narrower paths, or Subscribe", i, maxAnswer)
+		}
+		resp.Notification = append(resp.Notification, n)
 	}
 	return resp, nil
+}
+
+// maxAnswer is the maximum size of the response to Get, in bytes; maxPaths is the maximum number
+// of paths in a request that reads.
+const (
+	maxAnswer = 64 << 20
+	maxPaths  = 1000
+)
+
+// checkPaths rejects a request with too many paths.
+func checkPaths(field string, n int) error {
+	if n > maxPaths {
+		return status.Errorf(codes.InvalidArgument, "%s: %d paths, expected at most %d", field, n, maxPaths)
+	}
+	return nil
 }
 
 func (s *service) checkGet(req *gpb.GetRequest) error {
@@ -51,6 +71,9 @@ func (s *service) checkGet(req *gpb.GetRequest) error {
 		return err
 	}
 	if err := checkEncoding(req.GetEncoding()); err != nil {
+		return err
+	}
+	if err := checkPaths("path", len(req.GetPath())); err != nil {
 		return err
 	}
 	if _, known := gpb.GetRequest_DataType_name[int32(req.GetType())]; !known {

@@ -66,6 +66,9 @@ func (s *service) subscribed(req *gpb.SubscribeRequest) (*subscriber, error) {
 	if _, known := gpb.SubscriptionList_Mode_name[int32(list.GetMode())]; !known {
 		return nil, apierr.Violations{{Field: "subscribe.mode", Text: fmt.Sprintf("%d: expected STREAM, ONCE or POLL", list.GetMode())}}.QueryStatus()
 	}
+	if err := checkPaths("subscribe.subscription", len(list.GetSubscription())); err != nil {
+		return nil, err
+	}
 	only, err := s.only(list.GetUseModels())
 	if err != nil {
 		return nil, err
