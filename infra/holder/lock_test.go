@@ -139,8 +139,8 @@ func TestLockOfAnotherUser(t *testing.T) {
 	label := unique(t)
 	other := exec.CommandContext(t.Context(), os.Args[0])
 	other.Env = append(os.Environ(), "HOLDER_TEST_LABEL="+label)
-	const nobody = 65534
-	other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	const uid = 65534
+	other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 	out, err := other.StdoutPipe()
 	errtest.Fatal(t, err)
 	if err := other.Start(); err != nil {
@@ -151,7 +151,7 @@ func TestLockOfAnotherUser(t *testing.T) {
 		t.Fatalf("%q %v", line, err)
 	}
 	_, wait, err := holder.TryLock(t.Context(), "linux", agent(label))
-	want := fmt.Sprintf("is held by a process of another user: pid %d, user %d: stop it", other.Process.Pid, nobody)
+	want := fmt.Sprintf("is held by a process of another user: pid %d, user %d: stop it", other.Process.Pid, uid)
 	if held := (*holder.HeldError)(nil); !errors.As(err, &held) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, expected %q", err, want)
 	}

@@ -49,7 +49,7 @@ type Directory interface {
 // Renewer is implemented by a DB that extends the TTL of an entry without writing its value.
 type Renewer interface {
 	// Renew makes an entry that this client put with a TTL, or claimed, expire after ttl from
-	// now. ok is false if it does not exist any more.
+	// now. ok is false if it no longer exists.
 	Renew(ctx context.Context, key string, ttl time.Duration) (ok bool, err error)
 }
 

@@ -70,7 +70,7 @@ var calls = map[string]call{
 	"ListTransactions": {"transactions from the history", true, rest.GroupDump, false},
 	"GetGraph":         {"values with their relations", true, rest.GroupDump, false},
 	"ListOrphans":      {"what exists in the southbound and is not configured", true, rest.GroupDump, false},
-	"GetDrift":         {"how the southbound differs from what is believed to exist", true, rest.GroupDump, false},
+	"GetDrift":         {"how the southbound differs from the record of the agent", true, rest.GroupDump, false},
 	"Watch":            {"the status of values and each of its changes, a JSON object per line", true, rest.GroupDump, false},
 }
 

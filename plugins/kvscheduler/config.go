@@ -21,17 +21,17 @@ type Config struct {
 
 	QueueCapacity   int           `yaml:"queue-capacity" desc:"number of transactions of the northbound that can wait in the queue"`
 	QueueAgeing     time.Duration `yaml:"queue-ageing" desc:"how long transactions of the northbound may go before notifications and retries"`
-	StateDir        string        `yaml:"state-dir" desc:"directory that keeps, over restarts, what was made in the southbound and what was asked for; empty: in memory"`
+	StateDir        string        `yaml:"state-dir" desc:"directory that keeps the record of created objects and of requests over restarts; empty: in memory"`
 	StateDirFrom    string        `yaml:"state-dir-from" desc:"former microservice label of the agent, whose state-dir it takes over; without this a state-dir of another label is refused"`
 	CallbackTimeout time.Duration `yaml:"callback-timeout" desc:"how long a callback of a descriptor may take before it counts as failed, with an unknown outcome; reading VPP may take longer, as long as records arrive; 0 disables it"`
 
 	Ownership []OwnershipRule `yaml:"ownership" desc:"what the agent may do with which values; the longest key prefix wins, then the descriptor, and everything else is managed"`
 
 	CheckContracts  bool `yaml:"check-contracts" desc:"fail callbacks that change the values handed to them; for the development of plugins, it costs time"`
-	QuarantineAfter int  `yaml:"quarantine-after" desc:"how many times within an hour a southbound may go down while a value is worked on, until nothing is done with the value any more; 0 is no limit"`
+	QuarantineAfter int  `yaml:"quarantine-after" desc:"how many times within an hour a southbound may disconnect during an operation on a value before the scheduler stops operations on the value; 0 is no limit"`
 
-	DriftDetectionInterval time.Duration     `yaml:"drift-detection-interval" desc:"how often the southbound is compared with what is believed to exist; 0 is never"`
-	DriftRepair            string            `yaml:"drift-repair" desc:"what to do about drift: repair; report, then also what the southbound reports as lost stays missing; empty: what is reported as lost is created again, what a detection found is reported"`
+	DriftDetectionInterval time.Duration     `yaml:"drift-detection-interval" desc:"how often the southbound is compared with the record of the agent; 0 is never"`
+	DriftRepair            string            `yaml:"drift-repair" desc:"what to do about drift: repair; report, then also lost values stay missing; empty: lost values are created again, and a detection only reports"`
 	DriftRepairFor         map[string]string `yaml:"drift-repair-for" desc:"the same for a descriptor (by name) or for keys (by prefix; the longest wins)"`
 }
 

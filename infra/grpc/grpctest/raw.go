@@ -23,7 +23,7 @@ func (raw) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// Call sends the bytes of a request, and returns those of the response and how many bytes the
+// Call sends the bytes of a request. It returns the bytes of the response, and how much memory the
 // process allocated meanwhile, garbage included.
 func Call(ctx context.Context, conn rpc.ClientConnInterface, method string, request []byte) (response []byte, allocated uint64, err error) {
 	var before, after runtime.MemStats

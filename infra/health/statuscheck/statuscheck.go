@@ -192,9 +192,9 @@ func (p *Plugin) publish(before *status.AgentStatus) *status.AgentStatus {
 	return now
 }
 
-// status returns the health of the agent. Parts whose state and error are those of before
-// keep their times, and so does the agent if no part has changed: an update of the times
-// alone is no reason to write.
+// status returns the health of the agent. Parts with the state and error that they had before
+// keep their times, and so does the agent if no part has changed: new times
+// alone are no reason to write.
 func (p *Plugin) status(before *status.AgentStatus) *status.AgentStatus {
 	var ignored []string
 	if p.NonFatal != nil {

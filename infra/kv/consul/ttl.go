@@ -53,7 +53,7 @@ func (d *database) remember(key, session string) {
 }
 
 // Renew implements kv.Renewer: it renews the session of the entry, which Consul does not store.
-// The TTL is that of the session.
+// The TTL of the session does not change.
 func (d *database) Renew(ctx context.Context, key string, _ time.Duration) (bool, error) {
 	d.mu.Lock()
 	session := d.sessions[key]

@@ -148,7 +148,7 @@ func (l *lifetime) claimNow(ctx context.Context, key string, old, value []byte) 
 	return nil, ctx.Err()
 }
 
-// reclaim puts what was claimed on the present lease, before anything else. The lock is held.
+// reclaim puts the claimed entry on the present lease, before any other entry. The lock is held.
 func (l *lifetime) reclaim(ctx context.Context) error {
 	if l.claimed == nil {
 		return nil

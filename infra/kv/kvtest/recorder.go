@@ -120,7 +120,7 @@ func (c *Recorder) AwaitResyncs(n int) {
 }
 
 // AwaitHealth waits until the one plugin in the tree has the state, with the
-// text as part of its reason or of that of a part.
+// text in its reason or in the reason of a part.
 func AwaitHealth(tb testing.TB, tree *health.Tree, state health.State, text string) {
 	tb.Helper()
 	changed, cancel := tree.Changes()

@@ -10,7 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
-// repeated returns n fields or elements, made with their numbers, of which a text consists.
+// repeated returns a text of n fields or elements, which are formatted with their numbers.
 func repeated(before string, n int, format, after string) string {
 	var b strings.Builder
 	b.WriteString(before)

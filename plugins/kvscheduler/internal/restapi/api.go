@@ -68,7 +68,7 @@ func Endpoints(deps Deps) []rest.Endpoint {
 		{s.resync, rest.Endpoint{Path: "/scheduler/downstream-resync", Methods: post, Query: []string{"retry", "verbose", secrets}, Response: api.RecordedTxn{},
 			Doc: "read the southbound again and repair what differs; ?retry=1, ?verbose=1"}},
 		{s.drift, rest.Endpoint{Path: "/scheduler/drift", Methods: get, Groups: dump, Query: []string{"detect", secrets}, Response: response.Drift{},
-			Doc: "how the southbound differs from what is believed to exist, as last detected; ?detect=1 for a new detection"}},
+			Doc: "how the southbound differs from the record of the agent, as last detected; ?detect=1 for a new detection"}},
 		{s.repairDrift, rest.Endpoint{Path: "/scheduler/drift", Methods: post, Query: []string{"repair", "retry", secrets}, Response: response.Drift{},
 			Doc: "detect drift and repair just that; ?repair=1, ?retry=1"}},
 		{s.quarantine, rest.Endpoint{Path: "/scheduler/quarantine", Methods: get, Groups: dump, Response: response.Quarantine{},
