@@ -258,6 +258,24 @@ func (a adapter[V, M]) adaptRelations(k *KVDescriptor) {
 			return d.Without(key, v, derived)
 		}
 	}
+	if d.Identities != nil {
+		k.Identities = func(key string, value proto.Message) []string {
+			v, err := a.value(key, value)
+			if err != nil {
+				return nil
+			}
+			return d.Identities(key, v)
+		}
+	}
+	if d.Vacate != nil {
+		k.Vacate = func(key string, value proto.Message) proto.Message {
+			v, err := a.value(key, value)
+			if err != nil {
+				return value
+			}
+			return d.Vacate(key, v)
+		}
+	}
 	if d.Dependencies != nil {
 		k.Dependencies = func(key string, value proto.Message) []Dependency {
 			v, err := a.value(key, value)

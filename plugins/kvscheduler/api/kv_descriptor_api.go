@@ -174,6 +174,20 @@ type Descriptor[V proto.Message, M any] struct {
 	// Dependencies lists what must exist before the value can be created, with unique labels.
 	Dependencies func(key string, value V) []Dependency
 
+	// Identities lists what the value alone can be in its Southbound, whatever its key: the
+	// ends and the VNI of a tunnel, the name of a host interface. The southbound refuses a
+	// second object with one of them. The scheduler therefore removes or changes the value
+	// that has an identity before it creates or changes the one that gets it. Identities are
+	// compared among all descriptors of the Southbound, so begin each with its kind
+	// ("vxlan/..."). Default: none.
+	Identities func(key string, value V) []string
+
+	// Vacate returns the value with temporary identities, unique for its key, such as another
+	// host name. Update must be able to change the value to it and from it. The scheduler
+	// makes the detour for values that exchange their identities. Default: one of them is
+	// created again.
+	Vacate func(key string, value V) V
+
 	// RetrieveDependencies names the descriptors whose metadata Retrieve uses.
 	RetrieveDependencies []string
 

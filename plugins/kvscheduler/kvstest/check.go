@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,6 +153,10 @@ func checkValue(d *api.KVDescriptor, s Sample) []error {
 		pure("ValueComparator", d.ValueComparator != nil, func() any { return d.ValueComparator(s.Key, s.Value, s.Value) })
 		pure("Dependencies", d.Dependencies != nil, func() any { return facts(d.Dependencies(s.Key, s.Value)) })
 		pure("DerivedValues", d.DerivedValues != nil, func() any { return pieces(d.DerivedValues(s.Key, s.Value)) })
+		pure("Identities", d.Identities != nil, func() any { return d.Identities(s.Key, s.Value) })
+		if d.Vacate != nil {
+			problems = append(problems, checkVacate(d, s)...)
+		}
 		if d.Dependencies != nil {
 			problems = append(problems, checkDependencies(s.Key, d.Dependencies(s.Key, s.Value))...)
 		}
@@ -163,6 +168,17 @@ func checkValue(d *api.KVDescriptor, s Sample) []error {
 		}
 		return problems
 	})
+}
+
+// checkVacate: the value gives up all of its identities for others of its own.
+func checkVacate(d *api.KVDescriptor, s Sample) (problems []error) {
+	before := d.Identities(s.Key, s.Value)
+	for _, id := range d.Identities(s.Key, d.Vacate(s.Key, s.Value)) {
+		if slices.Contains(before, id) {
+			problems = append(problems, fmt.Errorf("Vacate: %s keeps the identity %q: it must take a temporary one", s.Key, id))
+		}
+	}
+	return problems
 }
 
 func text(err error) string {

@@ -11,7 +11,7 @@ import (
 
 // cmdDescriptor registers a descriptor of items in the mock southbound:
 //
-//	descriptor NAME PREFIX [metadata] [derived] [property] [obtained] [peer] [no-update] [no-retrieve] [take-over]
+//	descriptor NAME PREFIX [metadata] [derived] [property] [obtained] [peer] [no-update] [no-retrieve] [take-over] [vacate]
 //	           [origin=NB|SB|recorded] [after=NAME,NAME] [southbound=NAME] [concurrency=N] [batches=N]
 //
 // The southbound insists on dependencies, except on those on properties, which
@@ -64,6 +64,7 @@ func descriptorOption(word string) (DescriptorOption, error) {
 	plain := map[string]DescriptorOption{
 		"metadata": WithMetadata(), "derived": Derived(), "property": Property(), "peer": func(*build) {}, "obtained": Obtained(),
 		"no-update": WithoutUpdate(), "no-retrieve": WithoutRetrieve(), "take-over": TakesOver(),
+		"vacate": WithVacate(),
 	}
 	if opt := plain[name]; opt != nil {
 		return opt, nil

@@ -3,6 +3,7 @@ package kvstest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -58,6 +59,19 @@ func Obtained() DescriptorOption {
 // WithoutUpdate makes every change a re-creation.
 func WithoutUpdate() DescriptorOption {
 	return func(b *build) { b.d.Update, b.d.UpdateWithRecreate = nil, nil }
+}
+
+// WithVacate lets values that exchange their identities take temporary ones.
+func WithVacate() DescriptorOption {
+	return func(b *build) {
+		b.d.Vacate = func(key string, v *model.Item) *model.Item {
+			away := proto.Clone(v).(*model.Item)
+			for i := range away.Identities {
+				away.Identities[i] = fmt.Sprintf("temporary/%s/%d", key, i)
+			}
+			return away
+		}
+	}
 }
 
 // WithoutRetrieve makes the southbound unreadable.
@@ -134,8 +148,9 @@ func (sb *MockSB) Descriptor(name, prefix string, opts ...DescriptorOption) *api
 		Dependencies:  dependencies,
 		DerivedValues: derivedValues,
 		ValueComparator: func(_ string, a, b *model.Item) bool {
-			return a.GetValue() == b.GetValue()
+			return a.GetValue() == b.GetValue() && slices.Equal(a.GetIdentities(), b.GetIdentities())
 		},
+		Identities:         func(_ string, v *model.Item) []string { return v.GetIdentities() },
 		UpdateWithRecreate: func(_ string, from, to *model.Item, _ *Meta) bool { return from.GetRecreate() || to.GetRecreate() },
 		Create:             func(key string, v *model.Item) (*Meta, error) { return sb.Create(key, v) },
 		Update:             func(key string, _, v *model.Item, m *Meta) (*Meta, error) { return sb.Update(key, v, m) },
@@ -203,7 +218,7 @@ func (b *build) retrieve(correlate []api.KV[*model.Item, *Meta]) ([]api.KV[*mode
 			}
 			continue
 		}
-		if e := expected[kv.Key]; e != nil && e.GetValue() == item.GetValue() {
+		if e := expected[kv.Key]; e != nil && e.GetValue() == item.GetValue() && slices.Equal(e.GetIdentities(), item.GetIdentities()) {
 			item = proto.Clone(e).(*model.Item)
 		}
 		item.Derived = b.sb.existing(kv.Key, item.Derived)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -20,8 +21,8 @@ import (
 type Meta struct{ Handle int }
 
 // MockSB is a southbound in memory. It refuses to create what exists, to
-// change or delete what does not, and handles that are stale. All methods may
-// be called concurrently.
+// change or delete what does not, handles that are stale, and items with an
+// identity that another one has. All methods may be called concurrently.
 type MockSB struct {
 	mu     sync.Mutex
 	values map[string]*held
@@ -154,6 +155,9 @@ func (sb *MockSB) do(op api.TxnOperation, key string, value proto.Message, effec
 	if fault != nil && !fault.After {
 		return fault.strike(op, key)
 	}
+	if err := sb.checkIdentities(key, value); err != nil {
+		return err
+	}
 	for _, rule := range sb.refuse {
 		if err := rule(op, key, value, func(k string) bool { return sb.values[k] != nil }); err != nil {
 			return err
@@ -164,6 +168,19 @@ func (sb *MockSB) do(op api.TxnOperation, key string, value proto.Message, effec
 	}
 	if fault != nil {
 		return fault.strike(op, key)
+	}
+	return nil
+}
+
+// checkIdentities refuses an item with an identity that another one has.
+func (sb *MockSB) checkIdentities(key string, value proto.Message) error {
+	item, _ := value.(*model.Item)
+	for _, id := range item.GetIdentities() {
+		for other, h := range sb.values {
+			if o, _ := h.value.(*model.Item); other != key && slices.Contains(o.GetIdentities(), id) {
+				return fmt.Errorf("%s: %s has the identity %s already", key, other, id)
+			}
+		}
 	}
 	return nil
 }

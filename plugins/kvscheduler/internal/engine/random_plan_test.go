@@ -25,6 +25,7 @@ func (s *simulation) drawChange() map[string]*model.Item {
 			values[key] = drawItem(s.T, key)
 		}
 	}
+	s.drawIdentities(values)
 	return values
 }
 

@@ -65,12 +65,16 @@ func (s *simulation) commit(values map[string]*model.Item, opts ...api.TxnOption
 	}
 	defer s.asking(values, opts...)()
 	mark, faults := s.w.mark(), s.w.injected()
+	refused := len(s.w.refused)
 	settled, suspects := s.settled, len(s.c.Suspects())
 	s.settled = false
 	var seq uint64
 	var err error
 	s.await(func() { seq, err = txn.Commit(context.Background(), opts...) })
 	did := s.w.since(mark)
+	if settled && !s.w.loose && !s.hangs && s.w.injected() == faults && suspects == 0 && len(s.w.refused) > refused {
+		s.fatal("refused: %q", s.w.refused[refused:])
+	}
 	s.log("  ops %q err %v", did, err)
 	if err == nil && !s.w.loose && s.w.injected() == faults && (settled || !s.hangs) && suspects == 0 { // what hung may end now
 		s.faultless(seq, values, did, !settled || api.ApplyTxnOptions(opts).Resync != api.NotResync)

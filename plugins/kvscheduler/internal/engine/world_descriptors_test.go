@@ -144,6 +144,7 @@ func (w *world) baseDescriptor(name string) *api.Descriptor[*model.Item, any] {
 			w.withoutContexts(d)
 		}
 	case "b":
+		d.Vacate = vacate
 		d.ConcurrentRetrieve = true
 		d.Concurrency = min(1, w.concurrency)
 		d.RetrieveDependencies = []string{"a"}
@@ -175,6 +176,7 @@ func (w *world) derivedDescriptor() *api.Descriptor[*model.Item, any] {
 		Name: "d", KeySelector: hasPrefix("d/"),
 		ValueComparator: sameItem, Validate: validItem, Dependencies: itemDeps,
 		CreateContext: w.create, UpdateContext: w.update, DeleteContext: w.delete, Concurrency: w.concurrency,
+		Identities:         func(_ string, it *model.Item) []string { return it.GetIdentities() },
 		UpdateWithRecreate: func(_ string, a, b *model.Item, _ any) bool { return a.Recreate || b.Recreate },
 	}
 }

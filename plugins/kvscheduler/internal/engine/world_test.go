@@ -81,6 +81,7 @@ type world struct {
 	// panics decides whether a fault is a panic instead of an error.
 	panics   func() bool
 	panicked bool
+	refused  []string // operations on values with an identity that another one has
 	// lied are the keys of operations that were said to be done and were not.
 	lied map[string]bool
 
@@ -318,10 +319,13 @@ func (w *world) create(ctx context.Context, key string, it *model.Item) (any, er
 	if dep, ok := w.met(it, ""); !ok && !w.cyclic(key) && !w.others(key) {
 		w.problem("create %s: without %s", key, dep)
 	}
+	if err := w.refuseTaken("create", key, it); err != nil {
+		return nil, err
+	}
 	w.serial++
 	meta := w.serial
 	refuse := func() error {
-		if w.exists[key] != nil || derived && w.exists[base] == nil {
+		if w.taken(key, it) != "" || w.exists[key] != nil || derived && w.exists[base] == nil {
 			return fmt.Errorf("create %s: %w", key, errImpossible)
 		}
 		return nil
@@ -351,8 +355,11 @@ func (w *world) update(ctx context.Context, key string, old, it *model.Item, met
 	if dep, ok := w.met(it, ""); !ok && !w.cyclic(key) && !w.others(key) {
 		w.problem("update %s: without %s", key, dep)
 	}
+	if err := w.refuseTaken("update", key, it); err != nil {
+		return meta, err
+	}
 	refuse := func() error {
-		if w.exists[key] == nil {
+		if w.taken(key, it) != "" || w.exists[key] == nil {
 			return fmt.Errorf("update %s: %w", key, errImpossible)
 		}
 		return nil

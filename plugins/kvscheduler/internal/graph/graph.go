@@ -168,6 +168,8 @@ type Graph struct {
 
 	held map[*Node]struct{} // those with Held
 
+	claims map[registry.Claim][]*Node // see Claimants
+
 	lastErrors map[*Node]error              // see LastError
 	panics     map[KeyPattern]selectorPanic // see TakePanics
 
@@ -188,6 +190,7 @@ func New() *Graph {
 		panics:          map[KeyPattern]selectorPanic{},
 		existing:        map[string]*btree.BTreeG[*Node]{},
 		held:            map[*Node]struct{}{},
+		claims:          map[registry.Claim][]*Node{},
 		lastErrors:      map[*Node]error{},
 	}
 }
@@ -293,6 +296,7 @@ func (g *Graph) Remove(n *Node, event Event) {
 
 // SetHave changes what is believed to exist, with its metadata and its owner.
 func (g *Graph) SetHave(n *Node, v *registry.Value, meta api.Metadata, event Event) error {
+	g.claim(n, v)
 	g.replace(n, n.Want, v)
 	g.Own(n, event)
 	if g.track && !n.news && n.Base == nil {

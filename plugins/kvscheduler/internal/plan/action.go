@@ -104,7 +104,7 @@ func (p *planner) spread(falling []*node) {
 			if !q.stays() || q.pinned || q.holder != "" {
 				return
 			}
-			q.bounce = true
+			q.bounce, q.away = true, nil
 			falling = append(falling, q)
 		}
 		for _, q := range p.standingOn(n) {

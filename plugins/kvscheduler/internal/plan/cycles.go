@@ -1,9 +1,6 @@
 package plan
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/dag"
 )
 
@@ -170,7 +167,11 @@ func (s *sorter) breakCycles() bool {
 			if len(members) == 1 {
 				continue
 			}
-			if updates := c.updatesAmong(members); len(updates) > 0 {
+			handsOver, vacatable := c.exchanges(members)
+			if len(vacatable) > 0 {
+				s.p.vacate(vacatable)
+				ok = false
+			} else if updates := c.updatesAmong(members, handsOver); len(updates) > 0 {
 				s.p.giveUp(updates)
 				ok = false
 			} else if c.loosen(k) {
@@ -185,7 +186,7 @@ func (s *sorter) breakCycles() bool {
 
 // loosen lets what a value stands on that has to stay go before the value is changed,
 // which may not be before something else comes up. A component has no other link
-// from what comes up to what goes down.
+// from what comes up to what goes down; the opposite ones are of identities.
 func (c *cycles) loosen(k int32) (cut bool) {
 	x := &cutter{cycles: c, comp: k}
 	for _, id := range c.of(k) {
@@ -202,10 +203,9 @@ func (c *cycles) loosen(k int32) (cut bool) {
 	return cut
 }
 
-// updatesAmong returns the updates of a component that also removes something,
-// but for those of values that have to stay.
-func (c *cycles) updatesAmong(members []int32) (updates []*node) {
-	removes := false
+// updatesAmong returns the updates of a component that also removes something or hands
+// over an identity, but for those of values that have to stay.
+func (c *cycles) updatesAmong(members []int32, removes bool) (updates []*node) {
 	for _, id := range members {
 		st := &c.s.steps[id]
 		removes = removes || st.kind == Down
@@ -223,12 +223,9 @@ func (c *cycles) updatesAmong(members []int32) (updates []*node) {
 // first one, which may be enough, then four times as many each time that it was
 // not, and in the end all.
 func (p *planner) giveUp(updates []*node) {
-	slices.SortFunc(updates, func(a, b *node) int { return strings.Compare(a.key, b.key) })
-	if p.attempts < 4 {
-		updates = updates[:min(len(updates), 1<<(2*p.attempts))]
-	}
+	updates = p.first(updates)
 	for _, n := range updates {
-		n.bounce = true
+		n.bounce, n.away = true, nil
 	}
 	p.spread(updates)
 }

@@ -27,6 +27,7 @@ type link struct {
 	pred, succ         int32
 	nextPred, nextSucc int32 // in the list of succ and in that of pred; 0: none
 	cut                bool  // given up to break a cycle
+	identity           bool  // succ gets an identity that pred gives up
 }
 
 // none is the step of a node that has none.
@@ -63,9 +64,12 @@ func (p *planner) order() *Plan {
 func (s *sorter) add(n *node, kind Kind, recreate bool) {
 	id := int32(len(s.steps))
 	s.steps = append(s.steps, step{n: n, kind: kind, recreate: recreate})
-	if kind == Down {
+	switch {
+	case kind == Down:
 		n.stepDown = id
-	} else {
+	case n.away != nil && n.stepAway == none:
+		n.stepAway = id
+	default:
 		n.stepUp = id
 	}
 }
@@ -73,8 +77,8 @@ func (s *sorter) add(n *node, kind Kind, recreate bool) {
 func (s *sorter) build() {
 	count := 1
 	for _, n := range s.p.list {
-		n.stepDown, n.stepUp = none, none
-		if n.bounce {
+		n.stepDown, n.stepUp, n.stepAway = none, none, none
+		if n.bounce || n.away != nil {
 			count++
 		}
 		if n.bounce || n.kind != Note || n.noteworthy() {
@@ -87,6 +91,9 @@ func (s *sorter) build() {
 		case n.bounce:
 			s.add(n, Down, n.recreate)
 			s.add(n, Up, n.recreate)
+		case n.away != nil:
+			s.add(n, Update, false)
+			s.add(n, Update, false)
 		case n.kind != Note:
 			s.add(n, n.kind, false)
 		case n.noteworthy():
@@ -97,6 +104,7 @@ func (s *sorter) build() {
 	for id := 1; id < count; id++ {          // gates follow
 		s.link(int32(id))
 	}
+	s.handOver()
 	s.out = make([]int32, 0, count-1)
 }
 
@@ -133,6 +141,10 @@ func (s *sorter) connect(pred, succ int32) {
 func (s *sorter) link(id int32) {
 	st := &s.steps[id]
 	n := st.n
+	if id == n.stepAway {
+		s.before(id, n.stepUp)
+		return
+	}
 	if st.kind != Down {
 		s.before(n.stepDown, id)
 	}
@@ -305,8 +317,22 @@ func (s *sorter) plan() *Plan {
 		}
 		op.Preds = s.preds(pl, id)
 		s.states(op, st)
+		if n.away != nil {
+			s.detour(op, id)
+		}
 	}
 	return pl
+}
+
+// detour makes an operation one of the two of a value that takes temporary identities.
+func (s *sorter) detour(op *Op, id int32) {
+	n := s.steps[id].n
+	between := api.ValueState(existingAs(n.oldWant))
+	if id == n.stepAway {
+		op.Want, op.SetWant, op.Target, op.After = n.oldWant, false, n.away, between
+	} else {
+		op.Have, op.Before = n.away, between
+	}
 }
 
 // preds adds what goes before a step to the plan.

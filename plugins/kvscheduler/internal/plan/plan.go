@@ -185,6 +185,7 @@ func Make(g *graph.Graph, req Request) *Plan {
 		return Make(g, p.leaving(req))
 	}
 	p.act()
+	p.contend()
 	var pl *Plan
 	if len(p.late) == 0 {
 		pl = p.order()
@@ -233,9 +234,11 @@ type node struct {
 	place    int32 // in the list
 	children []*node
 
-	stepDown, stepUp int32 // its operations, while they are ordered
-	exact            [2]*node
-	self             *Handle
+	away *registry.Value // what n is between two updates; see Vacate. Nil: there is one
+
+	stepDown, stepUp, stepAway int32 // its operations, while they are ordered
+	exact                      [2]*node
+	self                       *Handle
 }
 
 type planner struct {

@@ -35,7 +35,7 @@ var update = flag.Bool("update", false, "rewrite the plans in testdata")
 //	unread DESCRIPTOR|KEY          the request
 //
 // Items are in YAML; see model.Item. Values below piece/ are derived, those
-// below property/ need no operation, those below noupdate/ cannot be changed in
+// below property/ need no operation, those below link/ can take temporary identities, those below noupdate/ cannot be changed in
 // place, and those below remote/ live in the southbound "remote".
 func TestPlans(t *testing.T) {
 	t.Parallel()
@@ -83,6 +83,7 @@ func newWorld(t *testing.T) *world {
 	sb := kvstest.NewMockSB()
 	r, err := registry.New(nil).With([]*api.KVDescriptor{
 		sb.Descriptor("tap", "tap/", kvstest.WithMetadata()), sb.Descriptor("route", "route/"), sb.Descriptor("bridge", "bridge/"),
+		sb.Descriptor("link", "link/", kvstest.WithVacate()),
 		sb.Descriptor("noupdate", "noupdate/", kvstest.WithoutUpdate()),
 		sb.Descriptor("remote", "remote/", kvstest.WithSouthbound("remote")),
 		sb.Descriptor("piece", "piece/", kvstest.Derived()), sb.Descriptor("property", "property/", kvstest.Property()),

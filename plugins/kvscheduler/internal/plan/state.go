@@ -5,6 +5,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -39,13 +40,16 @@ func State(n *graph.Node) api.ValueState {
 }
 
 // existing is the state of a value that exists after its operation.
-func existing(n *node) api.ValueState {
+func existing(n *node) api.ValueState { return existingAs(n.want) }
+
+// existingAs is the state of a value that exists if want is desired.
+func existingAs(want *registry.Value) api.ValueState {
 	switch {
-	case n.want == nil:
+	case want == nil:
 		return kvscheduler.ValueState_DISCOVERED
-	case n.want.FromSB:
+	case want.FromSB:
 		return kvscheduler.ValueState_OBTAINED
-	case n.want.Invalid != nil:
+	case want.Invalid != nil:
 		return kvscheduler.ValueState_INVALID
 	}
 	return kvscheduler.ValueState_CONFIGURED

@@ -134,6 +134,33 @@ func (d *Descriptor) Lacking(key string, found, value proto.Message, waiting []s
 	return d.Equivalent(key, found, d.Without(key, value, waiting))
 }
 
+// Claim is an identity in its southbound; see api.Descriptor.Identities.
+type Claim struct{ Southbound, Identity string }
+
+// Claims returns the identities of a value of the descriptor.
+func (d *Descriptor) Claims(key string, v *Value) (claims []Claim) {
+	if d.IsProperty() || d.Identities == nil || v == nil || v.FromSB || v.Msg == nil {
+		return nil
+	}
+	for _, id := range d.Identities(key, v.Msg) {
+		if id != "" {
+			claims = append(claims, Claim{d.Southbound, id})
+		}
+	}
+	return claims
+}
+
+// Vacated returns a value with temporary identities in the place of v; nil if the
+// descriptor has none.
+func (d *Descriptor) Vacated(key string, v *Value) *Value {
+	if d.Vacate == nil {
+		return nil
+	}
+	away := *v
+	away.Msg = d.Vacate(key, v.Msg)
+	return &away
+}
+
 // NeedsRecreate reports whether a change cannot be made in place.
 func (d *Descriptor) NeedsRecreate(key string, from, to proto.Message, meta api.Metadata) bool {
 	if d.IsProperty() {

@@ -60,6 +60,20 @@ func (r *Registry) guard(kd *api.KVDescriptor) *api.KVDescriptor {
 			return left
 		}
 	}
+	if f := kd.Identities; f != nil {
+		g.Identities = func(key string, v proto.Message) (identities []string) {
+			r.guarded(kd, "Identities", key, func() { identities = f(key, v) })
+			return identities
+		}
+	}
+	if f := kd.Vacate; f != nil {
+		g.Vacate = func(key string, v proto.Message) (vacated proto.Message) {
+			if !r.guarded(kd, "Vacate", key, func() { vacated = f(key, v) }) {
+				return v
+			}
+			return vacated
+		}
+	}
 	return &g
 }
 

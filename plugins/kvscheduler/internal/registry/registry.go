@@ -122,6 +122,9 @@ func check(d *api.KVDescriptor) error {
 	if c.UpdateContext == nil && d.UpdateWithRecreate != nil {
 		fail("UpdateWithRecreate without Update: every change is a re-creation anyway; remove it")
 	}
+	if d.Vacate != nil && (d.Identities == nil || c.UpdateContext == nil) {
+		fail("Vacate without Identities or without Update: it needs both")
+	}
 	if d.MetadataMapFactory != nil && !d.WithMetadata {
 		fail("MetadataMapFactory without WithMetadata")
 	}

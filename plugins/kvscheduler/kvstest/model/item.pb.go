@@ -42,7 +42,9 @@ type Item struct {
 	// The item does not pass validation.
 	Invalid bool `protobuf:"varint,6,opt,name=invalid,proto3" json:"invalid,omitempty"`
 	// Text that makes no difference: items that differ only here are equivalent.
-	Note          string `protobuf:"bytes,7,opt,name=note,proto3" json:"note,omitempty"`
+	Note string `protobuf:"bytes,7,opt,name=note,proto3" json:"note,omitempty"`
+	// What the item alone can be in the southbound.
+	Identities    []string `protobuf:"bytes,8,rep,name=identities,proto3" json:"identities,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -126,6 +128,13 @@ func (x *Item) GetNote() string {
 	return ""
 }
 
+func (x *Item) GetIdentities() []string {
+	if x != nil {
+		return x.Identities
+	}
+	return nil
+}
+
 // Derived is one derived value.
 type Derived struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -185,7 +194,7 @@ var File_plugins_kvscheduler_kvstest_model_item_proto protoreflect.FileDescripto
 
 const file_plugins_kvscheduler_kvstest_model_item_proto_rawDesc = "" +
 	"\n" +
-	",plugins/kvscheduler/kvstest/model/item.proto\x12\x0etenuto.kvstest\"\xc4\x01\n" +
+	",plugins/kvscheduler/kvstest/model/item.proto\x12\x0etenuto.kvstest\"\xe4\x01\n" +
 	"\x04Item\x12\x14\n" +
 	"\x05value\x18\x01 \x01(\x03R\x05value\x12\x12\n" +
 	"\x04deps\x18\x02 \x03(\tR\x04deps\x12\x15\n" +
@@ -193,7 +202,10 @@ const file_plugins_kvscheduler_kvstest_model_item_proto_rawDesc = "" +
 	"\aderived\x18\x04 \x03(\v2\x17.tenuto.kvstest.DerivedR\aderived\x12\x1a\n" +
 	"\brecreate\x18\x05 \x01(\bR\brecreate\x12\x18\n" +
 	"\ainvalid\x18\x06 \x01(\bR\ainvalid\x12\x12\n" +
-	"\x04note\x18\a \x01(\tR\x04note\"E\n" +
+	"\x04note\x18\a \x01(\tR\x04note\x12\x1e\n" +
+	"\n" +
+	"identities\x18\b \x03(\tR\n" +
+	"identities\"E\n" +
 	"\aDerived\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12(\n" +
 	"\x04item\x18\x02 \x01(\v2\x14.tenuto.kvstest.ItemR\x04itemB@Z>github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/modelb\x06proto3"
