@@ -41,6 +41,9 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	Resolve func(r *Resolver, v V) E
 	// ID returns what tells an entry from others, usually the entry with a few of its fields.
 	ID func(e E) K
+	// Identities lists what VPP has once and the key does not tell; see kvs.Descriptor. Default:
+	// none. Optional.
+	Identities func(v V) []string
 	// Value translates an entry that VPP has into a value, with the names of n.
 	Value func(n *Names, e E) V
 	// Equal reports that two entries are the same for VPP, or differ only in what it does not
@@ -103,6 +106,7 @@ func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interf
 		WithMetadata:         t.Metadata != nil,
 		Validate:             d.Validate,
 		Dependencies:         d.Dependencies,
+		Identities:           identitiesOf(t.Identities),
 		ValueComparator:      d.same,
 		CreateBatch:          d.create,
 		DeleteBatch:          d.remove,

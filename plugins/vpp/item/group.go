@@ -38,6 +38,9 @@ type Group[V proto.Message, P, K comparable] struct {
 	Parts func() (*PartCalls[P], error)
 	// ID returns what tells a part from others.
 	ID func(p P) K
+	// Once returns what VPP has once of a part, whatever item it belongs to, where the key does not
+	// tell; parts are compared by it and its type. Default: nothing.
+	Once func(p P) any
 	// Listed returns a part as the list has it. Default: with all of its fields.
 	Listed func(p P) P
 	// Key returns the key of the value that a part belongs to if no value is expected to
@@ -94,6 +97,7 @@ func NewGroup[V proto.Message, P, K comparable](vpp *session.VPP, ifs Interfaces
 		Southbound:      Southbound,
 		Validate:        d.resolver.Validate,
 		Dependencies:    d.resolver.Dependencies,
+		Identities:      d.identities(),
 		ValueComparator: d.same,
 		CreateBatch:     d.change,
 		UpdateBatch:     d.change,
@@ -111,6 +115,29 @@ func NewGroup[V proto.Message, P, K comparable](vpp *session.VPP, ifs Interfaces
 	out.RetrieveContext, out.ConcurrentRetrieve = d.retrieve, true
 	out.RetrieveDependencies = d.resolver.after(t.After)
 	return kvs.Adapt(kvs.Describe(t.Model, out))
+}
+
+// identities returns the Identities of the descriptor; nil without Once.
+func (d *groups[V, P, K]) identities() func(key string, v V) []string {
+	if d.Once == nil {
+		return nil
+	}
+	return func(_ string, v V) (all []string) {
+		r := &Resolver{hashes: true}
+		for _, p := range d.Resolve(r, v) {
+			once := d.Once(p)
+			all = append(all, fmt.Sprintf("%T/%v", once, once))
+		}
+		return all
+	}
+}
+
+// identitiesOf makes the Identities of a descriptor; nil stays nil.
+func identitiesOf[V any](f func(v V) []string) func(key string, v V) []string {
+	if f == nil {
+		return nil
+	}
+	return func(_ string, v V) []string { return f(v) }
 }
 
 type groups[V proto.Message, P, K comparable] struct {

@@ -17,11 +17,14 @@ import (
 // tells it, and requests that change or remove the object name it. The index is the metadata
 // of the value. All else is as for an Entry.
 type Object[V proto.Message, E any, K comparable] struct {
-	// Name, Model, Resolve, ID, Value, Learned, Gone, Explain and After are as in Entry.
+	// Name, Model, Resolve, ID, Identities, Value, Learned, Gone, Explain and After are as in Entry.
 	Name    string
 	Model   models.Model[V]
 	Resolve func(r *Resolver, v V) E
 	ID      func(e E) K
+
+	Identities func(v V) []string
+
 	Value   func(n *Names, e E) V
 	Learned func(e E) bool
 	Gone    []api.VPPApiError
@@ -125,6 +128,7 @@ func NewObject[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Inter
 		WithMetadata:         true,
 		Validate:             d.Validate,
 		Dependencies:         d.Dependencies,
+		Identities:           identitiesOf(t.Identities),
 		ValueComparator:      d.same,
 		CreateBatch:          d.create,
 		DeleteBatch:          d.remove,

@@ -3,6 +3,7 @@ package item
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -23,10 +24,12 @@ import (
 type Resolver struct {
 	vpp   bool // names have the numbers of VPP; otherwise any
 	waits bool // the dependencies are asked for
-	ifs   Interfaces
-	names []string // those with a made-up number, which is their position
-	errs  []error
-	deps  []kvs.Dependency
+	// hashes: names have the same numbers for all resolvers
+	hashes bool
+	ifs    Interfaces
+	names  []string // those with a made-up number, which is their position
+	errs   []error
+	deps   []kvs.Dependency
 }
 
 // Fail makes the value invalid.
@@ -110,6 +113,11 @@ func (r *Resolver) Number(what, name string, lookup func(name string) (uint32, b
 
 // madeUp returns the same number for the same name.
 func (r *Resolver) madeUp(name string) uint32 {
+	if r.hashes {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(name)) // never fails
+		return h.Sum32()
+	}
 	for n, known := range r.names {
 		if known == name {
 			return uint32(n)

@@ -3,6 +3,7 @@ package descriptor
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"net"
 	"net/netip"
@@ -52,6 +53,8 @@ func NewInterface(deps Deps) *api.KVDescriptor {
 		ValueComparator:      d.equivalent,
 		Validate:             d.validate,
 		Dependencies:         d.dependencies,
+		Identities:           d.identities,
+		Vacate:               vacate,
 		DerivedValues:        d.derived,
 		UpdateWithRecreate:   d.recreate,
 		CreateContext:        d.create,
@@ -219,6 +222,21 @@ func (d *iface) recreate(_ string, a, b *interfaces.Interface, _ ifaceidx.LinuxI
 	return k == nil || a.GetType() != b.GetType() || a.GetLinkOnly() != b.GetLinkOnly() ||
 		!nsmodel.Equal(a.GetNamespace(), b.GetNamespace()) || !k.sameLink(a, b) ||
 		k.traits().adopted && d.host(a) != d.host(b)
+}
+
+// identities are the name of the link in its namespace.
+func (d *iface) identities(_ string, v *interfaces.Interface) []string {
+	ns := v.GetNamespace()
+	return []string{fmt.Sprintf("link/%d/%s/%s", ns.GetType(), ns.GetReference(), d.host(v))}
+}
+
+// vacate returns the value with a temporary name of the link, while another one takes its name.
+func vacate(key string, v *interfaces.Interface) *interfaces.Interface {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key)) // never fails
+	away := proto.CloneOf(v)
+	away.HostIfName = fmt.Sprintf("moving%08x", h.Sum32())
+	return away
 }
 
 func (d *iface) dependencies(_ string, v *interfaces.Interface) []api.Dependency {

@@ -34,10 +34,17 @@ type addressDescriptor struct {
 func NewAddress(vpp *vppcalls.Calls, ifs index, allocated alloc.Addresses) *kvs.KVDescriptor {
 	d := &addressDescriptor{vpp, ifs, allocated}
 	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
-		Name:          AddressName,
-		Southbound:    Southbound,
-		KeySelector:   isConfiguredAddress,
-		Dependencies:  d.dependencies,
+		Name:         AddressName,
+		Southbound:   Southbound,
+		KeySelector:  isConfiguredAddress,
+		Dependencies: d.dependencies,
+		Identities: func(key string, _ *emptypb.Empty) []string {
+			_, text, _, ok := model.ParseAddressKey(key)
+			if !ok {
+				return nil
+			}
+			return []string{"address/" + text} // VPP has it once in a VRF table
+		},
 		CreateContext: d.create,
 		DeleteContext: d.remove,
 	})

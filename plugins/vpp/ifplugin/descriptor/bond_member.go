@@ -39,6 +39,13 @@ func NewBondMember(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
 			return []kvs.Dependency{item.Needing(dep, "bond.bonded_interfaces.name",
 				model.MAC("a bond"), model.Main("a bond"), model.NoBond("a bond"))}
 		},
+		Identities: func(key string, _ *interfaces.BondLink_BondedInterface) []string {
+			args, ok := model.BondedInterfaceKey.Parse(key)
+			if !ok {
+				return nil
+			}
+			return []string{"bond-member/" + args[1]}
+		},
 		CreateContext: d.create,
 		DeleteContext: d.remove,
 	})

@@ -89,6 +89,7 @@ func NewInterface(vpp *session.VPP, opts Options) *kvs.KVDescriptor {
 		WithMetadata:         true,
 		Validate:             d.validate,
 		Dependencies:         d.dependencies,
+		Identities:           d.identities,
 		DerivedValues:        derivedValues,
 		Without:              withoutDerived,
 		ValueComparator:      d.equivalent,
@@ -118,6 +119,14 @@ func (d *interfaceDescriptor) kindOf(i *interfaces.Interface) linkKind {
 func (d *interfaceDescriptor) dependencies(_ string, i *interfaces.Interface) []kvs.Dependency {
 	if kind := d.kindOf(i); kind != nil {
 		return kind.dependencies(i)
+	}
+	return nil
+}
+
+// identities are those of the type.
+func (d *interfaceDescriptor) identities(_ string, i *interfaces.Interface) []string {
+	if kind := d.kindOf(i); kind != nil {
+		return kind.identities(i)
 	}
 	return nil
 }

@@ -12,12 +12,14 @@ import (
 )
 
 // linkKind is what distinguishes one type of interface from the others. The
-// methods check, dependencies, sameLink, claims and traits are pure.
+// methods check, dependencies, identities, sameLink, claims and traits are pure.
 type linkKind interface {
 	traits() traits
 	// check reports what is wrong with the link of the interface.
 	check(i *interfaces.Interface) error
 	dependencies(i *interfaces.Interface) []kvs.Dependency
+	// identities are what VPP has once; see kvs.Descriptor.
+	identities(i *interfaces.Interface) []string
 	// sameLink reports that the links of two interfaces of the same name are
 	// equivalent; if not, the interface must be re-created.
 	sameLink(a, b *interfaces.Interface) bool
@@ -52,6 +54,8 @@ type linkUpdater interface {
 
 // kindDefaults are the answers of most kinds.
 type kindDefaults struct{}
+
+func (kindDefaults) identities(*interfaces.Interface) []string { return nil }
 
 func (kindDefaults) dependencies(*interfaces.Interface) []kvs.Dependency { return nil }
 

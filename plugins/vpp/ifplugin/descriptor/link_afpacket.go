@@ -61,6 +61,10 @@ func (afPacket) dependencies(i *interfaces.Interface) []kvs.Dependency {
 	return []kvs.Dependency{{Label: "afpacket-host-interface-exists", Key: key}}
 }
 
+func (afPacket) identities(i *interfaces.Interface) []string {
+	return []string{identity("af-packet", hostField(i))}
+}
+
 func (afPacket) sameLink(a, b *interfaces.Interface) bool {
 	return proto.Equal(a.GetAfpacket(), b.GetAfpacket())
 }

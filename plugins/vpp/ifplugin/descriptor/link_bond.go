@@ -80,6 +80,10 @@ func loadBalance(l *interfaces.BondLink) (lb interfaces.BondLink_LoadBalance, kn
 	return l.GetLb(), choosesBalance(l)
 }
 
+func (bond) identities(i *interfaces.Interface) []string {
+	return []string{identity("bond", field{value: i.GetBond().GetId()})}
+}
+
 // sameLink does not look at the members: they come and go.
 func (bond) sameLink(a, b *interfaces.Interface) bool {
 	x, y := a.GetBond(), b.GetBond()

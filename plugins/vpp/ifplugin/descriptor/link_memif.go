@@ -65,6 +65,10 @@ func (memif) check(i *interfaces.Interface) error {
 	)...)
 }
 
+func (memif) identities(i *interfaces.Interface) []string {
+	return []string{identity("memif", field{value: i.GetMemif().GetSocketFilename()}, field{value: i.GetMemif().GetId()})}
+}
+
 func (memif) sameLink(a, b *interfaces.Interface) bool {
 	return proto.Equal(fullMemif(a), fullMemif(b))
 }

@@ -51,6 +51,9 @@ var rdmaCards = linkSpec[rdma.RdmaCreateV4]{
 		l.RxqSize, l.TxqSize = orDefault(l.RxqSize, defaultQueue), orDefault(l.TxqSize, defaultQueue)
 		i.Type, i.Link = interfaces.Interface_RDMA, &interfaces.Interface_Rdma{Rdma: l}
 	},
+	identity: func(i *interfaces.Interface) string {
+		return identity("rdma", field{value: i.GetRdma().GetHostIfName()})
+	},
 	delete: deletion[*rdma.RdmaDelete, *rdma.RdmaDeleteReply],
 	gone:   []api.VPPApiError{api.INVALID_INTERFACE},
 	explain: func(i *interfaces.Interface, created ifIndex, err error) error {

@@ -79,6 +79,10 @@ func (subif) dependencies(i *interfaces.Interface) []kvs.Dependency {
 	return []kvs.Dependency{item.Needing(dep, "sub.parent_name", model.MAC("a sub-interface"), model.Main("a sub-interface"))}
 }
 
+func (subif) identities(i *interfaces.Interface) []string {
+	return []string{identity("sub-interface", field{value: i.GetSub().GetParentName()}, field{value: i.GetSub().GetSubId()})}
+}
+
 func (k subif) sameLink(a, b *interfaces.Interface) bool {
 	return k.inPlace(a, b) && rewriteOf(a) == rewriteOf(b)
 }

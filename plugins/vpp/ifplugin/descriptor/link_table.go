@@ -72,6 +72,8 @@ type linkSpec[P comparable] struct {
 	exists api.VPPApiError
 	key    []string
 	taken  func(found, wanted P) bool
+	// identity is what VPP has once; nil: the fields of key.
+	identity func(i *interfaces.Interface) string
 	// names are those that VPP may give to the interface of a value, if they tell it from all
 	// others; nil: its instances or parameters do.
 	names     func(seed string, want *interfaces.Interface) []string
@@ -207,6 +209,26 @@ func (k linkTable[P]) check(i *interfaces.Interface) error { return k.resolution
 
 func (k linkTable[P]) dependencies(i *interfaces.Interface) []kvs.Dependency {
 	return k.resolution.Dependencies("", i)
+}
+
+func (k linkTable[P]) identities(i *interfaces.Interface) []string {
+	switch {
+	case k.identity != nil:
+		return []string{k.identity(i)}
+	case len(k.key) == 0:
+		return nil
+	}
+	return []string{identity(k.device, fieldsAt(i, k.key)...)}
+}
+
+// identity names what VPP has once: an interface of a kind with some fields.
+func identity(kind string, fields ...field) string {
+	var text strings.Builder
+	text.WriteString(kind)
+	for _, f := range fields {
+		fmt.Fprintf(&text, "/%v", f.value)
+	}
+	return text.String()
 }
 
 func (k linkTable[P]) sameLink(a, b *interfaces.Interface) bool {

@@ -91,6 +91,9 @@ var taps = linkSpec[tapParams]{
 		p.HostMtuSize, p.HostNamespace, p.HostBridge = modeled.HostMtuSize, modeled.HostNamespace, modeled.HostBridge
 		p.HostIP4Prefix, p.HostIP6Prefix = modeled.HostIP4Prefix, modeled.HostIP6Prefix
 	},
+	identity: func(i *interfaces.Interface) string {
+		return identity("tap", field{value: cmp.Or(i.GetTap().GetHostIfName(), madeUpHostName(i.GetName()))}, field{value: i.GetTap().GetToMicroservice()})
+	},
 	delete: deletion[*tapv2.TapDeleteV2, *tapv2.TapDeleteV2Reply],
 }
 

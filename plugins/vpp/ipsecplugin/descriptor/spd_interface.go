@@ -42,6 +42,9 @@ func NewSPDInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 		Dependencies: func(_ string, i *ipsec.SecurityPolicyDatabase_Interface) []kvs.Dependency {
 			return []kvs.Dependency{item.DependsOnInterface("interface-exists", i.GetName())}
 		},
+		Identities: func(_ string, i *ipsec.SecurityPolicyDatabase_Interface) []string {
+			return []string{"spd-interface/" + i.GetName()}
+		},
 		CreateContext: d.create,
 		DeleteContext: d.remove,
 	})

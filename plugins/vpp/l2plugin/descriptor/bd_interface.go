@@ -41,10 +41,15 @@ func NewBDInterface(vpp *vppcalls.Calls, ifs item.Interfaces, bds BridgeDomains)
 			dep := item.DependsOnInterface("interface-exists", m.GetName())
 			return []kvs.Dependency{item.Needing(dep, "interfaces.bridged_virtual_interface", needs...)}
 		},
+		Identities:    func(_ string, m *l2.BridgeDomain_Interface) []string { return attachment(m.GetName()) },
 		CreateContext: d.create,
 		DeleteContext: d.remove,
 	})
 }
+
+// attachment is the identity of the one thing that an interface can be attached to: a bridge
+// domain or a cross-connect.
+func attachment(iface string) []string { return []string{"l2-attachment/" + iface} }
 
 func (d *bdInterfaceDescriptor) create(ctx context.Context, key string, m *l2.BridgeDomain_Interface) (kvs.Metadata, error) {
 	id, member, err := d.resolve(key, m)

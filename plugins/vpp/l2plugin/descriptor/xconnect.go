@@ -39,6 +39,7 @@ func NewXConnect(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 		Value: func(n *item.Names, c connection) *l2.XConnectPair {
 			return &l2.XConnectPair{ReceiveInterface: n.Interface(c.Rx), TransmitInterface: n.Interface(c.Tx)}
 		},
+		Identities: func(v *l2.XConnectPair) []string { return attachment(v.GetReceiveInterface()) },
 		Changeable: func(connection, connection) bool { return true },
 		Set: func(ctx context.Context, old, c *connection) error {
 			if c == nil {

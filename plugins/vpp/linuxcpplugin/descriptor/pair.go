@@ -63,7 +63,10 @@ func NewPair(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	return item.NewEntry(vpp, ifs, item.Entry[*linuxcp.Pair, pair, interface_types.InterfaceIndex]{
 		Name: PairName, Model: model.PairModel, Operation: pairs,
 		Resolve: resolvePair,
-		ID:      func(p pair) interface_types.InterfaceIndex { return p.iface },
+		Identities: func(v *linuxcp.Pair) []string {
+			return []string{"linuxcp/" + v.GetNamespace() + "/" + v.GetHostInterface()}
+		},
+		ID: func(p pair) interface_types.InterfaceIndex { return p.iface },
 		Value: func(n *item.Names, p pair) *linuxcp.Pair {
 			return &linuxcp.Pair{
 				Interface: n.Interface(p.iface), HostInterface: p.host, Type: linuxcp.Pair_Type(p.typ), Namespace: p.namespace,

@@ -41,7 +41,12 @@ func NewDNAT(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			d := dnatResolver{Resolver: r, tag: v.GetLabel()}
 			return d.resolve(v)
 		},
-		ID:     func(m mapping) mappingID { return m.mappingID },
+		ID: func(m mapping) mappingID { return m.mappingID },
+		Once: func(m mapping) any {
+			id := m.mappingID
+			id.tag = ""
+			return id
+		},
 		Listed: listedMapping,
 		Key: func(_ *item.Names, m mapping) string {
 			if m.tag == "" {

@@ -72,7 +72,8 @@ func NewPeer(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			}
 			return p
 		},
-		ID: func(p peer) peerID { return peerID(p.PublicKey) },
+		Identities: func(v *wg.Peer) []string { return []string{"wg-peer/" + v.GetPublicKey()} },
+		ID:         func(p peer) peerID { return peerID(p.PublicKey) },
 		Value: func(n *item.Names, p peer) *wg.Peer {
 			v := &wg.Peer{
 				PublicKey: base64.StdEncoding.EncodeToString(p.PublicKey), Port: uint32(p.Port),
