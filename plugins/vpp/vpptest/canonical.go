@@ -13,7 +13,7 @@ import (
 // Interfaces without a tag, but local0, are listed as such. Those that VPP hides, to use
 // them for the next tunnel of their kind, are left out.
 func Canonical(dump string) []string {
-	names, domains := map[string]string{}, map[string]string{}
+	names, domains, tables := map[string]string{}, map[string]string{}, map[string]string{}
 	for line := range strings.SplitSeq(dump, "\n") {
 		words := strings.Fields(line)
 		tag := tagIn.FindStringSubmatch(line)
@@ -25,6 +25,9 @@ func Canonical(dump string) []string {
 			names[words[1]] = "untagged-" + strings.TrimRight(words[2], "0123456789")
 		case words[0] == "bridge-domain" && tag != nil:
 			domains[words[1]] = tag[1]
+		}
+		if m := classifier.FindStringSubmatch(line); m != nil {
+			tables[m[1]] = m[2]
 		}
 	}
 	var out []string
@@ -44,7 +47,7 @@ func Canonical(dump string) []string {
 		if hidden {
 			continue
 		}
-		line = renamed(line, names, domains)
+		line = renamedTables(renamed(line, names, domains), tables)
 		switch {
 		case line == "":
 		case strings.HasPrefix(line, " "):
@@ -63,9 +66,11 @@ var (
 	tagIn       = regexp.MustCompile(` tag "([^"]*)"`)
 	internal    = regexp.MustCompile(`^interface (\d+) \S+ `)
 	madeUpMAC   = regexp.MustCompile(` mac [0-9a-f:]+`)
-	ofInterface = regexp.MustCompile(`( to| on| member| unnumbered to| if| of) (\d+)\b`)
+	ofInterface = regexp.MustCompile(`( to| on| member| if| of| from| interface|^lcp| tunnel) (\d+)( |$)`)
 	domainOf    = regexp.MustCompile(`^bridge-domain (\d+)`)
-	fibDomain   = regexp.MustCompile(`^(l2fib \S+ in) (\d+)`)
+	fibDomain   = regexp.MustCompile(`^(l2fib.* in) (\d+)`)
+	classifier  = regexp.MustCompile(`^classifier table (\d+) (mask \S+)`)
+	ofTable     = regexp.MustCompile(`( table| next) (\d+)( |$)`)
 	memifSocket = regexp.MustCompile(`^memif socket \d+`)
 )
 
@@ -74,6 +79,9 @@ func renamed(line string, names, domains map[string]string) string {
 		line = "interface " + names[m[1]] + " " + line[len(m[0]):]
 	}
 	line = madeUpMAC.ReplaceAllString(line, "")
+	if strings.HasPrefix(line, "l2fib ") && strings.HasSuffix(line, " bvi") { // its MAC address
+		line = "l2fib" + line[strings.Index(line, " in "):]
+	}
 	if memifSocket.MatchString(line) {
 		return memifSocket.ReplaceAllString(line, "memif socket")
 	}
@@ -81,10 +89,28 @@ func renamed(line string, names, domains map[string]string) string {
 	if m := fibDomain.FindStringSubmatch(line); m != nil {
 		line = m[1] + " " + domains[m[2]] + line[len(m[0]):]
 	}
-	return ofInterface.ReplaceAllStringFunc(line, func(s string) string {
+	named := func(s string) string {
 		m := ofInterface.FindStringSubmatch(s)
 		if name, known := names[m[2]]; known {
-			return m[1] + " " + name
+			return m[1] + " " + name + m[3]
+		}
+		return s
+	}
+	for range 2 { // matches that follow each other share a blank
+		line = ofInterface.ReplaceAllStringFunc(line, named)
+	}
+	return line
+}
+
+// renamedTables calls classifier tables by their masks.
+func renamedTables(line string, tables map[string]string) string {
+	if !strings.HasPrefix(line, "classifier ") {
+		return line
+	}
+	return ofTable.ReplaceAllStringFunc(line, func(s string) string {
+		m := ofTable.FindStringSubmatch(s)
+		if name, known := tables[m[2]]; known {
+			return m[1] + " " + name + m[3]
 		}
 		return s
 	})

@@ -52,6 +52,8 @@ type interfaceDescriptor struct {
 	mtu   uint32
 	alloc netalloc.Addresses
 
+	ifs     index
+	seed    string
 	changed func(swIfIndex uint32)
 	subs    enabledSubs
 }
@@ -60,7 +62,7 @@ type interfaceDescriptor struct {
 func NewInterface(vpp *session.VPP, opts Options) *kvs.KVDescriptor {
 	calls := vppcalls.New(vpp)
 	on := southbound{VPP: vpp, calls: calls, ifs: opts.Interfaces, seed: opts.Seed}
-	d := &interfaceDescriptor{vpp: calls, mtu: opts.MTU, alloc: opts.Allocated, subs: enabledSubs{of: map[string]map[string]bool{}}, kinds: map[interfaces.Interface_Type]linkKind{
+	d := &interfaceDescriptor{vpp: calls, mtu: opts.MTU, alloc: opts.Allocated, ifs: opts.Interfaces, seed: opts.Seed, subs: enabledSubs{of: map[string]map[string]bool{}}, kinds: map[interfaces.Interface_Type]linkKind{
 		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{loopbacks.with(on)},
 		interfaces.Interface_TAP:               taps.with(on),
 		interfaces.Interface_AF_PACKET:         afPacket{vpp: calls, host: opts.Host},
@@ -164,7 +166,7 @@ func undecided(err error) error {
 // interface, it gets the tag again, by which the next attempt finds it.
 func (d *interfaceDescriptor) removeKind(ctx context.Context, kind linkKind, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	d.subs.note(i, false)
-	if !kind.traits().keepsTag {
+	if !kind.traits().hidden {
 		return kind.remove(ctx, i, m)
 	}
 	if err := d.vpp.RemoveTag(ctx, m.SwIfIndex); session.Gone(err) {
@@ -188,6 +190,9 @@ func (d *interfaceDescriptor) finish(ctx context.Context, i *interfaces.Interfac
 		if err := d.vpp.SetTag(ctx, m.SwIfIndex, i.GetName()); err != nil {
 			return fmt.Errorf("set tag: %w", err)
 		}
+	}
+	if err := d.initialise(ctx, i, m, kind); err != nil {
+		return err
 	}
 	if mac != nil && kind.traits().macAfter {
 		if err := d.vpp.SetMAC(ctx, m.SwIfIndex, *mac); err != nil {
@@ -226,17 +231,13 @@ func (d *interfaceDescriptor) update(ctx context.Context, _ string, old, i *inte
 			return m, err
 		}
 	}
-	if i.GetPhysAddress() != "" && !ipconv.SameMAC(old.GetPhysAddress(), i.GetPhysAddress()) {
-		mac, err := wantedMAC(i)
-		if err != nil {
+	if !d.sameMAC(old, i) {
+		if err := d.updateMAC(ctx, i, m); err != nil {
 			return m, err
 		}
-		if err := d.vpp.SetMAC(ctx, m.SwIfIndex, *mac); err != nil {
-			return m, fmt.Errorf("set MAC address %s: %w", i.GetPhysAddress(), err)
-		}
 	}
-	if mtu := d.wantedMTU(i); mtu != 0 && mtu != d.wantedMTU(old) {
-		if err := d.setMTU(ctx, i, m, mtu); err != nil {
+	if !d.sameMTU(old, i) {
+		if err := d.updateMTU(ctx, i, m); err != nil {
 			return m, err
 		}
 	}
@@ -248,6 +249,7 @@ func (d *interfaceDescriptor) update(ctx context.Context, _ string, old, i *inte
 	d.changed(m.SwIfIndex)
 	now := *m
 	now.Vrf, now.IPAddresses, now.DHCP = i.GetVrf(), i.GetIpAddresses(), i.GetSetDhcpClient()
+	now.ChosenMAC = i.GetPhysAddress()
 	return &now, nil
 }
 
@@ -275,7 +277,7 @@ func (d *interfaceDescriptor) remove(ctx context.Context, _ string, i *interface
 }
 
 // equivalent reports that nothing has to be done to make the new out of the old
-// interface. An MTU or a MAC address that is not asked for may be any.
+// interface.
 func (d *interfaceDescriptor) equivalent(_ string, old, i *interfaces.Interface) bool {
 	if old.GetType() != i.GetType() || old.GetEnabled() != i.GetEnabled() || !d.sameLink(old, i) {
 		return false
@@ -289,13 +291,7 @@ func (d *interfaceDescriptor) equivalent(_ string, old, i *interfaces.Interface)
 	if i.GetUnnumbered() == nil && old.GetVrf() != i.GetVrf() {
 		return false
 	}
-	if mtu := d.wantedMTU(i); mtu != 0 && mtu != d.wantedMTU(old) {
-		return false
-	}
-	if i.GetPhysAddress() != "" && !ipconv.SameMAC(old.GetPhysAddress(), i.GetPhysAddress()) {
-		return false
-	}
-	return sameAddresses(old.GetIpAddresses(), i.GetIpAddresses())
+	return d.sameMTU(old, i) && d.sameMAC(old, i) && sameAddresses(old.GetIpAddresses(), i.GetIpAddresses())
 }
 
 func (d *interfaceDescriptor) mustRecreate(_ string, old, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
@@ -308,8 +304,7 @@ func (d *interfaceDescriptor) mustRecreate(_ string, old, i *interfaces.Interfac
 			return true
 		}
 	}
-	return kind != nil && !kind.traits().macInPlace && i.GetPhysAddress() != "" &&
-		!ipconv.SameMAC(old.GetPhysAddress(), i.GetPhysAddress())
+	return kind != nil && !kind.traits().macInPlace && !d.sameMAC(old, i)
 }
 
 // sameLink is that of the kind. A link that is missing although it is not optional is

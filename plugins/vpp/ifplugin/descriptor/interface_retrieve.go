@@ -31,6 +31,7 @@ type reading struct {
 	virtual map[uint32][]netip.Addr // of virtual routers
 	names   map[uint32]string       // tags by index
 	wanted  map[string]*interfaces.Interface
+	metas   map[string]*ifaceidx.IfMeta        // of the last reading
 	doubted map[string][]*interfaces.Interface // those of unknown outcome: what they may be
 }
 
@@ -48,6 +49,9 @@ func (d *interfaceDescriptor) retrieve(ctx context.Context, correlate []interfac
 		derived[kv.Value.GetName()] = derived[kv.Value.GetName()] || kv.DerivedUnconfirmed
 		if r.wanted[kv.Value.GetName()] == nil { // what VPP had comes first
 			r.wanted[kv.Value.GetName()] = kv.Value
+		}
+		if kv.Metadata != nil {
+			r.metas[kv.Value.GetName()] = kv.Metadata
 		}
 	}
 	r.doubt(correlate)
@@ -93,7 +97,7 @@ func (d *interfaceDescriptor) retrieveValue(ctx context.Context, _ string, last 
 	if err != nil {
 		return nil, nil, false, err
 	}
-	r.wanted[last.GetName()] = last
+	r.wanted[last.GetName()], r.metas[last.GetName()] = last, meta
 	r.doubt([]interfaceKV{{Value: last, Metadata: meta}})
 	for _, found := range r.all {
 		if found.Tag == last.GetName() {
@@ -124,6 +128,7 @@ func (d *interfaceDescriptor) find(ctx context.Context, name string) (*vppcalls.
 func (d *interfaceDescriptor) read(ctx context.Context) (*reading, error) {
 	r := &reading{
 		d: d, kinds: map[interfaces.Interface_Type]recogniser{}, names: map[uint32]string{}, wanted: map[string]*interfaces.Interface{},
+		metas: map[string]*ifaceidx.IfMeta{},
 	}
 	var err error
 	if r.all, err = d.vpp.DumpInterfaces(ctx); err != nil {
@@ -193,7 +198,7 @@ func (r *reading) interfaceOf(ctx context.Context, found vppcalls.Details) (*int
 	}
 	wanted := r.wanted[found.Tag]
 	i := &interfaces.Interface{
-		Name: found.Tag, Enabled: found.AdminUp, Mtu: found.MTU,
+		Name: found.Tag, Enabled: found.AdminUp, Mtu: found.OwnMTU,
 	}
 	switch {
 	case r.members[found.SwIfIndex] && wanted.GetPhysAddress() != "":
@@ -211,7 +216,7 @@ func (r *reading) interfaceOf(ctx context.Context, found vppcalls.Details) (*int
 		return nil, nil, err
 	}
 	r.readSubState(found, wanted, i)
-	if i.Mtu >= maxMTU {
+	if i.Mtu > maxMTU {
 		i.Mtu = 0 // no limit of its own
 	}
 	if err := r.addSources(i, m); err != nil {
@@ -227,6 +232,7 @@ func (r *reading) interfaceOf(ctx context.Context, found vppcalls.Details) (*int
 		return nil, nil, fmt.Errorf("interface %q: %w", i.Name, err)
 	}
 	m.Type, m.Vrf, m.IPAddresses = i.Type, i.Vrf, i.IpAddresses
+	r.addInitial(found, i, m)
 	if wanted != nil {
 		m.IPAddresses = wanted.GetIpAddresses() // those too that wait for the VRF table
 	}

@@ -74,16 +74,24 @@ type traits struct {
 	// packetMTU: the MTU is only a limit for IP packets, not one of a device; the
 	// default MTU of the agent does not apply.
 	packetMTU bool
+	// initialMTU is the MTU that VPP gives to the interface; nil: etherMTU.
+	initialMTU func(i *interfaces.Interface) uint32
 	// startsUp: VPP creates it administratively up.
 	startsUp bool
-	// keepsTag: VPP keeps the tag when the interface is deleted, for the next one
-	// with the same index.
-	keepsTag bool
+	// hidden: VPP hides the interface when it is deleted, and uses it for the next one of
+	// its type, with its tag, its MTU and its MAC address.
+	hidden bool
 	// link makes an empty message of the link; nil for types without one.
 	link func() proto.Message
 	// linkOptional: a missing link means all defaults.
 	linkOptional bool
 }
+
+// noInitialMTU is a traits.initialMTU for interfaces without an MTU of their own.
+func noInitialMTU(*interfaces.Interface) uint32 { return 0 }
+
+// deviceMTU is a traits.initialMTU for devices, which choose their MTU.
+func deviceMTU(*interfaces.Interface) uint32 { return ifaceidx.UnknownMTU }
 
 // linkOf returns the message in the oneof link, nil if there is none.
 func linkOf(i *interfaces.Interface) proto.Message {

@@ -35,7 +35,7 @@ var gtpuTunnels = linkSpec[gtpuTunnel]{
 		})}),
 	device: "GTPU",
 	facts: traits{
-		packetMTU: true, startsUp: true, keepsTag: true,
+		packetMTU: true, initialMTU: noInitialMTU, startsUp: true, hidden: true,
 		link: func() proto.Message { return &interfaces.GtpuLink{} },
 	},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) gtpuTunnel {

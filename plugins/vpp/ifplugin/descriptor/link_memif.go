@@ -39,6 +39,12 @@ type memif struct {
 func (memif) traits() traits {
 	return traits{
 		macInPlace: true, link: func() proto.Message { return &interfaces.MemifLink{} },
+		initialMTU: func(i *interfaces.Interface) uint32 {
+			if i.GetMemif().GetMode() == interfaces.MemifLink_IP {
+				return 0
+			}
+			return etherMTU
+		},
 	}
 }
 

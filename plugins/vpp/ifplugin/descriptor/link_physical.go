@@ -25,7 +25,9 @@ type physical struct {
 	vpp *vppcalls.Calls
 }
 
-func (physical) traits() traits { return traits{macInPlace: true, macAfter: true} }
+func (physical) traits() traits {
+	return traits{macInPlace: true, macAfter: true, initialMTU: deviceMTU}
+}
 
 func (physical) check(i *interfaces.Interface) error {
 	if isVirtual(i.GetName()) {

@@ -30,7 +30,7 @@ var rdmaCards = linkSpec[rdma.RdmaCreateV4]{
 		},
 	}),
 	device: "RDMA interface",
-	facts:  traits{macInPlace: true, macAfter: true, link: func() proto.Message { return &interfaces.RDMALink{} }},
+	facts:  traits{macInPlace: true, macAfter: true, initialMTU: deviceMTU, link: func() proto.Message { return &interfaces.RDMALink{} }},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) rdma.RdmaCreateV4 {
 		l, host := i.GetRdma(), i.GetRdma().GetHostIfName()
 		r.Enum("rdma.mode", l.GetMode())

@@ -13,6 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -32,7 +33,7 @@ type subif struct {
 
 func (subif) traits() traits {
 	return traits{
-		packetMTU: true, link: func() proto.Message { return &interfaces.SubInterface{} },
+		packetMTU: true, initialMTU: noInitialMTU, link: func() proto.Message { return &interfaces.SubInterface{} },
 	}
 }
 
@@ -123,10 +124,9 @@ func (k subif) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.
 	if err != nil {
 		return m, err
 	}
-	if r := rewriteOf(i); r != (vppcalls.TagRewrite{}) {
-		if err := k.vpp.SetTagRewrite(ctx, m.SwIfIndex, r); err != nil {
-			return m, errors.Join(fmt.Errorf("rewrite of tags: %w", err), k.vpp.DeleteSubif(ctx, m.SwIfIndex))
-		}
+	// Without a rewrite too: VPP may have kept one of another interface with the index.
+	if err := k.vpp.SetTagRewrite(ctx, m.SwIfIndex, rewriteOf(i)); err != nil {
+		return m, errors.Join(fmt.Errorf("rewrite of tags: %w", err), k.vpp.DeleteSubif(ctx, m.SwIfIndex))
 	}
 	return m, nil
 }
@@ -143,7 +143,18 @@ func (k subif) created(_ vppcalls.Details, i, want *interfaces.Interface) bool {
 	return k.inPlace(i, want)
 }
 
-func (k subif) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+// remove ends the rewrite of tags first: VPP would leave it to the next interface with the
+// index.
+func (k subif) remove(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	if rewriteOf(i) != (vppcalls.TagRewrite{}) {
+		err := k.vpp.SetTagRewrite(ctx, m.SwIfIndex, vppcalls.TagRewrite{})
+		if session.Gone(err) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, api.INVALID_INTERFACE) { // not Ethernet: it has none
+			return fmt.Errorf("rewrite of tags: %w", err)
+		}
+	}
 	return k.vpp.DeleteSubif(ctx, m.SwIfIndex)
 }
 

@@ -54,7 +54,15 @@ var taps = linkSpec[tapParams]{
 		dump: dumpTaps,
 	}),
 	prefixes: []string{"tap", "tun"},
-	facts:    traits{tagged: true, macInPlace: true, linkOptional: true, link: func() proto.Message { return &interfaces.TapLink{} }},
+	facts: traits{
+		tagged: true, macInPlace: true, linkOptional: true, link: func() proto.Message { return &interfaces.TapLink{} },
+		initialMTU: func(i *interfaces.Interface) uint32 {
+			if i.GetTap().GetEnableTunnel() {
+				return ifaceidx.UnknownMTU // of the host
+			}
+			return etherMTU
+		},
+	},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) tapParams {
 		l := i.GetTap()
 		if v := l.GetVersion(); v != 0 && v != 2 {

@@ -26,7 +26,7 @@ var vmxnet3Cards = linkSpec[vmxnet3.Vmxnet3Create]{
 		}),
 	}),
 	device: "VMXNET3 interface",
-	facts:  traits{macInPlace: true, macAfter: true, linkOptional: true, link: func() proto.Message { return &interfaces.VmxNet3Link{} }},
+	facts:  traits{macInPlace: true, macAfter: true, initialMTU: deviceMTU, linkOptional: true, link: func() proto.Message { return &interfaces.VmxNet3Link{} }},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) (p vmxnet3.Vmxnet3Create) {
 		p.RxqSize, p.RxqNum = vmxnet3Queue.size(r, "vmx_net3.rxq_size", i.GetVmxNet3().GetRxqSize()), 1
 		p.TxqSize, p.TxqNum = vmxnet3Queue.size(r, "vmx_net3.txq_size", i.GetVmxNet3().GetTxqSize()), 1

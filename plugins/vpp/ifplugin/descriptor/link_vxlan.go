@@ -28,8 +28,14 @@ var vxlanTunnels = linkSpec[vxlanTunnel]{
 	}),
 	device: "VXLAN",
 	facts: traits{
-		macInPlace: true, macAfter: true, packetMTU: true, startsUp: true, keepsTag: true,
+		macInPlace: true, macAfter: true, packetMTU: true, startsUp: true, hidden: true,
 		link: func() proto.Message { return &interfaces.VxlanLink{} },
+		initialMTU: func(i *interfaces.Interface) uint32 {
+			if isGpe(i) {
+				return 0
+			}
+			return etherMTU
+		},
 	},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) vxlanTunnel {
 		l := i.GetVxlan()

@@ -39,7 +39,7 @@ var wireguards = linkSpec[wireguardParams]{
 	}),
 	device: "Wireguard Tunnel",
 	facts: traits{
-		packetMTU: true, link: func() proto.Message { return &interfaces.WireguardLink{} },
+		packetMTU: true, initialMTU: noInitialMTU, link: func() proto.Message { return &interfaces.WireguardLink{} },
 	},
 	resolve: func(r *item.Resolver, i *interfaces.Interface) (p wireguardParams) {
 		l := i.GetWireguard()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"go.fd.io/govpp/binapi/ethernet_types"
+
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
@@ -32,7 +34,22 @@ type IfMeta struct {
 	// DevType is the device type in the words of VPP ("virtio"). Known only of
 	// interfaces that were read from VPP.
 	DevType string
+	// ChosenMAC is the MAC address of the configuration; empty if it has none.
+	ChosenMAC string
+	// Initial is the state that a removed setting gets back; nil if it is not known.
+	Initial *Initial
 }
+
+// Initial is what VPP chose when the interface was created.
+type Initial struct {
+	// MTU is the largest IP packet, 0 for that of the device, or UnknownMTU.
+	MTU uint32
+	// MAC is zero if it is not known.
+	MAC ethernet_types.MacAddress
+}
+
+// UnknownMTU is no MTU.
+const UnknownMTU = ^uint32(0)
 
 // GetIndex returns the index in VPP; the highest number, which is no index, if there is no
 // metadata.

@@ -20,8 +20,8 @@ type Details struct {
 	Tag             string
 	AdminUp, LinkUp bool
 	MAC             MAC
-	// MTU is the largest IP packet, in bytes.
-	MTU uint32
+	// MTU is the largest IP packet, in bytes. OwnMTU is 0 if it is the MTU of the device.
+	MTU, OwnMTU uint32
 	// Speed of the link in kbit/s, 0 if not known.
 	Speed uint32
 	// Duplex of the link in the numbers of VPP: 0 not known, 1 half, 2 full.
@@ -107,6 +107,9 @@ func (c *Calls) dumpInterfaces(ctx context.Context, which uint32) ([]Details, er
 			Parent:       d.SupSwIfIndex, SubID: d.SubID, ProtocolMTU: protocolMTU(d),
 			Encapsulation: Encapsulation{d.SubNumberOfTags, d.SubOuterVlanID, d.SubInnerVlanID, d.SubIfFlags, d.OuterTag},
 			Rewrite:       TagRewrite{Op: d.VtrOp, Dot1q: d.VtrPushDot1q != 0, Tag1: d.VtrTag1, Tag2: d.VtrTag2},
+		}
+		if len(d.Mtu) > mtuL3 {
+			out[i].OwnMTU = d.Mtu[mtuL3]
 		}
 	}
 	return out, nil

@@ -45,7 +45,7 @@ func NewXConnect(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			if c == nil {
 				return calls.Disconnect(ctx, *old, isTagged(ifs, old.Name))
 			}
-			return attachmentError(ctx, ifs, "receive_interface", c.Name, calls.Connect(ctx, *c))
+			return attachmentError(ctx, ifs, "receive_interface", c.Name, calls.Connect(ctx, *c, isTagged(ifs, c.Name)))
 		},
 		All: calls.DumpConnections,
 	})

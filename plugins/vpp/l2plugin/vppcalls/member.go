@@ -106,7 +106,7 @@ func (e *CrossConnectedError) Error() string {
 func (c *Calls) AddMember(ctx context.Context, id uint32, m Member) error {
 	req := m.request(id)
 	req.Shg, req.Enable = m.SplitHorizonGroup, true
-	return c.attach(ctx, members, m.SwIfIndex, place{to: id}, req, &l2.SwInterfaceSetL2BridgeReply{})
+	return c.attach(ctx, members, m.SwIfIndex, m.Tagged, place{to: id}, req, &l2.SwInterfaceSetL2BridgeReply{})
 }
 
 // RemoveMember takes an interface out of a bridge domain, unless it is in
@@ -123,8 +123,9 @@ func (m Member) request(id uint32) *l2.SwInterfaceSetL2Bridge {
 	return req
 }
 
-// attach puts an interface into a place with a request.
-func (c *Calls) attach(ctx context.Context, op *session.Operation[struct{}], which ifIndex, to place, req, reply api.Message) error {
+// attach puts an interface into a place with a request. tagged: it is an interface whose
+// VLAN tags are rewritten; all others have no rewrite in there.
+func (c *Calls) attach(ctx context.Context, op *session.Operation[struct{}], which ifIndex, tagged bool, to place, req, reply api.Message) error {
 	if err := op.Check(c.vpp); err != nil {
 		return err
 	}
@@ -134,6 +135,11 @@ func (c *Calls) attach(ctx context.Context, op *session.Operation[struct{}], whi
 	}
 	if at, ok := known.other(which, to); ok {
 		if err := c.checkFree(ctx, which, at.connected, to); err != nil {
+			return err
+		}
+	}
+	if !tagged {
+		if err := c.clearRewrite(ctx, which); err != nil {
 			return err
 		}
 	}

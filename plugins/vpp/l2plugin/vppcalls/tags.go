@@ -2,6 +2,7 @@ package vppcalls
 
 import (
 	"context"
+	"errors"
 
 	"go.fd.io/govpp/api"
 	interfaces "go.fd.io/govpp/binapi/interface"
@@ -36,4 +37,14 @@ func (c *Calls) leave(ctx context.Context, index ifIndex, tagged bool, req, repl
 		}
 	}
 	return nil
+}
+
+// clearRewrite ends a rewrite of VLAN tags that VPP has kept on an index since before its
+// interface existed. Interfaces without Ethernet frames have none.
+func (c *Calls) clearRewrite(ctx context.Context, index ifIndex) error {
+	err := c.vpp.Call(ctx, &l2.L2InterfaceVlanTagRewrite{SwIfIndex: index}, &l2.L2InterfaceVlanTagRewriteReply{})
+	if errors.Is(err, api.INVALID_INTERFACE) {
+		return nil
+	}
+	return err
 }

@@ -19,9 +19,9 @@ type Connection struct {
 }
 
 // Connect makes a connection, and ends another one of Rx. It is an error if Rx is in a bridge
-// domain: VPP would take it out of there.
-func (c *Calls) Connect(ctx context.Context, x Connection) error {
-	return c.attach(ctx, connect, x.Rx, place{connected: true, to: uint32(x.Tx)}, &l2.SwInterfaceSetL2Xconnect{
+// domain: VPP would take it out of there. tagged: the VLAN tags of Rx may be rewritten.
+func (c *Calls) Connect(ctx context.Context, x Connection, tagged bool) error {
+	return c.attach(ctx, connect, x.Rx, tagged, place{connected: true, to: uint32(x.Tx)}, &l2.SwInterfaceSetL2Xconnect{
 		RxSwIfIndex: x.Rx, TxSwIfIndex: x.Tx, Enable: true,
 	}, &l2.SwInterfaceSetL2XconnectReply{})
 }

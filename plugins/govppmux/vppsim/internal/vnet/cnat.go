@@ -206,7 +206,7 @@ func (n *cnats) dump(b *strings.Builder) {
 		lines = append(lines, fmt.Sprintf("cnat excluded %s %d times\n", p, times))
 	}
 	for l := range n.lists {
-		lines = append(lines, fmt.Sprintf("cnat %s %s\n", l.list, n.orStaleIf(l.index)))
+		lines = append(lines, fmt.Sprintf("cnat %s on %s\n", l.list, n.orStaleIf(l.index)))
 	}
 	dumpSorted(b, lines)
 }
