@@ -144,7 +144,7 @@ func TestDump(t *testing.T) {
 		},
 		"fib": {{Key: "f", Value: &l2.FIBEntry{PhysAddress: "62:89:C6:A3:6D:5C", BridgeDomain: "bd1"}}},
 	}
-	url := start(t, s, details{{SwIfIndex: 7, SubInterface: true, Parent: 6, VLAN: 5, MTU: 1500, Tag: "sub", MAC: vppcalls.MAC{2, 0, 0, 0, 0, 1}, AdminUp: true}})
+	url := start(t, s, details{{SwIfIndex: 7, SubInterface: true, Parent: 6, SubID: 5, MTU: 1500, Tag: "sub", MAC: vppcalls.MAC{2, 0, 0, 0, 0, 1}, AdminUp: true}})
 	status, body := ask(t, url+"/dump/vpp/v2/interfaces")
 	var all map[string]map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(body), &all); err != nil || status != http.StatusOK || len(all) != 2 || strings.Contains(body, "hush-hush") {
