@@ -32,10 +32,50 @@ type sharedKey struct {
 	others map[string]KeyVal // by the key in the store
 }
 
+// resolved is what resolve returns.
+type resolved struct {
+	items    []KeyVal // under the keys of their values
+	rejected []Rejected
+	renamed  []string // keys of the store that are used under another key from now on
+	accepted []string // keys of the store that are no longer rejected
+}
+
 // resolve returns the items under the keys of their values. current returns what the store had
-// for a key before. renamed are the keys that are used under another key from now on; resolved
-// are keys of the store that are no longer rejected.
-func (a *aliases) resolve(in []storeItem, resync bool, current func(key string) (KeyVal, bool)) (out []KeyVal, rejected []Rejected, renamed, resolved []string) {
+// for a key before.
+func (a *aliases) resolve(in []storeItem, resync bool, current func(key string) (KeyVal, bool)) (r resolved) {
+	a.share(in, resync, current)
+	r.items = make([]KeyVal, 0, len(in))
+	touched := map[string]bool{}
+	for _, it := range in {
+		if before, ok := a.byStored[it.stored]; ok && before != it.Key {
+			delete(a.shared[before].others, it.stored)
+			delete(a.byStored, it.stored)
+			touched[before] = true
+			if r.accepted = append(r.accepted, it.stored); it.Val == nil {
+				continue
+			}
+		}
+		if a.shared[it.Key] == nil {
+			r.items = append(r.items, it.KeyVal)
+			continue
+		}
+		if a.put(it) {
+			r.renamed = append(r.renamed, it.stored)
+		}
+		touched[it.Key] = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(touched)) {
+		kv, wrong, right := a.shared[key].choose(key)
+		r.items, r.rejected, r.accepted = append(r.items, kv), append(r.rejected, wrong...), append(r.accepted, right...)
+		if len(a.shared[key].others) == 0 {
+			delete(a.shared, key)
+		}
+	}
+	return r
+}
+
+// share adds the keys that items with other keys in the store share.
+func (a *aliases) share(in []storeItem, resync bool, current func(key string) (KeyVal, bool)) {
 	if resync || a.byStored == nil {
 		a.byStored, a.shared = map[string]string{}, map[string]*sharedKey{}
 	}
@@ -49,43 +89,23 @@ func (a *aliases) resolve(in []storeItem, resync bool, current func(key string) 
 		}
 		a.shared[it.Key] = s
 	}
-	out = make([]KeyVal, 0, len(in))
-	touched := map[string]bool{}
-	for _, it := range in {
-		if before, ok := a.byStored[it.stored]; ok && before != it.Key {
-			delete(a.shared[before].others, it.stored)
-			delete(a.byStored, it.stored)
-			touched[before] = true
-			if resolved = append(resolved, it.stored); it.Val == nil {
-				continue
-			}
-		}
-		s := a.shared[it.Key]
-		switch {
-		case s == nil:
-			out = append(out, it.KeyVal)
-			continue
-		case it.stored != it.Key:
-			if _, known := a.byStored[it.stored]; !known {
-				renamed = append(renamed, it.stored)
-			}
-			a.byStored[it.stored], s.others[it.stored] = it.Key, it.KeyVal
-		case it.Val == nil:
-			s.own = nil
-		default:
-			kv := it.KeyVal
-			s.own = &kv
-		}
-		touched[it.Key] = true
+}
+
+// put stores an item of a shared key. It reports whether the store has a new key for it.
+func (a *aliases) put(it storeItem) (renamed bool) {
+	s := a.shared[it.Key]
+	switch {
+	case it.stored != it.Key:
+		_, known := a.byStored[it.stored]
+		a.byStored[it.stored], s.others[it.stored] = it.Key, it.KeyVal
+		return !known
+	case it.Val == nil:
+		s.own = nil
+	default:
+		kv := it.KeyVal
+		s.own = &kv
 	}
-	for _, key := range slices.Sorted(maps.Keys(touched)) {
-		kv, wrong, right := a.shared[key].choose(key)
-		out, rejected, resolved = append(out, kv), append(rejected, wrong...), append(resolved, right...)
-		if len(a.shared[key].others) == 0 {
-			delete(a.shared, key)
-		}
-	}
-	return out, rejected, renamed, resolved
+	return false
 }
 
 // choose returns the item for a key, without a value if there is none. wrong are the keys in the
@@ -123,18 +143,18 @@ func (p *Plugin) readStore(s *watched, in []incoming, resync bool) (items []KeyV
 		}
 		return items, p.noteRejected(s.name, rejected, items, resync)
 	}
-	items, wrong, renamed, resolved := s.aliases.resolve(read, resync, func(key string) (KeyVal, bool) {
+	r := s.aliases.resolve(read, resync, func(key string) (KeyVal, bool) {
 		p.mu.RLock()
 		defer p.mu.RUnlock()
 		it, ok := p.store.source(s.name).items[key]
 		return it.of(key), ok
 	})
-	good := slices.Clone(items)
-	for _, key := range resolved {
+	good := slices.Clone(r.items)
+	for _, key := range r.accepted {
 		good = append(good, KeyVal{Key: key})
 	}
-	p.logRenamed(s, renamed)
-	return items, p.noteRejected(s.name, append(rejected, wrong...), good, resync)
+	p.logRenamed(s, r.renamed)
+	return r.items, p.noteRejected(s.name, append(rejected, r.rejected...), good, resync)
 }
 
 // logRenamed logs once for each model that keys of a store are not those of their values.

@@ -50,7 +50,7 @@ func send[T any](ctx context.Context, c *Client, path string, request any) (answ
 }
 
 // text asks for a path whose answer is text.
-func (c *Client) text(ctx context.Context, path string, query url.Values) (string, error) {
+func text(ctx context.Context, c *Client, path string, query url.Values) (string, error) {
 	body, err := c.get(ctx, path, query)
 	return string(body), err
 }

@@ -44,7 +44,7 @@ func (c *Client) BriefHistory(ctx context.Context, seq *uint64) ([]*response.Bri
 // HistoryText returns one transaction, or all of them if seq is nil, in the
 // form of the log.
 func (c *Client) HistoryText(ctx context.Context, seq *uint64) (string, error) {
-	return c.text(ctx, historyPath, parameters("format", "text", "seq-num", number(seq)))
+	return text(ctx, c, historyPath, parameters("format", "text", "seq-num", number(seq)))
 }
 
 // CriticalPath explains the duration of a transaction with at most limit steps; 0 asks
@@ -55,7 +55,7 @@ func (c *Client) CriticalPath(ctx context.Context, seq uint64, limit uint) (Answ
 
 // CriticalPathText is CriticalPath as text.
 func (c *Client) CriticalPathText(ctx context.Context, seq uint64, limit uint) (string, error) {
-	return c.text(ctx, historyPath, criticalPath(seq, limit, "text"))
+	return text(ctx, c, historyPath, criticalPath(seq, limit, "text"))
 }
 
 func criticalPath(seq uint64, limit uint, format string) url.Values {

@@ -79,5 +79,5 @@ func (c *Client) Why(ctx context.Context, key string) (api.Explanation, error) {
 
 // WhyText is Why as a tree in text.
 func (c *Client) WhyText(ctx context.Context, key string) (string, error) {
-	return c.text(ctx, "/scheduler/why", url.Values{"key": {key}, "format": {"text"}})
+	return text(ctx, c, "/scheduler/why", url.Values{"key": {key}, "format": {"text"}})
 }

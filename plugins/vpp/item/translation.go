@@ -77,8 +77,8 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 		v := t.value(n, e) // even if not used: n.unknown means that its interface is gone
 		if t.equals(w.entry, e) {
 			v = w.value // in its spelling
-		} else if !n.unknown {
-			t.mark(v, e)
+		} else {
+			t.mark(n, v, e)
 		}
 		found(i, w.key, v, kvs.FromNB)
 	}
@@ -89,18 +89,19 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 	for _, i := range others {
 		if (t.learned == nil || !t.learned(all[i])) && (t.implicit == nil || !t.implicit(all[i])) {
 			v := t.value(n, all[i])
-			if !n.unknown {
-				t.mark(v, all[i])
-			}
+			t.mark(n, v, all[i])
 			found(i, t.model.Key(v), v, origin)
 		}
 	}
 	return n.err()
 }
 
-// mark adds to a value what its model lacks of an entry. A value that cannot be an entry equals
-// none anyway.
-func (t *translation[V, E, K]) mark(v V, e E) {
+// mark adds to a value what its model lacks of an entry, unless n lacks a name for it. A value
+// that cannot be an entry equals none anyway.
+func (t *translation[V, E, K]) mark(n *Names, v V, e E) {
+	if n.unknown {
+		return
+	}
 	modeled, err := t.Live(v)
 	if err != nil {
 		return

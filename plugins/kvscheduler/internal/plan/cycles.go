@@ -169,7 +169,7 @@ func (s *sorter) breakCycles() bool {
 			}
 			handsOver, vacatable := c.exchanges(members)
 			if len(vacatable) > 0 {
-				s.p.vacate(vacatable)
+				vacate(vacatable, s.p.attempts)
 				ok = false
 			} else if updates := c.updatesAmong(members, handsOver); len(updates) > 0 {
 				s.p.giveUp(updates)
@@ -223,7 +223,7 @@ func (c *cycles) updatesAmong(members []int32, removes bool) (updates []*node) {
 // first one, which may be enough, then four times as many each time that it was
 // not, and in the end all.
 func (p *planner) giveUp(updates []*node) {
-	updates = p.first(updates)
+	updates = first(updates, p.attempts)
 	for _, n := range updates {
 		n.bounce, n.away = true, nil
 	}

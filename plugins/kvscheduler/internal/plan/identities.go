@@ -15,8 +15,11 @@ import (
 //   - of values that exchange their identities in place: one of them takes a temporary
 //     identity first, if its descriptor has Vacate, or goes down and comes up again.
 
+// identities looks at the identities of the values in a plan.
+type identities struct{ *planner }
+
 // gains are the identities that n gets. Its southbound must not have them elsewhere then.
-func (p *planner) gains(n *node) []registry.Claim {
+func (p identities) gains(n *node) []registry.Claim {
 	if n.kind != Up && n.kind != Update || !p.claims(n) {
 		return nil
 	}
@@ -24,7 +27,7 @@ func (p *planner) gains(n *node) []registry.Claim {
 }
 
 // losses are the identities that n gives up.
-func (p *planner) losses(n *node) []registry.Claim {
+func (p identities) losses(n *node) []registry.Claim {
 	if n.kind != Down && n.kind != Update || !p.claims(n) {
 		return nil
 	}
@@ -36,7 +39,7 @@ func (p *planner) losses(n *node) []registry.Claim {
 }
 
 // claims reports whether an operation on n may change who has an identity.
-func (p *planner) claims(n *node) bool {
+func (p identities) claims(n *node) bool {
 	return n.desc != nil && n.desc.Identities != nil && !p.req.Notified[n.key] && !p.req.Lost[n.key]
 }
 
@@ -46,7 +49,7 @@ func without(all, but []registry.Claim) []registry.Claim {
 
 // contend looks at the values that have an identity which another one is to get: they may
 // have to give it up, and wait for a retry.
-func (p *planner) contend() {
+func (p identities) contend() {
 	var found []*graph.Node
 	for _, n := range p.list {
 		for _, c := range p.gains(n) {
@@ -62,9 +65,9 @@ func (p *planner) contend() {
 
 // handOver orders what gives up an identity before what gets it.
 func (s *sorter) handOver() {
-	givers := map[registry.Claim][]int32{}
+	ids, givers := identities{s.p}, map[registry.Claim][]int32{}
 	for _, n := range s.p.list {
-		for _, c := range s.p.losses(n) {
+		for _, c := range ids.losses(n) {
 			givers[c] = append(givers[c], n.gives())
 		}
 	}
@@ -73,7 +76,7 @@ func (s *sorter) handOver() {
 	}
 	gates := map[registry.Claim]int32{}
 	for _, n := range s.p.list {
-		for _, c := range s.p.gains(n) {
+		for _, c := range ids.gains(n) {
 			if len(givers[c]) == 0 {
 				continue
 			}
@@ -124,19 +127,19 @@ func (c *cycles) exchanges(members []int32) (handsOver bool, vacatable []*node) 
 	return handsOver, vacatable
 }
 
-// vacate lets some of the values take temporary identities, as many as giveUp takes.
-func (p *planner) vacate(list []*node) {
-	for _, n := range p.first(list) {
+// vacate lets some of the values take temporary identities, as many as giveUp lets go.
+func vacate(list []*node, attempts int) {
+	for _, n := range first(list, attempts) {
 		n.away = n.desc.Vacated(n.key, n.have)
 	}
 }
 
 // first returns the values with the smallest keys: one, four times as many with each
 // attempt, and in the end all.
-func (p *planner) first(list []*node) []*node {
+func first(list []*node, attempts int) []*node {
 	slices.SortFunc(list, func(a, b *node) int { return strings.Compare(a.key, b.key) })
-	if p.attempts < 4 {
-		list = list[:min(len(list), 1<<(2*p.attempts))]
+	if attempts < 4 {
+		list = list[:min(len(list), 1<<(2*attempts))]
 	}
 	return list
 }

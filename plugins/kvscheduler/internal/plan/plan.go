@@ -185,7 +185,7 @@ func Make(g *graph.Graph, req Request) *Plan {
 		return Make(g, p.leaving(req))
 	}
 	p.act()
-	p.contend()
+	identities{p}.contend()
 	var pl *Plan
 	if len(p.late) == 0 {
 		pl = p.order()

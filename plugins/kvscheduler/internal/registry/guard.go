@@ -60,6 +60,12 @@ func (r *Registry) guard(kd *api.KVDescriptor) *api.KVDescriptor {
 			return left
 		}
 	}
+	r.guardIdentities(kd, &g)
+	return &g
+}
+
+// guardIdentities is guard for the functions on identities: after a panic a value has none.
+func (r *Registry) guardIdentities(kd, g *api.KVDescriptor) {
 	if f := kd.Identities; f != nil {
 		g.Identities = func(key string, v proto.Message) (identities []string) {
 			r.guarded(kd, "Identities", key, func() { identities = f(key, v) })
@@ -74,7 +80,6 @@ func (r *Registry) guard(kd *api.KVDescriptor) *api.KVDescriptor {
 			return vacated
 		}
 	}
-	return &g
 }
 
 // guarded runs a callback. It returns false after a panic, which it reports.

@@ -44,16 +44,7 @@ func (d *interfaceDescriptor) retrieve(ctx context.Context, correlate []interfac
 	if err != nil {
 		return nil, err
 	}
-	derived := map[string]bool{} // those whose derived values are decided by what is returned
-	for _, kv := range correlate {
-		derived[kv.Value.GetName()] = derived[kv.Value.GetName()] || kv.DerivedUnconfirmed
-		if r.wanted[kv.Value.GetName()] == nil { // what VPP had comes first
-			r.wanted[kv.Value.GetName()] = kv.Value
-		}
-		if kv.Metadata != nil {
-			r.metas[kv.Value.GetName()] = kv.Metadata
-		}
-	}
+	derived := r.expect(correlate)
 	r.doubt(correlate)
 	if err := r.claimUntagged(ctx, correlate); err != nil {
 		return nil, err
@@ -89,6 +80,22 @@ func (d *interfaceDescriptor) retrieve(ctx context.Context, correlate []interfac
 		out = append(out, interfaceKV{Key: model.InterfaceModel.Key(i), Value: i, Metadata: m, Origin: kvs.FromNB})
 	}
 	return out, nil
+}
+
+// expect notes the values that VPP may have. It returns the names of those for which Retrieve
+// decides which derived values exist.
+func (r *reading) expect(correlate []interfaceKV) (derived map[string]bool) {
+	derived = map[string]bool{}
+	for _, kv := range correlate {
+		derived[kv.Value.GetName()] = derived[kv.Value.GetName()] || kv.DerivedUnconfirmed
+		if r.wanted[kv.Value.GetName()] == nil { // what VPP had comes first
+			r.wanted[kv.Value.GetName()] = kv.Value
+		}
+		if kv.Metadata != nil {
+			r.metas[kv.Value.GetName()] = kv.Metadata
+		}
+	}
+	return derived
 }
 
 func (d *interfaceDescriptor) retrieveValue(ctx context.Context, _ string, last *interfaces.Interface, meta *ifaceidx.IfMeta) (
@@ -198,13 +205,7 @@ func (r *reading) interfaceOf(ctx context.Context, found vppcalls.Details) (*int
 	}
 	wanted := r.wanted[found.Tag]
 	i := &interfaces.Interface{
-		Name: found.Tag, Enabled: found.AdminUp, Mtu: found.OwnMTU,
-	}
-	switch {
-	case r.members[found.SwIfIndex] && wanted.GetPhysAddress() != "":
-		i.PhysAddress = wanted.GetPhysAddress() // it has that of the bond while it is in there
-	case found.MAC != (vppcalls.MAC{}):
-		i.PhysAddress = found.MAC.String()
+		Name: found.Tag, Enabled: found.AdminUp, Mtu: found.OwnMTU, PhysAddress: r.physAddress(found, wanted),
 	}
 	m := &ifaceidx.IfMeta{SwIfIndex: found.SwIfIndex, InternalName: found.Name, DevType: found.DevType}
 	if known, err := r.recognised(ctx, found, wanted, i, m); !known {
@@ -237,6 +238,18 @@ func (r *reading) interfaceOf(ctx context.Context, found vppcalls.Details) (*int
 		m.IPAddresses = wanted.GetIpAddresses() // those too that wait for the VRF table
 	}
 	return i, m, nil
+}
+
+// physAddress returns the MAC address of an interface. A member of a bond has the address of the
+// bond, and gets its own back when it leaves.
+func (r *reading) physAddress(found vppcalls.Details, wanted *interfaces.Interface) string {
+	switch {
+	case r.members[found.SwIfIndex] && wanted.GetPhysAddress() != "":
+		return wanted.GetPhysAddress()
+	case found.MAC != (vppcalls.MAC{}):
+		return found.MAC.String()
+	}
+	return ""
 }
 
 // recognised describes the part of an interface that depends on its type; false
