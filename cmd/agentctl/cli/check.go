@@ -176,7 +176,27 @@ func simulate(ctx context.Context, text []byte, custom []*customModel) (outcome 
 	defer func() { err = errors.Join(err, sim.Stop()) }()
 	c := client.New(client.Options{Host: socket})
 	defer c.Close()
+	awaitSimulator(ctx, c)
 	return c.UpdateConfiguration(ctx, text, client.ChangeOptions{Wait: settleTime})
+}
+
+// awaitSimulator waits until the simulated agent is ready, because values are PENDING before.
+// After the limit the results report what is missing.
+func awaitSimulator(ctx context.Context, c *client.Client) {
+	ctx, cancel := context.WithTimeout(ctx, simulatorPatience)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, ready, err := c.Status(ctx); err == nil && ready {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // finding is a mistake in a file, or an item of it that is not in effect.
@@ -193,7 +213,8 @@ type finding struct {
 	// them, otherwise "warning"; and the name of the constraint.
 	Level, Constraint string `json:",omitempty"`
 
-	text string // for people
+	text  string // for people
+	other string // key of the other item of a constraint
 }
 
 // refuse prints the errors in a file, and what else was found.

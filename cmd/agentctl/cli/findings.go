@@ -50,7 +50,7 @@ func (a *app) findingOf(file string, f response.Finding) finding {
 	}
 	return finding{
 		File: file, Line: at.Line, Column: at.Column, Key: f.Key, Field: f.Field, Level: levelOf(f), Constraint: f.Constraint, Message: line.Msg,
-		text: levelOf(f) + ": " + text,
+		text: levelOf(f) + ": " + text, other: f.Other,
 	}
 }
 

@@ -13,7 +13,7 @@ func addressConstraints() []Constraint {
 	return []Constraint{
 		{"address-overlap", true, "Addresses of different interfaces in one VRF are in different networks, and the addresses of one interface in networks that are equal or disjoint.", addressOverlap},
 		{"unnumbered-chain", true, "An interface borrows addresses from one that has its own, not from one that borrows them, too.", unnumberedChain},
-		{"unnumbered-vrf", true, "An interface borrows addresses from one in the same VRF.", unnumberedVRF},
+		{"unnumbered-vrf", false, "An interface that borrows addresses has no VRF, or the VRF of the lender, in which it is anyway.", unnumberedVRF},
 		{"unnumbered-layer2", false, "An interface does not borrow addresses from a member of a bridge domain or cross-connect.", unnumberedLayer2},
 		{"vrf-table", false, "The VRF of an interface has a table.", vrfTable},
 		{"disabled-with-addresses", false, "An interface with addresses is enabled.", disabledWithAddresses},
@@ -127,8 +127,8 @@ func unnumberedChain(f *facts, report reporter) {
 
 func unnumberedVRF(f *facts, report reporter) {
 	for _, i := range f.ifs {
-		if l := f.lender(i); l != nil && l.v.GetVrf() != i.v.GetVrf() {
-			report(i.key, lenderField, l.key, "%s is in VRF %d, expected one in VRF %d, as this interface", l.v.GetName(), l.v.GetVrf(), i.v.GetVrf())
+		if l := f.lender(i); l != nil && i.v.GetVrf() != 0 && l.v.GetVrf() != i.v.GetVrf() {
+			report(i.key, "vrf", l.key, "%d has no effect: the interface is in VRF %d, as %s whose addresses it borrows", i.v.GetVrf(), l.v.GetVrf(), l.v.GetName())
 		}
 	}
 }
@@ -147,14 +147,16 @@ func unnumberedLayer2(f *facts, report reporter) {
 
 func vrfTable(f *facts, report reporter) {
 	for _, i := range f.ifs {
-		if id := i.v.GetVrf(); !f.tables[id] && !isTunnel(i) {
+		if id := i.v.GetVrf(); !f.tables[id] && i.v.GetUnnumbered() == nil && !isTunnel(i) {
 			report(i.key, "vrf", "", "there is no VRF table %d: the interface waits for it", id)
 		}
 	}
 }
 
 // isTunnel reports whether the VRF of an interface is the VRF of its outer packets.
-func isTunnel(i *iface) bool { return i.v.GetType() == interfaces.Interface_VXLAN_TUNNEL }
+func isTunnel(i *iface) bool {
+	return i.v.GetType() == interfaces.Interface_VXLAN_TUNNEL || i.v.GetType() == interfaces.Interface_IPIP_TUNNEL
+}
 
 func disabledWithAddresses(f *facts, report reporter) {
 	for _, i := range f.ifs {

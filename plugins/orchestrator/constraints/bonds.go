@@ -11,7 +11,7 @@ func bondConstraints() []Constraint {
 		{"bond-id-twice", true, "Bonds have different IDs.", bondIDTwice},
 		{"bond-member-twice", true, "An interface is a member of one bond at most.", bondMemberTwice},
 		{"bond-member-kind", true, "A bond is no member of a bond, and a sub-interface neither.", bondMemberKind},
-		{"bond-member-sub-interfaces", true, "A member of a bond has no sub-interfaces.", bondMemberSubs},
+		{"bond-member-sub-interfaces", false, "A member of a bond has no sub-interfaces.", bondMemberSubs},
 		{"bond-member-addresses", false, "A member of a bond has no addresses.", bondMemberAddresses},
 		{"bond-member-layer2", false, "A member of a bond is in no bridge domain and no cross-connect.", bondMemberLayer2},
 		{"bond-member-mac", false, "A member of a bond has no MAC address of its own.", bondMemberMAC},
@@ -65,7 +65,7 @@ func bondMemberKind(f *facts, report reporter) {
 		case interfaces.Interface_BOND_INTERFACE:
 			report(s.bond.key, s.field, s.of.key, "%s is a bond itself", s.name)
 		case interfaces.Interface_SUB_INTERFACE:
-			report(s.bond.key, s.field, s.of.key, "%s is a sub-interface: VPP bundles whole interfaces", s.name)
+			report(s.bond.key, s.field, s.of.key, "%s is a sub-interface, from which a bond gets no packets", s.name)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func bondMemberKind(f *facts, report reporter) {
 func bondMemberSubs(f *facts, report reporter) {
 	for _, i := range f.ifs {
 		if p := f.parent(i); p != nil && p.bond != nil {
-			report(i.key, "sub.parent_name", p.bond.key, "%s is a member of bond %s, which VPP allows no sub-interfaces", p.v.GetName(), p.bond.v.GetName())
+			report(i.key, "sub.parent_name", p.bond.key, "%s is a member of bond %s, which takes its packets: the sub-interface gets none", p.v.GetName(), p.bond.v.GetName())
 		}
 	}
 }

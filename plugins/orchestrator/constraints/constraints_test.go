@@ -84,8 +84,9 @@ var cases = []struct {
 	},
 	{
 		vpp(ip("a", "", "10.0.0.1/24"), "{name: b, type: SOFTWARE_LOOPBACK, enabled: true, vrf: 2, unnumbered: {interfaceWithIp: a}}") + "  vrfs: [{id: 2}]\n",
-		[]string{"unnumbered-vrf b unnumbered.interface_with_ip"},
+		[]string{"unnumbered-vrf b vrf"},
 	},
+	{vpp(ip("a", ", vrf: 2", "10.0.0.1/24"), "{name: b, type: SOFTWARE_LOOPBACK, enabled: true, unnumbered: {interfaceWithIp: a}}") + "  vrfs: [{id: 2}]\n", nil},
 	{
 		vpp(ip("a", "", "10.0.0.1/24"), "{name: b, type: SOFTWARE_LOOPBACK, enabled: true, unnumbered: {interfaceWithIp: a}}") + "  bridgeDomains:\n" + bridge("bd1", "a"),
 		[]string{"layer2-with-addresses a ip_addresses[0]", "unnumbered-layer2 b unnumbered.interface_with_ip"},
