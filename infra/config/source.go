@@ -15,3 +15,13 @@ type Source interface {
 	// exist.
 	Read() (data []byte, path string, found bool, err error)
 }
+
+// Files returns the file of a source, for packages that follow it, and its path; none if the
+// configuration is not in a file.
+func Files(s Source) (files []string, path string, err error) {
+	_, path, found, err := s.Read()
+	if err != nil || !found || path == "" {
+		return nil, path, err
+	}
+	return []string{path}, path, nil
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/reload"
 )
 
 // What is in the file of tokens never panics and is never in an error.
@@ -39,9 +40,9 @@ func FuzzCredentials(f *testing.F) {
 	errtest.Fatal(f, err)
 	cfg.Users = []User{{Name: "a", PasswordHash: string(hash)}, {Name: "b", Token: token}}
 	errtest.Fatal(f, cfg.Validate())
-	known, err := cfg.lists().Accounts(permAll)
+	live, err := reload.Load(nil, cfg.users, reload.Options{})
 	errtest.Fatal(f, err)
-	g := &guard{fixed: cfg.secrets(), accounts: known, now: time.Now, log: logging.NewRegistry(logging.WithWriter(io.Discard)).Logger("fuzz")}
+	g := &guard{users: live, now: time.Now, log: logging.NewRegistry(logging.WithWriter(io.Discard)).Logger("fuzz")}
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("a:"+password))
 	for _, header := range []string{basic, "bearer " + token, "Bearer", "Basic !", "Basic YTpi", "Basic YQ==", "Digest x", " ", "Bearer  " + token} {
 		f.Add(header)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 
+	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/reload"
@@ -54,9 +56,9 @@ func (p *Plugin) serverOptions(d listener) []rpc.ServerOption {
 // guard authenticates clients by token or by user and password, and checks their
 // permissions. It does so before the server reads the message of a call.
 type guard struct {
-	fixed    []secret
+	users    *reload.Value[users]    // of grpc.conf
 	file     *reload.Value[[]secret] // nil: there is no tokens-file
-	accounts *accounts.Accounts      // nil: there are no passwords
+	attempts *accounts.Attempts
 	now      func() time.Time
 	reject   func() // called for each rejected call
 	may      func(a *accounts.Account, method string, header metadata.MD) error
@@ -69,15 +71,56 @@ func (p *Plugin) newGuard() (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := p.cfg.lists().Accounts(permAll)
+	live, err := p.liveUsers(file != nil)
+	if err != nil || live == nil {
+		return nil, err
+	}
+	return &guard{users: live, file: file, attempts: accounts.NewAttempts(time.Now), now: time.Now, reject: p.calls.reject, may: p.mayCall, log: p.Log}, nil
+}
+
+// users are the tokens and the users with passwords in grpc.conf.
+type users struct {
+	tokens   []secret
+	accounts *accounts.Accounts // nil: there are no passwords
+}
+
+func (c Config) users() (users, error) {
+	known, err := c.lists().Accounts(permAll)
+	return users{c.secrets(), known}, err
+}
+
+// liveUsers follows the users in grpc.conf; other keys need a restart. It returns nil if clients need no
+// credentials, which does not change while the server runs: a file that was cut off must not open it.
+func (p *Plugin) liveUsers(otherTokens bool) (*reload.Value[users], error) {
+	first, err := p.cfg.users()
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{fixed: p.cfg.secrets(), file: file, accounts: known, now: time.Now, reject: p.calls.reject, may: p.mayCall, log: p.Log}
-	if len(g.fixed) == 0 && file == nil && known == nil {
+	needed := otherTokens || len(first.tokens) > 0 || first.accounts != nil
+	if !needed {
 		return nil, nil
 	}
-	return g, nil
+	files, path, err := config.Files(p.Cfg)
+	if err != nil {
+		return nil, err
+	}
+	loaded := false
+	load := func() (users, error) {
+		if !loaded {
+			loaded = true
+			return first, nil
+		}
+		cfg, _, err := config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig()))
+		if err != nil {
+			return users{}, err
+		}
+		now, err := cfg.users()
+		if err == nil && !otherTokens && len(now.tokens) == 0 && now.accounts == nil {
+			err = errors.New("without tokens and users every client would have access: restart the agent if that is intended")
+		}
+		return now, err
+	}
+	return reload.Load(files, load, reload.Options{Changed: reload.Log(p.Log, "tokens and users of the gRPC server; other changes of the file need a restart", path)})
 }
 
 // check rejects calls without valid credentials or permission. The health
@@ -142,10 +185,14 @@ func (g *guard) basic(ctx context.Context, word string) (*accounts.Account, erro
 // login returns the account of a user and password, nil if they are wrong. The
 // first login blocks only its own connection while it compares the hash.
 func (g *guard) login(ctx context.Context, user, password string) (*accounts.Account, error) {
-	if g.accounts == nil {
+	known := g.users.Get().accounts
+	if known == nil {
 		return nil, nil
 	}
-	account, err := g.accounts.Check(ctx, user, password)
+	account, err := known.Check(ctx, g.attempts, caller(ctx), user, password)
+	if tooMany := (*accounts.TooManyError)(nil); errors.As(err, &tooMany) {
+		return nil, status.Error(codes.ResourceExhausted, tooMany.Error())
+	}
 	if err != nil {
 		return nil, status.FromContextError(err).Err()
 	}
@@ -158,7 +205,7 @@ func (g *guard) login(ctx context.Context, user, password string) (*accounts.Acc
 // knows returns the account of a token. It compares in constant time.
 func (g *guard) knows(token string) (who *accounts.Account, expired bool) {
 	sum, now := sha256.Sum256([]byte(token)), g.now()
-	lists := [][]secret{g.fixed}
+	lists := [][]secret{g.users.Get().tokens}
 	if g.file != nil {
 		lists = append(lists, g.file.Get())
 	}

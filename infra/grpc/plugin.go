@@ -22,6 +22,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/reload"
 )
@@ -214,6 +215,14 @@ func (p *Plugin) AfterInit() error {
 		p.Go(func(ctx context.Context) { p.serve(ctx, server, d) })
 		p.Log.Info("serving gRPC", "address", d.Addr().String(), "tls", d.creds != nil, "protected", p.cfg.protected())
 		p.warnOfExposure(d)
+	}
+	if files, _, err := config.Files(p.Cfg); err == nil && p.guard == nil {
+		p.Go(func(ctx context.Context) {
+			accounts.WarnOfFirst(ctx, files, func() (bool, error) {
+				cfg, _, err := config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig()))
+				return len(cfg.Tokens)+len(cfg.ClientBasicAuth)+len(cfg.Users) > 0 || cfg.TokensFile != "", err
+			}, p.Log)
+		})
 	}
 	p.Health.OK("listening on " + addresses(listeners))
 	return nil

@@ -48,8 +48,8 @@ func (g *guard) permits(user, method, path string) bool {
 	if err != nil {
 		return false
 	}
-	permissions := slices.Clone(g.anonymous)
-	if account := g.accounts.Lookup(user); user != "" && account != nil {
+	permissions := slices.Clone(g.users.Get().anonymous)
+	if account := g.users.Get().Lookup(user); user != "" && account != nil {
 		permissions = append(permissions, account.Permissions...)
 	}
 	return g.groups.Allow(permissions, r)

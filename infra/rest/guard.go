@@ -5,13 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/reload"
@@ -20,12 +23,43 @@ import (
 
 // guard authenticates clients and checks their permissions.
 type guard struct {
-	accounts *accounts.Accounts
+	users    *reload.Value[users] // of http.conf
+	attempts *accounts.Attempts
 	tokens   *access.Tokens // nil: tokens are disabled
 	groups   *access.Groups
+	log      logging.Logger
+}
+
+// users are the users in http.conf.
+type users struct {
+	*accounts.Accounts
 	// anonymous are the permissions that need no user.
 	anonymous []string
-	log       logging.Logger
+}
+
+// liveUsers follows the users in http.conf; other keys need a restart. A file without users is an error then,
+// because every client would have all permissions.
+func (p *Plugin) liveUsers(groups *access.Groups) (*reload.Value[users], error) {
+	files, path, err := config.Files(p.Cfg)
+	if err != nil {
+		return nil, err
+	}
+	cfg, loaded := p.cfg, false
+	load := func() (users, error) {
+		if loaded {
+			var err error
+			if cfg, _, err = config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig())); err != nil {
+				return users{}, err
+			}
+			if !cfg.hasAccounts() {
+				return users{}, errors.New("without users every client would have all permissions: restart the agent if that is intended")
+			}
+		}
+		loaded = true
+		known, err := cfg.accounts(groups)
+		return users{known, cfg.Anonymous}, err
+	}
+	return reload.Load(files, load, reload.Options{Changed: reload.Log(p.Log, "users of the HTTP server; other changes of the file need a restart", path)})
 }
 
 // newGuard returns nil if clients need no credentials.
@@ -34,11 +68,11 @@ func (p *Plugin) newGuard() (*guard, error) {
 		return nil, nil
 	}
 	groups := p.routes().perms
-	known, err := p.cfg.accounts(groups)
+	live, err := p.liveUsers(groups)
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{accounts: known, groups: groups, anonymous: p.cfg.Anonymous, log: p.Log}
+	g := &guard{users: live, attempts: accounts.NewAttempts(time.Now), groups: groups, log: p.Log}
 	if !p.cfg.EnableTokenAuth {
 		return g, nil
 	}
@@ -126,7 +160,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 		if err == nil { // modified in place, since the metrics read the pattern of the same request
 			*r = *r.WithContext(context.WithValue(r.Context(), userKey{}, account.Name))
 		}
-		if (err == nil || errors.Is(err, errNoCredentials)) && g.allow(g.anonymous, r) {
+		if (err == nil || errors.Is(err, errNoCredentials)) && g.allow(g.users.Get().anonymous, r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -168,7 +202,7 @@ func (g *guard) who(r *http.Request) (*accounts.Account, error) {
 	if err != nil {
 		return nil, err
 	}
-	if account := g.accounts.Lookup(user); account != nil {
+	if account := g.users.Get().Lookup(user); account != nil {
 		return account, nil
 	}
 	return nil, access.ErrToken // the user has been removed since
@@ -190,7 +224,7 @@ func (g *guard) token(r *http.Request) string {
 }
 
 func (g *guard) login(r *http.Request, user, password string) (*accounts.Account, error) {
-	account, err := g.accounts.Check(r.Context(), user, password)
+	account, err := g.users.Get().Check(r.Context(), g.attempts, r.RemoteAddr, user, password)
 	if err != nil {
 		return nil, err
 	}
@@ -201,11 +235,25 @@ func (g *guard) login(r *http.Request, user, password string) (*accounts.Account
 	return account, nil
 }
 
+// tooMany responds to a client that has to wait before it sends another password.
+func tooMany(w http.ResponseWriter, err error) bool {
+	var many *accounts.TooManyError
+	if !errors.As(err, &many) {
+		return false
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(many.Wait.Seconds()))))
+	WriteError(w, http.StatusTooManyRequests, many)
+	return true
+}
+
 // acceptsHTML reports whether a browser makes a request to show the answer.
 func acceptsHTML(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
 
 // refuse requests credentials; it redirects a browser to the login form.
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if tooMany(w, err) {
+		return
+	}
 	if g.tokens != nil && r.Method == http.MethodGet && acceptsHTML(r) {
 		login := url.URL{Path: loginPath}
 		if r.URL.Path != "/" {

@@ -98,7 +98,9 @@ func (g *guard) grant(w http.ResponseWriter, r *http.Request) {
 	}
 	account, err := g.login(r, c.Username, c.Password)
 	if err != nil {
-		WriteError(w, http.StatusUnauthorized, err)
+		if !tooMany(w, err) {
+			WriteError(w, http.StatusUnauthorized, err)
+		}
 		return
 	}
 	token, err := g.issue(account)
@@ -119,6 +121,8 @@ func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) {
 	account, err := g.login(r, r.PostForm.Get("username"), r.PostForm.Get("password"))
 	switch {
 	case err == nil:
+	case tooMany(w, err):
+		return
 	case errors.Is(err, errCredentials) && acceptsHTML(r):
 		writeForm(w, http.StatusUnauthorized, "Unknown user or wrong password.", r.PostForm.Get(nextParameter))
 		return

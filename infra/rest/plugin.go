@@ -17,6 +17,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/certs"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
@@ -124,6 +125,14 @@ func (p *Plugin) AfterInit() error {
 	p.mu.Unlock()
 	p.warn(listeners)
 	p.serve(server, listeners)
+	if files, _, err := config.Files(p.Cfg); err == nil && p.guard == nil {
+		p.Go(func(ctx context.Context) {
+			accounts.WarnOfFirst(ctx, files, func() (bool, error) {
+				cfg, _, err := config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig()))
+				return cfg.hasAccounts(), err
+			}, p.Log)
+		})
+	}
 	p.Health.OK("listening on " + listeners[0].Addr().String())
 	return nil
 }

@@ -90,13 +90,20 @@ func (a *Accounts) Lookup(name string) *Account { return a.byName[name] }
 
 // Check returns the account of a user whose password is correct, and nil if the
 // user is unknown or the password is wrong. It recognises a password that was
-// correct before without the cost of bcrypt. The error is that of the context,
-// which limits the wait for a free processor.
-func (a *Accounts) Check(ctx context.Context, name, password string) (*Account, error) {
+// correct before without the cost of bcrypt, and without a delay. The error is the error of the context,
+// which limits the wait for a free processor, or a *TooManyError if the client at the remote address has
+// sent too many wrong passwords. Without attempts there is no such limit.
+func (a *Accounts) Check(ctx context.Context, attempts *Attempts, remote, name, password string) (*Account, error) {
 	account := a.byName[name]
 	digest := a.digest(name, password)
 	if account != nil && a.isProven(name, digest) {
 		return account, nil
+	}
+	client := Client(remote)
+	if attempts != nil {
+		if err := attempts.begin(client); err != nil {
+			return nil, err
+		}
 	}
 	select {
 	case a.busy <- struct{}{}:
@@ -110,6 +117,9 @@ func (a *Accounts) Check(ctx context.Context, name, password string) (*Account, 
 	}
 	if bcrypt.CompareHashAndPassword(hash, []byte(password)) != nil || account == nil {
 		return nil, nil
+	}
+	if attempts != nil {
+		attempts.succeeded(client)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -21,7 +21,7 @@ func TestPasswords(t *testing.T) {
 	errtest.Fatal(t, err)
 	for range 2 { // the second time without bcrypt
 		for who, want := range map[[2]string]bool{{"a", "secret"}: true, {"a", "Secret"}: false, {"a", ""}: false, {"b", "secret"}: false, {"", ""}: false} {
-			got, err := a.Check(t.Context(), who[0], who[1])
+			got, err := a.Check(t.Context(), nil, "", who[0], who[1])
 			if err != nil || (got != nil) != want {
 				t.Errorf("%v: got %v, %v", who, got, err)
 			}
@@ -35,10 +35,10 @@ func TestPasswords(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := a.Check(over, "a", "wrong"); !errors.Is(err, context.Canceled) {
+	if _, err := a.Check(over, nil, "", "a", "wrong"); !errors.Is(err, context.Canceled) {
 		t.Errorf("while all processors are taken: %v", err)
 	}
-	if got, err := a.Check(over, "a", "secret"); got == nil || err != nil {
+	if got, err := a.Check(over, nil, "", "a", "secret"); got == nil || err != nil {
 		t.Errorf("a password that was right before: %v, %v", got, err)
 	}
 	if _, err := New([]Account{{Name: "a", Hash: hash}, {Name: "a", Hash: hash}}); err == nil {
@@ -68,7 +68,7 @@ func TestAccountsOfLists(t *testing.T) {
 	a, err := l.Accounts("all")
 	errtest.Fatal(t, err)
 	for name, want := range map[string]struct{ password, permission string }{"a": {"of:a", "all"}, "b": {"of b", "all"}, "c": {"of c", "some"}} {
-		got, err := a.Check(t.Context(), name, want.password)
+		got, err := a.Check(t.Context(), nil, "", name, want.password)
 		if got == nil || err != nil || len(got.Permissions) != 1 || got.Permissions[0] != want.permission {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}

@@ -2,12 +2,12 @@
 package limit
 
 import (
-	"net"
-	"net/netip"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 )
 
 // maxClients is the maximum number of separately limited clients. Further
@@ -18,10 +18,6 @@ const maxClients = 8192
 // sweepEvery is the interval of removing idle clients. A sweep for each new
 // client would be open to attack.
 const sweepEvery = time.Second
-
-// ipv6Client is the length of the IPv6 prefix that identifies a client: a host
-// can usually choose from a network of this size.
-const ipv6Client = 64
 
 // Limiter allows each client a number of requests per second, and as many at
 // once as its burst. It may be used concurrently.
@@ -81,24 +77,5 @@ func (l *Limiter) forget(now time.Time) {
 	}
 }
 
-// Client returns the client of a remote address, "host:port". Addresses without
-// a port, as of unix sockets, count as one client.
-func Client(remote string) string {
-	host, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		return ""
-	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	addr = addr.Unmap().WithZone("")
-	if addr.Is4() {
-		return addr.String()
-	}
-	p, err := addr.Prefix(ipv6Client)
-	if err != nil {
-		return host
-	}
-	return p.String()
-}
+// Client returns the client of a remote address, see accounts.Client.
+func Client(remote string) string { return accounts.Client(remote) }
