@@ -63,7 +63,7 @@ func (p *Plugin) listen(network, address string) (ln net.Listener, err error) {
 	if p.cfg.Socket != "" {
 		listeners = 2
 	}
-	return listen.Limited(ln, listen.MaxConnections(p.cfg.MaxConnections, listeners)), nil
+	return listen.Limited(ln, listen.MaxConnections(listen.GRPC, p.cfg.MaxConnections, listeners)), nil
 }
 
 // credentials returns nil if the server does not use TLS.

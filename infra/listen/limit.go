@@ -14,21 +14,30 @@ const reserved = 40
 // leastConnections is how many connections a listener accepts in any case.
 const leastConnections = 4
 
+// Share is the part of the file descriptors for connections that a server has, in eighths.
+type Share int
+
+// The shares of the servers. They add up to eight.
+const (
+	HTTP Share = 5
+	GRPC Share = 3
+)
+
 // MaxConnections returns how many connections each of the listeners of a server may have. It is at
-// most the configured number, unless that is 0, and so much that two servers leave file descriptors
+// most the configured number, unless that is 0, and so much that the servers leave file descriptors
 // for the work of the agent: a client that only holds connections open must not stop it.
-func MaxConnections(configured, listeners int) int {
+func MaxConnections(of Share, configured, listeners int) int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 		files.Cur = 1024 // the default of Linux
 	}
-	return share(configured, listeners, files.Cur)
+	return of.connections(configured, listeners, files.Cur)
 }
 
-func share(configured, listeners int, files uint64) int {
+func (s Share) connections(configured, listeners int, files uint64) int {
 	const most = 1 << 20
 	n := int(min(files, most))
-	n = max(leastConnections, (n-reserved-n/8)/2/max(listeners, 1))
+	n = max(leastConnections, (n-reserved-n/8)*int(s)/8/max(listeners, 1))
 	if configured > 0 {
 		n = min(n, configured)
 	}

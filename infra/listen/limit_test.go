@@ -10,21 +10,24 @@ func TestShare(t *testing.T) {
 		want                  int
 	}{
 		{4096, 1, 1 << 20, 4096},
-		{4096, 1, 1024, 428},
-		{0, 1, 1024, 428},
-		{4096, 2, 1024, 214},
+		{4096, 1, 1024, 535},
+		{0, 1, 1024, 535},
+		{4096, 2, 1024, 267},
 		{100, 2, 1024, 100},
-		{4096, 1, 64, 8},
-		{4096, 2, 64, 4},
+		{4096, 1, 64, 10},
+		{4096, 2, 64, 5},
 		{4096, 2, 16, 4},
 		{2, 1, 64, 2},
-		{0, 1, 1 << 63, 458732},
+		{0, 1, 1 << 63, 573415},
 	} {
-		if got := share(test.configured, test.listeners, test.files); got != test.want {
+		if got := HTTP.connections(test.configured, test.listeners, test.files); got != test.want {
 			t.Errorf("%+v: %d", test, got)
 		}
 	}
-	if n := MaxConnections(0, 1); n < leastConnections {
+	if n := GRPC.connections(0, 1, 64); n != 6 {
+		t.Errorf("gRPC: %d connections", n)
+	}
+	if n := MaxConnections(HTTP, 0, 1); n < leastConnections {
 		t.Errorf("%d connections", n)
 	}
 }

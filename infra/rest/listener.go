@@ -45,7 +45,7 @@ func (c Config) connections() int {
 			listeners++
 		}
 	}
-	return listen.MaxConnections(c.MaxConnections, listeners)
+	return listen.MaxConnections(listen.HTTP, c.MaxConnections, listeners)
 }
 
 // certificates returns nil if the server does not use TLS.

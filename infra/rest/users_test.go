@@ -29,7 +29,7 @@ func TestUsersFollowTheFile(t *testing.T) {
 	errtest.Fatal(t, agenttest.New(t, agent.AllPlugins(p), agent.Args("--config-dir", dir)).Start(t.Context()))
 	status := func(user, password string) int {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL()+"/info/version", http.NoBody)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL()+"/info/version", nil)
 		errtest.Fatal(t, err)
 		req.SetBasicAuth(user, password)
 		resp, err := http.DefaultClient.Do(req)
@@ -72,7 +72,7 @@ func TestGuesses(t *testing.T) {
 	agenttest.Start(t, p)
 	get := func(password string) *http.Response {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL()+"/info/version", http.NoBody)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL()+"/info/version", nil)
 		errtest.Fatal(t, err)
 		req.SetBasicAuth("a", password)
 		resp, err := http.DefaultClient.Do(req)

@@ -11,7 +11,7 @@ import (
 const (
 	// freeAttempts is how many wrong passwords a client may send without a delay. Each further
 	// one doubles the delay, from firstDelay to maxDelay.
-	freeAttempts = 10
+	freeAttempts = 20
 	firstDelay   = time.Second
 	maxDelay     = time.Minute
 	// forgetAfter is the time without a wrong password after which a client is forgotten.
