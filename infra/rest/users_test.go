@@ -24,7 +24,7 @@ func TestUsersFollowTheFile(t *testing.T) {
 		errtest.Fatal(t, os.WriteFile(file+".new", []byte("endpoint: 127.0.0.1:0\npassword-hash-cost: 4\n"+users), 0o600))
 		errtest.Fatal(t, os.Rename(file+".new", file))
 	}
-	write("users:\n- {name: old, password: x, permissions: [all]}\n")
+	write("users:\n- {name: probe, password: p, permissions: [all]}\n- {name: old, password: x, permissions: [all]}\n")
 	p := rest.NewPlugin()
 	errtest.Fatal(t, agenttest.New(t, agent.AllPlugins(p), agent.Args("--config-dir", dir)).Start(t.Context()))
 	status := func(user, password string) int {
@@ -37,27 +37,35 @@ func TestUsersFollowTheFile(t *testing.T) {
 		defer resp.Body.Close()
 		return resp.StatusCode
 	}
-	await := func(user, password string, want int) {
+	// await waits until the user probe gets the status, which says that the file was read: wrong passwords
+	// would be delayed.
+	await := func(want int) {
 		t.Helper()
-		for got := 0; got != want; time.Sleep(300 * time.Millisecond) {
-			if got = status(user, password); t.Context().Err() != nil {
-				t.Fatalf("user %s: %d, expected %d", user, got, want)
+		for got := 0; got != want; {
+			if got = status("probe", "p"); got != 200 && got != 403 {
+				t.Fatalf("user probe: %d", got)
 			}
 		}
 	}
-	await("old", "x", 200)
-	write("users:\n- {name: new, password: y, permissions: [all]}\n")
-	await("new", "y", 200)
-	await("old", "x", 401)
-	write("users:\n- {name: new, password: y, permissions: []}\n")
-	await("new", "y", 403)
-	for _, bad := range []string{"", "users: [", "users:\n- {name: new}\n"} {
+	await(200)
+	if got := status("old", "x"); got != 200 {
+		t.Errorf("user old: %d", got)
+	}
+	write("users:\n- {name: probe, password: p}\n- {name: new, password: y, permissions: [all]}\n")
+	await(403)
+	if old, now := status("old", "x"), status("new", "y"); old != 401 || now != 200 {
+		t.Errorf("user old: %d, user new: %d", old, now)
+	}
+	for _, bad := range []string{"", "users: [", "users:\n- {name: probe}\n"} {
 		write(bad)
-		time.Sleep(1100 * time.Millisecond) // the interval of checks
-		if got := status("new", "y"); got != 403 {
-			t.Errorf("after %q: %d, expected that nothing changes", bad, got)
+		for late := time.Now().Add(1200 * time.Millisecond); time.Now().Before(late); { // longer than the interval of checks
+			if got := status("new", "y"); got != 200 {
+				t.Fatalf("after %q: %d, expected that nothing changes", bad, got)
+			}
 		}
 	}
+	write("users:\n- {name: probe, password: p, permissions: [read]}\n")
+	await(200)
 }
 
 // A client that guesses passwords has to wait; one that was right before has not.
