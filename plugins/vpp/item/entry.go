@@ -41,7 +41,7 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	Resolve func(r *Resolver, v V) E
 	// ID returns what tells an entry from others, usually the entry with a few of its fields.
 	ID func(e E) K
-	// Identities lists what VPP has once and the key does not tell; see kvs.Descriptor. Default:
+	// Identities lists what VPP has once and the key does not contain; see kvs.Descriptor. Default:
 	// none. Optional.
 	Identities func(v V) []string
 	// Value translates an entry that VPP has into a value, with the names of n.

@@ -39,7 +39,7 @@ type Group[V proto.Message, P, K comparable] struct {
 	// ID returns what tells a part from others.
 	ID func(p P) K
 	// Once returns what VPP has once of a part, whatever item it belongs to, where the key does not
-	// tell; parts are compared by it and its type. Default: nothing.
+	// contain it; parts are compared by it and its type. Default: nothing.
 	Once func(p P) any
 	// Listed returns a part as the list has it. Default: with all of its fields.
 	Listed func(p P) P

@@ -15,7 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// identities are those of the values of one southbound.
+// identitiesOf returns the identities that values of one southbound may have.
 func identitiesOf(key string) []string {
 	if inSession(key) {
 		return []string{"s/0", "s/1"}
@@ -24,7 +24,7 @@ func identitiesOf(key string) []string {
 }
 
 // drawIdentities gives some of the values of a change an identity that no other desired
-// value has afterwards. What nobody remembers, or others own, keeps an identity for ever.
+// value has afterwards. Values without a record and foreign values get none.
 func (s *simulation) drawIdentities(values map[string]*model.Item) {
 	if s.journal == nil {
 		return
@@ -67,7 +67,7 @@ func (s *simulation) drawHandOver(values map[string]*model.Item) {
 	}
 }
 
-// claimed reports whether another value than that of the key has an identity, after a
+// claimed reports whether the value of another key has an identity, after a
 // change to values.
 func (s *simulation) claimed(id, key string, values map[string]*model.Item) bool {
 	has := func(it *model.Item) bool { return slices.Contains(it.GetIdentities(), id) }

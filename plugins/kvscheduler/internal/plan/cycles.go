@@ -204,7 +204,7 @@ func (c *cycles) loosen(k int32) (cut bool) {
 }
 
 // updatesAmong returns the updates of a component that also removes something or hands
-// over an identity, but for those of values that have to stay.
+// over an identity, except for values that have to stay.
 func (c *cycles) updatesAmong(members []int32, removes bool) (updates []*node) {
 	for _, id := range members {
 		st := &c.s.steps[id]

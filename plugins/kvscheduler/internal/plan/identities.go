@@ -108,7 +108,7 @@ func (s *sorter) handTo(pred, succ int32) {
 	}
 }
 
-// exchanges returns the updates of a component that hand over an identity, and those of
+// exchanges returns the updates of a component that hand over an identity, and the ones among
 // them that can give it up for a temporary one.
 func (c *cycles) exchanges(members []int32) (handsOver bool, vacatable []*node) {
 	x := &cutter{cycles: c, comp: c.found[members[0]].comp}

@@ -125,7 +125,7 @@ func (d *interfaceDescriptor) dependencies(_ string, i *interfaces.Interface) []
 	return nil
 }
 
-// identities are those of the type.
+// identities returns the identities that the type of the interface defines.
 func (d *interfaceDescriptor) identities(_ string, i *interfaces.Interface) []string {
 	if kind := d.kindOf(i); kind != nil {
 		return kind.identities(i)
