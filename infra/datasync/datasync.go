@@ -54,6 +54,17 @@ type Partial interface {
 	Incomplete() []string
 }
 
+// Evident is implemented by events whose store says what it knows about itself.
+type Evident interface {
+	Evidence() kv.Evidence
+}
+
+// Inferred is implemented by changes that may be the result of a comparison. The store saw
+// no event for them.
+type Inferred interface {
+	Inferred() bool
+}
+
 // Answerable is implemented by events whose Done can be separated from their values.
 type Answerable interface {
 	// Answer returns Done. Unlike the event it does not keep the values in memory, for

@@ -41,12 +41,52 @@ type Update struct {
 	// reported. It is empty if all content is known as of this update. If only
 	// Incomplete changes, there is an update without Changes.
 	Incomplete []string
+	Evidence
 }
+
+// Evidence is what an update says about its store, to distinguish a request from an
+// accident.
+type Evidence struct {
+	Identity Identity
+	// Emptied are places (see Location) that say explicitly that they have no entries.
+	Emptied []string
+	// Doubtful are places without entries, with the reason: they may be the result of an
+	// accident ("net.yaml": "the file is empty"). A place may be a directory.
+	Doubtful map[string]string
+}
+
+// Identity identifies a store and its history. Empty fields are unknown.
+type Identity struct {
+	Store    string `json:"store,omitempty"`    // another value: it is another store
+	Run      string `json:"run,omitempty"`      // of the server process; another value: it was restarted
+	Revision int64  `json:"revision,omitempty"` // a smaller value: the store went back
+}
+
+// Differs reports whether a later identity is that of another store, process or history.
+func (id Identity) Differs(now Identity) bool {
+	return id.Other(now) || id.Restarted(now) || id.WentBack(now)
+}
+
+// Other reports whether a later identity is that of another store.
+func (id Identity) Other(now Identity) bool {
+	return id.Store != "" && now.Store != "" && id.Store != now.Store
+}
+
+// Restarted reports whether a later identity is that of another server process.
+func (id Identity) Restarted(now Identity) bool {
+	return id.Run != "" && now.Run != "" && id.Run != now.Run
+}
+
+// WentBack reports whether a later identity has a smaller revision.
+func (id Identity) WentBack(now Identity) bool { return now.Revision > 0 && now.Revision < id.Revision }
 
 // Change is a key that was put or deleted.
 type Change struct {
 	Entry
 	Deleted bool // Value is nil
+	// Inferred reports that the store saw no event for the change: it compared its present
+	// content with the previous one.
+	Inferred bool
 }
 
 // Entry is a key with its value.
@@ -101,6 +141,7 @@ type Content struct {
 	Foreign int     // entries below other prefixes
 	Errs    []error // all errors, with file, line and field
 	Broken  bool    // the text could not be parsed, so that its entries are unknown
+	Emptied bool    // the text says explicitly that it has no entries
 }
 
 // Writer is implemented by stores that values can be published to.

@@ -27,6 +27,14 @@ func (l Location) Line(line int) Location { return Location{l.place, int32(max(l
 // ("etcd:/vnf-agent/vpp1/" and the key).
 func (l Location) Keyed() Location { return Location{l.place, ownKey} }
 
+// Place returns the name of the place; empty if it is unknown.
+func (l Location) Place() string {
+	if l.place == nil {
+		return ""
+	}
+	return *l.place
+}
+
 // In reports whether the location is in the place with this name.
 func (l Location) In(place string) bool { return l.place != nil && *l.place == place }
 

@@ -16,7 +16,11 @@ type event struct {
 	done chan error      // buffered
 
 	incomplete []string
+	evidence   kv.Evidence
 }
+
+// Evidence returns what the store knows about itself.
+func (e event) Evidence() kv.Evidence { return e.evidence }
 
 func (e event) Incomplete() []string { return e.incomplete }
 
@@ -85,6 +89,9 @@ func (v keyVal) GetChangeType() datasync.Op {
 	}
 	return datasync.Put
 }
+
+// Inferred reports whether the change is the result of a comparison.
+func (v keyVal) Inferred() bool { return v.Change.Inferred }
 
 // GetValue decodes the value. For a deleted key it leaves the message empty.
 func (v keyVal) GetValue(into proto.Message) error {

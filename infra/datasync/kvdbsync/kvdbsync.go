@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -164,7 +165,9 @@ type watch struct {
 	ended    chan struct{}
 	reveal   func(kv.Value) kv.Value // nil: values are not encrypted
 
-	incomplete []string // as of the last event; only for handle
+	// Of the last event; only for handle.
+	incomplete []string
+	evidence   kv.Evidence
 }
 
 func (w *watch) Close() error {
@@ -175,9 +178,10 @@ func (w *watch) Close() error {
 
 // handle sends an update and waits until it is applied.
 func (w *watch) handle(u kv.Update) error {
-	ev := event{ctx: w.ctx, done: make(chan error, 1), incomplete: u.Incomplete}
-	news := !slices.Equal(u.Incomplete, w.incomplete)
-	w.incomplete = u.Incomplete
+	ev := event{ctx: w.ctx, done: make(chan error, 1), incomplete: u.Incomplete, evidence: u.Evidence}
+	news := !slices.Equal(u.Incomplete, w.incomplete) || !slices.Equal(u.Emptied, w.evidence.Emptied) ||
+		!maps.Equal(u.Doubtful, w.evidence.Doubtful) || w.evidence.Identity.Differs(u.Identity)
+	w.incomplete, w.evidence = u.Incomplete, u.Evidence
 	if u.Resync {
 		return send(w.ctx, w.resyncs, datasync.ResyncEvent(resync{ev, w.sort(u)}), ev.done)
 	}

@@ -3,6 +3,7 @@ package bolt
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,11 +14,14 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// The buckets: the entries, and the revisions of their last changes by this
-// plugin. The sequence number of the first bucket is the revision of the store.
+// The buckets: the entries, the revisions of their last changes by this plugin, and the
+// random ID of the file, which its copies share. The sequence number of the first bucket is
+// the revision of the store.
 var (
 	entries   = []byte("root")
 	revisions = []byte("revisions")
+	identity  = []byte("identity")
+	idKey     = []byte("id")
 )
 
 // database implements kv.DB.
@@ -49,10 +53,32 @@ func prepare(file *bbolt.DB) (revision int64, err error) {
 			return err
 		}
 		revision = int64(root.Sequence())
-		_, err = tx.CreateBucketIfNotExists(revisions)
-		return err
+		if _, err = tx.CreateBucketIfNotExists(revisions); err != nil {
+			return err
+		}
+		return identify(tx)
 	})
 	return revision, err
+}
+
+// identify gives the file an ID, unless it has one.
+func identify(tx *bbolt.Tx) error {
+	if fileID(tx) != "" {
+		return nil
+	}
+	b, err := tx.CreateBucketIfNotExists(identity)
+	if err != nil {
+		return err
+	}
+	return b.Put(idKey, []byte("file "+rand.Text()))
+}
+
+// fileID returns the ID of the file; empty if an earlier version wrote it last.
+func fileID(tx *bbolt.Tx) string {
+	if b := tx.Bucket(identity); b != nil {
+		return string(b.Get(idKey))
+	}
+	return ""
 }
 
 // Features reports that bolt supports only revisions: the other features need
@@ -82,6 +108,7 @@ func (d *database) List(ctx context.Context, prefix string, opts ...kv.ListOptio
 	keysOnly := kv.CollectList(opts).KeysOnly
 	err = d.file.View(func(tx *bbolt.Tx) error {
 		l.Revision = int64(tx.Bucket(entries).Sequence())
+		l.Identity = kv.Identity{Store: fileID(tx), Revision: l.Revision}
 		return each(tx, prefix, func(key, value []byte) error {
 			item := kv.Item{Key: string(key), Revision: revisionOf(tx, key)}
 			if !keysOnly {
@@ -176,6 +203,9 @@ func (d *database) update(decide func(*bbolt.Tx) ([]kv.Op, error)) error {
 }
 
 func (d *database) apply(tx *bbolt.Tx, ops []kv.Op) (revision int64, events []kv.Event, err error) {
+	if err := identify(tx); err != nil {
+		return 0, nil, err
+	}
 	root, revs := tx.Bucket(entries), tx.Bucket(revisions)
 	seq, err := root.NextSequence()
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -58,11 +59,11 @@ func item(p pair) kv.Item {
 }
 
 func (d *database) List(ctx context.Context, prefix string, opts ...kv.ListOption) (kv.Listing, error) {
-	pairs, _, err := d.read(ctx, strings.TrimPrefix(prefix, "/"), 0, 0)
+	pairs, index, err := d.read(ctx, strings.TrimPrefix(prefix, "/"), 0, 0)
 	if err != nil {
 		return kv.Listing{}, wrap("list", prefix, err)
 	}
-	l := listing(pairs)
+	l := identified(pairs, index)
 	if kv.CollectList(opts).KeysOnly {
 		for i := range l.Items {
 			l.Items[i].Value = nil
@@ -77,6 +78,13 @@ func listing(pairs []pair) (l kv.Listing) {
 		l.Items = append(l.Items, item(p))
 	}
 	slices.SortFunc(l.Items, func(a, b kv.Item) int { return cmp.Compare(a.Key, b.Key) })
+	return l
+}
+
+// identified returns a listing with the index of the store.
+func identified(pairs []pair, index uint64) kv.Listing {
+	l := listing(pairs)
+	l.Identity.Revision = int64(min(index, math.MaxInt64))
 	return l
 }
 
@@ -190,8 +198,11 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 		if err != nil {
 			return wrap("watch", v.Prefix(), err)
 		}
-		if now != index || index == 0 {
-			v.Replace(listing(pairs))
+		switch content := identified(pairs, now); {
+		case index == 0 || now < index:
+			v.Replace(content)
+		case now > index:
+			v.Continue(content)
 		}
 		// An index that is smaller than before belongs to another history, and a
 		// query must not block on it; neither on 0.

@@ -102,6 +102,7 @@ func (d *database) List(ctx context.Context, prefix string, opts ...kv.ListOptio
 		}
 		if req.Revision == 0 {
 			req.Revision, l.Revision = resp.Header.Revision, resp.Header.Revision
+			l.Identity = kv.Identity{Store: cluster(resp.Header), Revision: resp.Header.Revision}
 			l.Items = make([]kv.Item, 0, resp.Count)
 		}
 		for _, it := range resp.Kvs {
@@ -113,6 +114,9 @@ func (d *database) List(ctx context.Context, prefix string, opts ...kv.ListOptio
 		req.Key = append(resp.Kvs[len(resp.Kvs)-1].Key, 0)
 	}
 }
+
+// cluster returns the ID of the cluster that sent a response.
+func cluster(h *pb.ResponseHeader) string { return fmt.Sprintf("cluster %x", h.GetClusterId()) }
 
 // Children implements kv.Directory, with one request for each child.
 func (d *database) Children(ctx context.Context, prefix string) ([]string, error) {

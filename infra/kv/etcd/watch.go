@@ -45,7 +45,7 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 
 // resume returns the revision to continue from; 0 if everything has to be
 // read. A session can continue from the last change it received if that was a
-// put and the server has it, too. After a deletion there is nothing to compare
+// put and the server, of the same cluster, has it, too. After a deletion there is nothing to compare
 // with.
 func (d *database) resume(ctx context.Context, v *follow.View) (int64, error) {
 	last, ok := v.Last()
@@ -60,7 +60,7 @@ func (d *database) resume(ctx context.Context, v *follow.View) (int64, error) {
 		return 0, nil
 	case err != nil:
 		return 0, err
-	case len(resp.Kvs) == 0 || resp.Kvs[0].ModRevision != last.Revision:
+	case len(resp.Kvs) == 0 || resp.Kvs[0].ModRevision != last.Revision || cluster(resp.Header) != v.Store():
 		return 0, nil
 	}
 	return last.Revision, nil

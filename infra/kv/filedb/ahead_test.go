@@ -1,10 +1,12 @@
 package filedb
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
@@ -24,12 +26,12 @@ func TestReadAhead(t *testing.T) {
 	large, small := filepath.Join(t.TempDir(), "a.yaml"), filepath.Join(t.TempDir(), "b.yaml")
 	write := func(path, first string, size int) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(strings.Repeat(first, size)), 0o600); err != nil {
+		if err := errors.Join(os.WriteFile(path+".new", []byte(strings.Repeat(first, size)), 0o600), os.Rename(path+".new", path)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var format counter
-	r := newReader(&format, "", []string{large, small}, "")
+	r := newReader(&format, "", []string{large, small}, "", time.Now)
 	step := func(want ...string) {
 		t.Helper()
 		if got := strings.Join(format.texts, ""); got != strings.Join(want, "") {

@@ -3,6 +3,7 @@ package filedb
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -35,7 +36,8 @@ type follower struct {
 	reread   bool            // read small files again
 	told     []kv.Entry
 
-	incomplete []string // as last reported
+	incomplete []string    // as last reported
+	evidence   kv.Evidence // as last reported
 
 	errors, conflicts, unwatched once
 }
@@ -73,7 +75,7 @@ func (f *follower) run(ctx context.Context) error {
 			f.reread = true
 			f.settling.touch(f.clock.Now(), false)
 		case <-poll.C:
-			f.look(false)
+			f.look(f.reader.waiting())
 		case <-reread.C:
 			f.reread = true
 			f.settling.touch(f.clock.Now(), false)
@@ -160,13 +162,14 @@ func (f *follower) load(first bool) {
 	clear(f.forced)
 	entries, conflicts := f.reader.merged(f.told)
 	f.report(changed, conflicts)
-	u := kv.Update{Resync: first, Incomplete: f.reader.incomplete()}
-	news := first || !slices.Equal(u.Incomplete, f.incomplete)
+	u := kv.Update{Resync: first, Incomplete: f.reader.incomplete(), Evidence: f.reader.evidence()}
+	news := first || !slices.Equal(u.Incomplete, f.incomplete) ||
+		!slices.Equal(u.Emptied, f.evidence.Emptied) || !maps.Equal(u.Doubtful, f.evidence.Doubtful)
 	if !news && len(changed) == 0 {
 		return
 	}
 	u.Changes = difference(f.told, entries)
-	f.told, f.incomplete = entries, u.Incomplete
+	f.told, f.incomplete, f.evidence = entries, u.Incomplete, u.Evidence
 	if !news && len(u.Changes) == 0 {
 		return
 	}

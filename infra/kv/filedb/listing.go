@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,11 +18,13 @@ type listing struct {
 	// missing are the configured paths that do not exist; they may be created
 	// later.
 	missing []string
+	// doubtful are paths in whose place files may have been, with the reasons.
+	doubtful map[string]string
 }
 
 // list lists the configured paths, without the file skip.
 func list(paths []string, skip string) listing {
-	l := listing{files: map[string]os.FileInfo{}, errs: map[string]error{}}
+	l := listing{files: map[string]os.FileInfo{}, errs: map[string]error{}, doubtful: map[string]string{}}
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		switch {
@@ -29,6 +32,7 @@ func list(paths []string, skip string) listing {
 			l.directory(path, skip)
 		case errors.Is(err, fs.ErrNotExist) && path != skip:
 			l.missing = append(l.missing, path)
+			l.doubtful[path] = "does not exist"
 		default:
 			l.add(path, info, err)
 		}
@@ -43,16 +47,25 @@ func (l *listing) directory(dir, skip string) {
 		l.add(dir, nil, err)
 		return
 	}
+	found := 0
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if path == skip || !isConfiguration(e.Name()) {
 			continue
 		}
+		found++
 		info, err := os.Stat(path)
-		if err == nil && info.IsDir() {
+		switch {
+		case err == nil && info.IsDir():
+			l.doubtful[path] = "is a directory, expected a file"
 			continue
+		case errors.Is(err, fs.ErrNotExist) && e.Type()&fs.ModeSymlink != 0:
+			l.doubtful[path] = "the target of the link does not exist"
 		}
 		l.add(path, info, err)
+	}
+	if found == 0 {
+		l.doubtful[dir] = "the directory has no files"
 	}
 }
 
@@ -78,7 +91,7 @@ func (l *listing) add(path string, info os.FileInfo, err error) {
 // same reports whether two listings show no change, as far as that is visible
 // without reading the files.
 func (l listing) same(other listing) bool {
-	if len(l.files) != len(other.files) || len(l.errs) != len(other.errs) || !slices.Equal(l.missing, other.missing) {
+	if len(l.files) != len(other.files) || len(l.errs) != len(other.errs) || !slices.Equal(l.missing, other.missing) || !maps.Equal(l.doubtful, other.doubtful) {
 		return false
 	}
 	for path, info := range l.files {

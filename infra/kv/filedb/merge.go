@@ -107,9 +107,9 @@ func difference(from, to []kv.Entry) []kv.Change {
 	walk(from, to, func(a, b *kv.Entry) {
 		switch {
 		case b == nil:
-			changes = append(changes, kv.Change{Entry: kv.Entry{Key: a.Key}, Deleted: true})
+			changes = append(changes, kv.Change{Entry: kv.Entry{Key: a.Key}, Deleted: true, Inferred: true})
 		case a == nil || !sameEntry(a, b):
-			changes = append(changes, kv.Change{Entry: *b})
+			changes = append(changes, kv.Change{Entry: *b, Inferred: true})
 		}
 	})
 	return changes

@@ -125,7 +125,7 @@ func (p *Plugin) Writable() bool { return p.enabled && p.cfg.StatusPath != "" }
 func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update) error) error {
 	f := &follower{
 		p: p, log: p.Log, clock: p.clock, handle: handle,
-		reader: newReader(p.Format, prefix, p.cfg.ConfigurationPaths, p.cfg.StatusPath),
+		reader: newReader(p.Format, prefix, p.cfg.ConfigurationPaths, p.cfg.StatusPath, p.clock.Now),
 	}
 	return f.run(ctx)
 }

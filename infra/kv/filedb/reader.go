@@ -9,6 +9,8 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
@@ -30,6 +32,14 @@ type file struct {
 	known   bool       // it has been read without errors
 	foreign int
 	errs    []error
+	emptied bool // it says that it has no entries
+
+	waiting waiting
+}
+
+// without reports whether the file has nothing to say although it could be read.
+func (f *file) without() bool {
+	return f.known && !f.emptied && len(f.entries)+f.foreign+len(f.errs) == 0
 }
 
 // reader holds the files as they were last read.
@@ -42,6 +52,7 @@ type reader struct {
 	seen  listing // the last listing
 	files map[string]*file
 	ahead map[string]parsed // content read before it settled, by path
+	now   func() time.Time
 }
 
 type parsed struct {
@@ -49,8 +60,8 @@ type parsed struct {
 	content kv.Content
 }
 
-func newReader(format kv.Format, prefix string, paths []string, skip string) *reader {
-	return &reader{format: format, prefix: prefix, paths: paths, skip: skip, files: map[string]*file{}, ahead: map[string]parsed{}}
+func newReader(format kv.Format, prefix string, paths []string, skip string, now func() time.Time) *reader {
+	return &reader{now: now, format: format, prefix: prefix, paths: paths, skip: skip, files: map[string]*file{}, ahead: map[string]parsed{}}
 }
 
 // look reports whether anything changed since the last look, and whether a
@@ -77,15 +88,20 @@ func (r *reader) load(force func(path string, info os.FileInfo) bool) (changed [
 	}
 	for path, info := range r.seen.files {
 		f := r.files[path]
-		if f != nil && sameFile(f.info, info) && !force(path, info) {
+		if f != nil && sameFile(f.info, info) && !f.waiting.active() && !force(path, info) {
 			continue
 		}
 		if f == nil {
 			f = &file{}
 			r.files[path] = f
 		}
+		inPlace := f.info != nil && os.SameFile(f.info, info)
+		unchanged := sameFile(f.info, info)
 		f.info = info
-		if r.read(path, f) {
+		if unchanged && f.waiting.continues(path, r.now()) {
+			continue
+		}
+		if r.read(path, f, inPlace) {
 			changed = append(changed, path)
 		}
 	}
@@ -102,8 +118,8 @@ func (r *reader) readAhead() {
 		if info.Size() <= smallFile || f != nil && sameFile(f.info, info) {
 			continue
 		}
-		text, err := readFile(path)
-		if err != nil {
+		text, written, err := readFile(path)
+		if err != nil || written {
 			continue // load reports the error if it persists
 		}
 		sum := sha256.Sum256(text)
@@ -136,9 +152,10 @@ func isBelow(path, dir string) bool {
 	return path == dir || len(path) > len(dir) && path[:len(dir)] == dir && os.IsPathSeparator(path[len(dir)])
 }
 
-// read reads one file; it returns false if the content is unchanged.
-func (r *reader) read(path string, f *file) bool {
-	text, err := readFile(path)
+// read reads one file; it returns false if the content is unchanged, or if the file is
+// probably incomplete. inPlace reports that it was not replaced by another file.
+func (r *reader) read(path string, f *file, inPlace bool) bool {
+	text, written, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) { // the next look will find that it was deleted
 		return false
 	}
@@ -149,11 +166,21 @@ func (r *reader) read(path string, f *file) bool {
 	}
 	sum := sha256.Sum256(text)
 	if sum == f.sum {
+		f.waiting = waiting{}
 		return false
 	}
-	f.sum = sum
+	inPlace = inPlace || f.waiting.inPlace && f.waiting.active()
+	if written && !f.waiting.over(r.now(), sum, maxWritten) {
+		f.waiting.begin(r.now(), sum, inPlace, true)
+		return false
+	}
 	content := r.parse(path, text, sum)
-	f.errs, f.foreign = content.Errs, content.Foreign
+	if inPlace && !content.Broken && lacks(content.Entries, f.entries) && !f.waiting.over(r.now(), sum, quietShorter) {
+		f.waiting.begin(r.now(), sum, inPlace, false)
+		return false
+	}
+	f.waiting, f.sum = waiting{}, sum
+	f.errs, f.foreign, f.emptied = content.Errs, content.Foreign, content.Emptied
 	if content.Broken {
 		return true
 	}
@@ -165,17 +192,25 @@ func (r *reader) read(path string, f *file) bool {
 	return true
 }
 
-func readFile(path string) ([]byte, error) {
+// lacks reports whether an entry of the previous content is missing in the present one.
+func lacks(now, before []kv.Entry) bool {
+	missing := false
+	walk(before, now, func(_, b *kv.Entry) { missing = missing || b == nil })
+	return missing
+}
+
+// readFile reads a file, and reports whether another process has it open for writing.
+func readFile(path string) (text []byte, written bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, maxFile))
+	text, err = io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+		return nil, false, fmt.Errorf("read %s: %w", path, err)
 	}
-	return text, nil
+	return text, isWritten(f), nil
 }
 
 // errs returns the errors in all files, ordered by file.
@@ -185,9 +220,40 @@ func (r *reader) errs() []error {
 		errs = append(errs, r.seen.errs[path])
 	}
 	for _, path := range slices.Sorted(maps.Keys(r.files)) {
-		errs = append(errs, r.files[path].errs...)
+		f := r.files[path]
+		errs = append(errs, f.errs...)
+		if f.waiting.written && r.now().Sub(f.waiting.since) >= tellWritten {
+			errs = append(errs, fmt.Errorf("%s: another process has had the file open for writing since %s; the changes take effect when it closes the file, or has not written for %v",
+				path, f.waiting.since.UTC().Format(time.TimeOnly), maxWritten))
+		}
 	}
 	return errs
+}
+
+// evidence returns what the files say about entries that are missing.
+func (r *reader) evidence() kv.Evidence {
+	e := kv.Evidence{Identity: kv.Identity{Store: "paths " + strings.Join(r.paths, ", ")}, Doubtful: maps.Clone(r.seen.doubtful)}
+	for _, path := range slices.Sorted(maps.Keys(r.files)) {
+		switch f := r.files[path]; {
+		case f.emptied:
+			e.Emptied = append(e.Emptied, path)
+		case f.without() && f.info.Size() == 0:
+			e.Doubtful[path] = "the file is empty"
+		case f.without():
+			e.Doubtful[path] = "the file has no items"
+		}
+	}
+	return e
+}
+
+// waiting reports whether a file is waiting to be complete.
+func (r *reader) waiting() bool {
+	for _, f := range r.files {
+		if f.waiting.active() {
+			return true
+		}
+	}
+	return false
 }
 
 // incomplete returns, in order, the files that were never read without errors,

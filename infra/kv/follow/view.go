@@ -26,10 +26,12 @@ type View struct {
 	onConnected func()
 	last        Change
 
-	mu      sync.Mutex // guards the pending changes
-	resync  *kv.Update // reported before changes
-	changes []pending
-	at      map[string]int // key -> index in changes
+	mu       sync.Mutex  // guards the fields below
+	identity kv.Identity // of the store, as of the last listing or event
+	other    bool        // the receiver does not know that it is another store or history
+	resync   *kv.Update  // reported before changes
+	changes  []pending
+	at       map[string]int // key -> index in changes
 }
 
 // pending is a change that has not been passed to the receiver.
@@ -62,6 +64,25 @@ func (v *View) Last() (last Change, ok bool) {
 	return v.last, v.listed && !v.o.Resync && v.last.Revision > 0
 }
 
+// Store returns the identity of the store in the last listing; empty if it is unknown.
+func (v *View) Store() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.identity.Store
+}
+
+// Sample returns known keys, including the prefix, evenly spread over all of them; at most n.
+func (v *View) Sample(n int) []string {
+	var keys []string
+	step := max(1, (len(v.told)+n-1)/n)
+	for i, key := range slices.Sorted(maps.Keys(v.told)) {
+		if i%step == 0 {
+			keys = append(keys, v.o.Prefix+key)
+		}
+	}
+	return keys
+}
+
 // Connected reports that the session continues where the last one ended.
 // Replace calls it itself.
 func (v *View) Connected() {
@@ -82,14 +103,22 @@ func (v *View) Compacted(err error) bool {
 }
 
 // Replace reports the whole content, sorted by key. The receiver gets the
-// differences, or all of it the first time.
-func (v *View) Replace(listing kv.Listing) {
+// differences, or all of it the first time. Differences are inferred: they need not have
+// been events.
+func (v *View) Replace(listing kv.Listing) { v.replace(listing, true) }
+
+// Continue is Replace for stores whose events are listings: the store guarantees that
+// the differences are events since the last one.
+func (v *View) Continue(listing kv.Listing) { v.replace(listing, false) }
+
+func (v *View) replace(listing kv.Listing, inferred bool) {
 	all := !v.listed || v.o.Resync && !v.connected
 	told := make(map[string]uint64, len(listing.Items))
 	var changes []pending
 	v.last = Change{}
 	for _, item := range listing.Items {
 		ch, sum := v.change(kv.Event{Item: item})
+		ch.Inferred = inferred
 		told[ch.Key] = sum
 		if before, known := v.told[ch.Key]; all || !known || before != sum {
 			changes = append(changes, pending{ch, !known})
@@ -101,13 +130,23 @@ func (v *View) Replace(listing kv.Listing) {
 	if !all {
 		for _, key := range slices.Sorted(maps.Keys(v.told)) {
 			if _, there := told[key]; !there {
-				changes = append(changes, pending{Change: kv.Change{Entry: kv.Entry{Key: key, Revision: listing.Revision}, Deleted: true}})
+				changes = append(changes, pending{Change: kv.Change{Entry: kv.Entry{Key: key, Revision: listing.Revision}, Deleted: true, Inferred: inferred}})
 			}
 		}
 	}
+	v.note(listing.Identity)
 	v.told, v.listed = told, true
 	v.put(all, changes)
 	v.Connected()
+}
+
+// note records the identity of the store. If it is another store or history, the receiver
+// gets an update even if there are no changes.
+func (v *View) note(id kv.Identity) {
+	v.mu.Lock()
+	v.other = v.other || v.listed && v.identity.Differs(id)
+	v.identity = id
+	v.mu.Unlock()
 }
 
 // Apply reports events in the order in which they happened.
@@ -122,6 +161,7 @@ func (v *View) apply(events []kv.Event, differing bool) {
 	for _, ev := range events {
 		if ev.Revision > 0 {
 			v.last = Change{Key: ev.Key, Revision: ev.Revision, Deleted: ev.Deleted}
+			v.reached(ev.Revision)
 		}
 		ch, sum := v.change(ev)
 		before, known := v.told[ch.Key]
@@ -138,6 +178,13 @@ func (v *View) apply(events []kv.Event, differing bool) {
 	v.put(false, changes)
 }
 
+// reached records the revision of an event.
+func (v *View) reached(revision int64) {
+	v.mu.Lock()
+	v.identity.Revision = max(v.identity.Revision, revision)
+	v.mu.Unlock()
+}
+
 func (v *View) change(ev kv.Event) (kv.Change, uint64) {
 	ch := kv.Change{Entry: kv.Entry{Key: strings.TrimPrefix(ev.Key, v.o.Prefix), Revision: ev.Revision}, Deleted: ev.Deleted}
 	if ev.Deleted {
@@ -150,11 +197,11 @@ func (v *View) change(ev kv.Event) (kv.Change, uint64) {
 
 // put adds pending changes; all reports that they are the whole content.
 func (v *View) put(all bool, changes []pending) {
-	if !all && len(changes) == 0 {
-		return
-	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if !all && len(changes) == 0 && !v.other {
+		return
+	}
 	if all {
 		v.resync = &kv.Update{Resync: true, Changes: bare(changes)}
 		v.changes = nil
@@ -199,12 +246,16 @@ func bare(waiting []pending) []kv.Change {
 func (v *View) take() (u kv.Update, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	other := v.other
+	v.other = false
 	if v.resync != nil {
 		u, v.resync = *v.resync, nil
+		u.Identity = v.identity
 		return u, true
 	}
+	u.Identity = v.identity
 	u.Changes, v.changes = bare(v.changes), nil
 	clear(v.at)
 	slices.SortStableFunc(u.Changes, func(a, b kv.Change) int { return cmp.Compare(a.Revision, b.Revision) })
-	return u, len(u.Changes) > 0
+	return u, len(u.Changes) > 0 || other
 }

@@ -20,6 +20,8 @@ const (
 	// silence is the time without traffic after which the connector pings a
 	// server, and how long it waits for the reply.
 	silence = 5 * time.Second
+	// announcement is how long a server may take to announce a change.
+	announcement = 500 * time.Millisecond
 	// needed are the notification classes that cover changes of strings:
 	// keyspace events of generic commands, strings, expiry and eviction. "A" is
 	// an alias of all but K.
@@ -62,7 +64,7 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 			if err != nil {
 				return fmt.Errorf("redis: %w", explain(err))
 			}
-			if !d.replica(ctx) {
+			if !d.replica(ctx) && !d.flushed(ctx, l, v) {
 				continue
 			}
 			if listing, err = d.list(ctx, d.masters, v.Prefix(), false); err != nil {
@@ -84,6 +86,41 @@ func (d *database) replica(ctx context.Context) bool {
 	}
 	role, err := c.Do(ctx, "ROLE").Slice()
 	return err == nil && len(role) > 0 && role[0] == "slave"
+}
+
+// maxSampled is the number of keys whose existence is checked.
+const maxSampled = 100
+
+// flushed reports whether keys have disappeared that no server announced, as by FLUSHALL. It
+// checks a sample, because FLUSHALL removes all.
+func (d *database) flushed(ctx context.Context, l *listener, v *follow.View) bool {
+	keys := v.Sample(maxSampled)
+	found := make([]*goredis.IntCmd, len(keys))
+	pipe := d.masters.Pipeline()
+	for i, key := range keys {
+		found[i] = pipe.Exists(ctx, key)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return false // the next request reports it
+	}
+	missing := keys[:0]
+	for i, key := range keys {
+		if found[i].Val() == 0 {
+			missing = append(missing, key)
+		}
+	}
+	return len(missing) > 0 && !l.announced(ctx, missing)
+}
+
+// announced waits a moment, and reports whether servers announced all keys.
+func (l *listener) announced(ctx context.Context, keys []string) bool {
+	select {
+	case <-time.After(announcement):
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !slices.ContainsFunc(keys, func(key string) bool { return !l.dirty[key] })
 }
 
 // announce makes a server announce changes.

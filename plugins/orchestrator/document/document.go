@@ -65,6 +65,9 @@ type Codec struct {
 
 var _ kv.Format = (*Codec)(nil)
 
+// maxEmptyObject is the maximum size of a text without items, with its comments.
+const maxEmptyObject = 64 << 10
+
 // New returns a codec for the models.
 func New(set *models.Set) *Codec {
 	c := &Codec{set: set, plans: map[string]*plan{}, open: map[protoreflect.FullName]bool{}, long: 64 << 10, piece: 128 << 10}
@@ -209,11 +212,26 @@ func (c *Codec) decode(file string, text []byte, prefix string, asPlain bool) (d
 // Read is Decode in the form that key-value stores use.
 func (c *Codec) Read(file string, text []byte, prefix string) kv.Content {
 	doc := c.Decode(file, text, prefix)
-	content := kv.Content{Entries: entries(doc.Items), Foreign: doc.Foreign, Broken: doc.Broken}
+	content := kv.Content{Entries: entries(doc.Items), Foreign: doc.Foreign, Broken: doc.Broken, Emptied: isEmptyObject(text)}
 	for _, e := range doc.Errs {
 		content.Errs = append(content.Errs, e)
 	}
 	return content
+}
+
+// isEmptyObject reports whether a text is "{}", apart from spaces and comments.
+func isEmptyObject(text []byte) bool {
+	if len(text) > maxEmptyObject {
+		return false
+	}
+	rest := ""
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "---" && !strings.HasPrefix(line, "#") {
+			line, _, _ = strings.Cut(line, " #")
+			rest += strings.Join(strings.Fields(line), "")
+		}
+	}
+	return rest == "{}"
 }
 
 // decoder reads one text; it collects errors instead of stopping at the first.
