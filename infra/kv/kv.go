@@ -6,6 +6,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -79,6 +80,11 @@ func (id Identity) Restarted(now Identity) bool {
 
 // WentBack reports whether a later identity has a smaller revision.
 func (id Identity) WentBack(now Identity) bool { return now.Revision > 0 && now.Revision < id.Revision }
+
+// Then returns the identity after a later one, which may not know all of it.
+func (id Identity) Then(now Identity) Identity {
+	return Identity{cmp.Or(now.Store, id.Store), cmp.Or(now.Run, id.Run), cmp.Or(now.Revision, id.Revision)}
+}
 
 // Change is a key that was put or deleted.
 type Change struct {

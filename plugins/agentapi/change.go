@@ -189,6 +189,18 @@ func (s *service) Cancel(ctx context.Context, req *pb.CancelRequest) (*pb.Cancel
 	return &pb.CancelResponse{}, nil
 }
 
+// AcceptSource implements the call.
+func (s *service) AcceptSource(ctx context.Context, req *pb.AcceptSourceRequest) (*pb.AcceptSourceResponse, error) {
+	if req.GetSource() == "" {
+		return nil, apierr.Invalid("source", "expected the name of a store, such as etcd")
+	}
+	changes, err := s.Orchestrator.AcceptSource(ctx, req.GetSource(), callerOf(ctx))
+	if err != nil {
+		return nil, apierr.Of(ctx, err)
+	}
+	return &pb.AcceptSourceResponse{Changes: uint32(changes)}, nil
+}
+
 // items reads and validates the items of a change.
 func (s *service) items(change *pb.Change) ([]orchestrator.KeyVal, error) {
 	items := make([]orchestrator.KeyVal, 0, len(change.GetItems())+len(change.GetRemove()))

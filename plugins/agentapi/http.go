@@ -65,6 +65,7 @@ var calls = map[string]call{
 	"Apply":            {"make a change of items, with revert_on_failure, verify, confirm_timeout and wait", false, rest.GroupConfigWrite, true},
 	"Confirm":          {"keep the change that was applied with a confirm_timeout", false, rest.GroupConfigWrite, false},
 	"Cancel":           {"revert the change that waits for its confirmation", false, rest.GroupConfigWrite, false},
+	"AcceptSource":     {"make the content of a store take effect that guard-deletes holds back", false, rest.GroupConfigWrite, false},
 	"Explain":          {"why a value is in its state, down to the values that block it", true, rest.GroupDump, false},
 	"ListItems":        {"the items of all sources, and which of them are in effect", true, rest.GroupConfigRead, false},
 	"ListTransactions": {"transactions from the history", true, rest.GroupDump, false},

@@ -49,6 +49,7 @@ type Orchestrator interface {
 	PlanAndApply(ctx context.Context, plan func() (*orchestrator.Plan, error), o orchestrator.ApplyOptions) (*orchestrator.Plan, orchestrator.Applied, error)
 	ConfirmCommit(id string) (seqNum uint64, err error)
 	CancelCommit(ctx context.Context, id string) error
+	AcceptSource(ctx context.Context, name string, caller orchestrator.Caller) (changes int, err error)
 	WaitFor(ctx context.Context, items []orchestrator.KeyVal, results []orchestrator.Result) error
 	Effects(source string, results []orchestrator.Result) ([]orchestrator.Effect, response.Summary)
 	Status(key string) orchestrator.Result

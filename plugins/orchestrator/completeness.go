@@ -20,6 +20,8 @@ func (p *Plugin) gaps() (gaps []string) {
 			gaps = append(gaps, s.name+": no state since the restart; using the previous one")
 		case !s.known:
 			gaps = append(gaps, s.name+": no initial state")
+		case s.guard != nil:
+			gaps = append(gaps, s.guard.text(s.name))
 		case n > 0:
 			gaps = append(gaps, fmt.Sprintf("%s: %s and %d more", s.name, strings.Join(s.incomplete[:maxGaps], ", "), n))
 		case n > -maxGaps:
@@ -42,7 +44,7 @@ func incomplete(event any) []string {
 // synchronisation with gaps: the change becomes a full resync. The lock is held.
 func (p *Plugin) learn(ch *change) (last bool) {
 	if s := ch.store; s != nil {
-		s.known = s.known || ch.resync
+		s.known = s.known || ch.resync || ch.held
 		s.incomplete = slices.Clone(ch.incomplete)
 	}
 	if !p.keeping || ch.revert {

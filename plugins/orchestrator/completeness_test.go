@@ -207,7 +207,7 @@ func TestSilentSource(t *testing.T) {
 	fast, slow, slower := &fakeStore{name: "fast"}, &fakeStore{name: "slow"}, &fakeStore{name: "slower"}
 	see := newWitness(t)
 	w := start(t, sb, see.use(), orchestrator.UseWatchers(fast, slow, slower),
-		orchestrator.UseConf(orchestrator.Config{InitialSyncTimeout: time.Millisecond}))
+		orchestrator.UseConf(orchestrator.Config{InitialSyncTimeout: time.Millisecond, GuardDeletes: "off"}))
 	w.waitSynced()
 	w.wantOperations("")
 	told := see.about("nothing found in the southbound is removed")

@@ -24,7 +24,7 @@ import (
 func TestPriority(t *testing.T) {
 	t.Parallel()
 	low, high := &fakeStore{name: "low"}, &fakeStore{name: "high"}
-	w := start(t, nil, orchestrator.UseWatchers(datasync.KVProtoWatchers{low}, high))
+	w := start(t, nil, orchestrator.UseWatchers(datasync.KVProtoWatchers{low}, high), orchestrator.UseConf(unguarded()))
 	lowDone, highDone := low.resync(iface("a", 1), iface("b", 1)), high.resync(iface("a", 2))
 	if err := errors.Join(<-lowDone, <-highDone); err != nil {
 		t.Fatal(err)
@@ -262,8 +262,8 @@ func TestConfig(t *testing.T) {
 	if err := config.Lint(orchestrator.DefaultConfig()); err != nil {
 		t.Error(err)
 	}
-	bad := orchestrator.Config{SourcePriority: []string{"a", "", "a"}}
-	if err := bad.Validate(); err == nil || strings.Count(err.Error(), "expected") != 4 {
+	bad := orchestrator.Config{GuardDeletes: "101%", SourcePriority: []string{"a", "", "a"}}
+	if err := bad.Validate(); err == nil || strings.Count(err.Error(), "expected") != 5 {
 		t.Errorf("validate: %v", err)
 	}
 	if ifmodel.InterfaceModel.KeyFor("x") != iface("x", 0).Key {

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/fairqueue"
 )
 
@@ -41,7 +42,11 @@ const saveRetry = 10 * time.Second
 
 // keptStore is the persistent state of a source that is a store.
 type keptStore struct {
-	Complete bool `json:"complete"` // all of its content was known
+	Complete bool        `json:"complete"`          // all of its content was known
+	Identity kv.Identity `json:"identity,omitzero"` // of the store whose content is in effect
+	// Guarded is when the store ceased to be followed; zero if it is followed.
+	Guarded time.Time   `json:"guarded,omitzero"`
+	Held    kv.Identity `json:"held,omitzero"` // of the store then
 }
 
 // recall restores the configuration of the sources from before the restart.
@@ -141,6 +146,7 @@ func (p *Plugin) dropForgotten(stores []*watched) {
 	for _, s := range stores {
 		st, ok := p.recalled[s.name]
 		s.recalled = ok && st.Complete
+		s.identity, s.guardedSince, s.held = st.Identity, st.Guarded, st.Held
 	}
 	for name := range p.recalled {
 		if !slices.ContainsFunc(stores, func(s *watched) bool { return s.name == name }) {
@@ -232,7 +238,7 @@ func (p *Plugin) saveAll() {
 		if s.kept != nil {
 			put[storePrefix+s.name] = s.kept
 		} else if st, ok := p.recalled[s.name]; ok {
-			put[storePrefix+s.name], _ = json.Marshal(st) // cannot fail: a bool can be encoded
+			put[storePrefix+s.name], _ = json.Marshal(st) // cannot fail: all of it can be encoded
 		}
 	}
 	if u := p.unconfirmed; u != nil {
@@ -296,7 +302,7 @@ func (p *Plugin) storeState(ch change) map[string][]byte {
 	if p.State == nil || s == nil || !s.known {
 		return nil
 	}
-	data, err := json.Marshal(keptStore{Complete: len(s.incomplete) == 0})
+	data, err := json.Marshal(keptStore{len(s.incomplete) == 0, s.identity, s.guardedSince, s.held})
 	if err != nil || string(data) == string(s.kept) {
 		return nil
 	}

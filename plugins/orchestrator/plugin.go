@@ -29,11 +29,13 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/datasync"
 	"github.com/tenuto-dev/tenuto/infra/kv/publish"
+	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/fairqueue"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/guard"
 )
 
 // Names of sources that are not stores. Their priority is above that of
@@ -61,8 +63,9 @@ type Scheduler interface {
 // Plugin merges the sources. PushData can be called from AfterInit on.
 type Plugin struct {
 	Deps
-	base *Config // of UseConf; nil if it was not used
-	cfg  Config
+	base  *Config // of UseConf; nil if it was not used
+	cfg   Config
+	limit guard.Limit
 
 	// turns serialises changes, since the effect of a change depends on the
 	// results of the previous ones.
@@ -81,12 +84,15 @@ type Plugin struct {
 	unconfirmed *unconfirmed       // nil: no change waits for confirmation
 	syncErr     error              // of the initial synchronisation; final when synced is closed
 
+	guarding bool // a store is reported as not followed
+
 	itemWatches itemWatches
 
-	clocks   clocks
-	recalled map[string]keptStore // stores whose state was known before the restart
-	overdue  []KeyVal             // reverted at the start, and not persisted yet
-	unsaved  bool                 // the State differs from the configuration of the sources
+	clocks    clocks
+	quietLift time.Duration        // see the constant
+	recalled  map[string]keptStore // stores whose state was known before the restart
+	overdue   []KeyVal             // reverted at the start, and not persisted yet
+	unsaved   bool                 // the State differs from the configuration of the sources
 }
 
 // Deps is what the plugin needs.
@@ -108,6 +114,8 @@ type Deps struct {
 	// HTTP serves the endpoints under /configuration and those of plans; nil
 	// disables them.
 	HTTP rest.HTTPHandlers `optional:"true"`
+	// Metrics is where the metrics are registered; nil: none.
+	Metrics metrics.Registerer `optional:"true"`
 }
 
 // Config is the file orchestrator.conf.
@@ -115,6 +123,8 @@ type Config struct {
 	InitialSyncTimeout time.Duration `json:"initial-sync-timeout" desc:"how long to wait at the start for the state of every source; if a source is late, values found in the southbound are not removed until it has sent its state"`
 	SourcePriority     []string      `json:"source-priority" desc:"names of sources, the one with the highest priority last; those not listed have lower priority: stores in the order they are wired, then grpc and localclient"`
 	QueueCapacity      int           `json:"queue-capacity" desc:"maximum number of queued changes and plans of clients; if the queue is full, the latest request of the client with the most requests is rejected"`
+	GuardDeletes       string        `json:"guard-deletes" desc:"how many items of a store may disappear without events, as when it was emptied or restored, before its last content stays in effect until the store has the items again or 'agentctl sources accept NAME' accepts it: a share of more than 20 items ('50%'), a number of items, 'all' (only all of them), or 'off' to follow everything; the disappearance of all items, another store and a store that went back are never followed unless it is 'off'"`
+	AllowEmpty         []string      `json:"allow-empty" desc:"names of stores that may be empty: their empty content is followed"`
 	StatusPublishers   []string      `json:"status-publishers" desc:"names of the data stores that the states of items are published to, below config-status/; empty: all data stores if ENABLE_STATUS_PUBLISHING is set, otherwise none"`
 }
 
@@ -123,7 +133,7 @@ const DefaultQueueCapacity = 200
 
 // DefaultConfig returns the configuration without a file.
 func DefaultConfig() Config {
-	return Config{InitialSyncTimeout: 30 * time.Second, QueueCapacity: DefaultQueueCapacity}
+	return Config{InitialSyncTimeout: 30 * time.Second, QueueCapacity: DefaultQueueCapacity, GuardDeletes: guard.Default}
 }
 
 // Validate returns an error for invalid values.
@@ -131,6 +141,8 @@ func (c Config) Validate() error {
 	var check config.Checks
 	check.Expect(c.InitialSyncTimeout > 0, "initial-sync-timeout: %v: expected a positive duration", c.InitialSyncTimeout)
 	check.Expect(c.QueueCapacity >= 1, "queue-capacity: %d: expected at least 1", c.QueueCapacity)
+	_, err := guard.ParseLimit(c.GuardDeletes)
+	check.Expect(err == nil, "guard-deletes: %v", err)
 	seen := map[string]bool{}
 	for i, name := range c.SourcePriority {
 		check.Expect(name != "" && !seen[name], "source-priority[%d]: %q: expected a unique name that is not empty", i, name)
@@ -150,6 +162,7 @@ func (p *Plugin) defaults() Config {
 	}
 	cfg := *p.base
 	cfg.QueueCapacity = cmp.Or(cfg.QueueCapacity, DefaultQueueCapacity)
+	cfg.GuardDeletes = cmp.Or(cfg.GuardDeletes, guard.Default)
 	return cfg
 }
 
@@ -160,6 +173,9 @@ func (p *Plugin) Init() error {
 		return err
 	}
 	p.cfg = cfg
+	if p.limit, err = guard.ParseLimit(cfg.GuardDeletes); err != nil {
+		return fmt.Errorf("guard-deletes: %w", err)
+	}
 	if p.Codec == nil {
 		set, err := allmodels.Set()
 		if err != nil {
@@ -173,6 +189,7 @@ func (p *Plugin) Init() error {
 	if p.clocks.now == nil {
 		p.clocks = systemClocks()
 	}
+	p.quietLift = cmp.Or(p.quietLift, quietLift)
 	p.store = store{rank: ranking(p.cfg.SourcePriority, flatten(p.Watcher))}
 	if p.State != nil && !p.State.KeepsState() {
 		p.State = nil
@@ -182,6 +199,11 @@ func (p *Plugin) Init() error {
 	}
 	p.Scheduler.TellRefusals(p.refusals)
 	p.Scheduler.TellChanges(p.Changes)
+	if p.Metrics != nil {
+		if err := p.Metrics.Registry().Register(collector{p}); err != nil {
+			return fmt.Errorf("register metrics: %w", err)
+		}
+	}
 	if p.HTTP == nil {
 		return nil
 	}

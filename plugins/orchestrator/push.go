@@ -228,6 +228,7 @@ type change struct {
 
 	store      *watched          // the store of the change; nil: a client
 	incomplete []string          // the unknown parts of the store
+	held       bool              // the content of the store is known, though not all of it may be in effect
 	state      map[string][]byte // to persist together with the change
 }
 

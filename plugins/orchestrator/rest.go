@@ -32,7 +32,9 @@ func (p *Plugin) endpoints() []rest.Endpoint {
 			Query: []string{"replace", "labels", "wait", "results"}, Response: response.Outcome{},
 			Doc: "adds or changes the items of the body (YAML or JSON) and returns their results; with replace, other items of clients are removed; labels=team=blue,owner gives them labels; " + replyDoc},
 		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Handler: p.validate, Response: rest.OneOf{response.Validated{}, []problem{}}, Doc: "errors in the items of the body; {} if there are none, with findings if VPP or Linux will refuse the items together, or they are likely a mistake"},
-		{Path: "/configuration/sources", Groups: read, Handler: p.getSources, Response: []SourceStatus{}, Doc: "sources of the configuration, the one with the highest priority last"},
+		{Path: "/configuration/sources", Groups: read, Handler: p.getSources, Response: []SourceStatus{}, Doc: "sources of the configuration, the one with the highest priority last; guard says why the content of a store is not followed"},
+		{Path: "/configuration/sources/accept", Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigWrite}, Handler: p.acceptSource,
+			Query: []string{"source"}, Response: acceptedSource{}, Doc: "make the content of the store source=NAME take effect that guard-deletes (orchestrator.conf) holds back"},
 	}
 }
 
@@ -74,6 +76,25 @@ func (p *Plugin) getConfiguration(w http.ResponseWriter, r *http.Request) {
 
 func (p *Plugin) getSources(w http.ResponseWriter, _ *http.Request) {
 	rest.WriteJSON(w, http.StatusOK, p.Sources())
+}
+
+// acceptedSource is the response to an acceptance.
+type acceptedSource struct {
+	Changes int `json:"changes"` // number of changed items, including deleted ones
+}
+
+func (p *Plugin) acceptSource(w http.ResponseWriter, r *http.Request) {
+	name := r.URL.Query().Get("source")
+	if name == "" {
+		rest.WriteError(w, http.StatusBadRequest, errors.New("parameter source: expected the name of a store, such as etcd"))
+		return
+	}
+	changes, err := p.AcceptSource(r.Context(), name, callerOf(r))
+	if err != nil {
+		rest.WriteError(w, statusOf(w, err), err)
+		return
+	}
+	rest.WriteJSON(w, http.StatusOK, acceptedSource{changes})
 }
 
 // problem is an error in one item of a body.

@@ -119,7 +119,8 @@ func statusOf(w http.ResponseWriter, err error) int {
 // planStatus returns the HTTP status of an error.
 func planStatus(err error) int {
 	for status, kinds := range map[int][]error{
-		http.StatusConflict:           {api.ErrPlanStale, ErrUnconfirmed, ErrNothingToConfirm, ErrOtherCommit, ErrNotRestored},
+		http.StatusConflict:           {api.ErrPlanStale, ErrUnconfirmed, ErrNothingToConfirm, ErrOtherCommit, ErrNotRestored, ErrNothingToAccept},
+		http.StatusNotFound:           {ErrUnknownSource},
 		http.StatusBadRequest:         {api.ErrPlanDamaged, api.ErrPlanVersion, api.ErrPlanHidden, ErrInvalidItems},
 		http.StatusServiceUnavailable: {ErrQueueFull, ErrWithdrawn, api.ErrClosedScheduler},
 	} {

@@ -35,6 +35,8 @@ type SourceStatus struct {
 	Rejected   []string  `json:"rejected,omitempty"`   // rejected items; the first ones
 
 	Unhandled []Unhandled `json:"unhandled,omitempty"` // keys without a model
+
+	Guard *GuardStatus `json:"guard,omitempty"` // its content is not followed
 }
 
 // report is the recorded state of a source.
@@ -159,6 +161,7 @@ func (p *Plugin) tellHealth() {
 	default:
 		scope.OK("no item is rejected")
 	}
+	p.tellGuard()
 	switch {
 	case !p.ended:
 		p.Health.Starting(p.awaited())
@@ -224,6 +227,10 @@ func (p *Plugin) Sources() []SourceStatus {
 		for _, w := range p.stores {
 			if w.name == s.name {
 				st.Unhandled = p.unhandledOf(w)
+				if w.guard != nil {
+					status := w.guard.GuardStatus
+					st.Guard = &status
+				}
 			}
 		}
 		all = append(all, st)

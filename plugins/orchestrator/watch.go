@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/datasync"
+	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/fairqueue"
 )
@@ -26,6 +27,12 @@ type watched struct {
 	incomplete []string // its unknown parts; guarded by Plugin.mu
 	recalled   bool     // its complete state from before the restart is in effect until it is known
 	kept       []byte   // its persistent state; guarded by Plugin.mu
+
+	accepts      chan acceptance
+	identity     kv.Identity // of the store whose content is in effect; guarded by Plugin.mu
+	guard        *guarded    // nil: its content is followed; guarded by Plugin.mu
+	guardedSince time.Time   // zero: its content is followed; guarded by Plugin.mu
+	held         kv.Identity // of the store when it ceased to be followed; guarded by Plugin.mu
 
 	aliases   aliases                   // used by follow only
 	unhandled unhandledKeys             // guarded by Plugin.mu
@@ -43,7 +50,7 @@ func (p *Plugin) watch() error {
 		}
 		s := &watched{
 			name: sourceName(w), changes: make(chan datasync.ChangeEvent), resyncs: make(chan datasync.ResyncEvent),
-			arrived: make(chan struct{}),
+			arrived: make(chan struct{}), accepts: make(chan acceptance),
 		}
 		if r, ok := w.(interface{ Receivers(key string) []string }); ok {
 			s.receivers = r.Receivers
@@ -153,44 +160,100 @@ func (p *Plugin) initialSync(ctx context.Context) {
 
 // follow applies the events of a store.
 func (p *Plugin) follow(ctx context.Context, s *watched) {
-	var once sync.Once
-	var partial []string // the unknown parts of the store as of the last event
+	f := follower{p: p, s: s}
 	for {
+		var quiet <-chan time.Time
+		if p.enough(s) {
+			quiet = time.After(p.quietLift)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case ev := <-s.resyncs:
-			partial = incomplete(ev)
-			done := answer(ev)
-			items, missing := p.readStore(s, p.configuration(s, resyncItems(ev), true), true)
-			joined, err := p.apply(ctx, change{source: s.name, items: items, resync: true, store: s, incomplete: slices.Concat(partial, missing)})
-			once.Do(func() {
-				close(s.arrived)
-				p.tellHealth()
-			})
-			if joined && err == nil {
-				err = p.waitInitial(ctx, func(key string) bool { return p.has(s.name, key) })
-			} else {
-				p.tellFailures(err)
-			}
-			p.tellHealth()
-			done(err)
+			f.resync(ctx, ev)
 		case ev := <-s.changes:
-			config := p.configuration(s, changeItems(ev), false)
-			if len(config) == 0 && slices.Equal(incomplete(ev), partial) {
+			f.change(ctx, ev)
+		case a := <-s.accepts:
+			p.acceptContent(s, slices.Concat(f.partial, f.missing), a)
+		case <-quiet:
+			if ch, ok := p.lift(s, slices.Concat(f.partial, f.missing)); ok {
+				_, err := p.apply(ctx, ch)
+				p.tellFailures(err)
 				p.tellHealth()
-				ev.Done(nil)
-				continue
 			}
-			partial = incomplete(ev)
-			done := answer(ev)
-			items, missing := p.readStore(s, config, false)
-			_, err := p.apply(ctx, change{source: s.name, items: items, store: s, incomplete: slices.Concat(partial, missing)})
-			p.tellFailures(err)
-			p.tellHealth()
-			done(err)
 		}
 	}
+}
+
+// follower applies the events of a store. It belongs to one goroutine.
+type follower struct {
+	p       *Plugin
+	s       *watched
+	once    sync.Once
+	partial []string // the unknown parts of the store as of the last event
+	missing []string // its rejected items
+}
+
+func (f *follower) resync(ctx context.Context, ev datasync.ResyncEvent) {
+	p, s := f.p, f.s
+	f.partial = incomplete(ev)
+	done, evidence := answer(ev), evidenceOf(ev)
+	items, missing := p.readStore(s, p.configuration(s, resyncItems(ev), true), true)
+	f.missing = missing
+	ch := change{source: s.name, items: p.withPrevious(s, items), resync: true, store: s, incomplete: slices.Concat(f.partial, f.missing)}
+	p.screen(s, &ch, evidence, nil)
+	joined, err := p.apply(ctx, ch)
+	f.once.Do(func() {
+		close(s.arrived)
+		p.tellHealth()
+	})
+	if joined && err == nil {
+		err = p.waitInitial(ctx, func(key string) bool { return p.has(s.name, key) })
+	} else {
+		p.tellFailures(err)
+	}
+	p.tellHealth()
+	done(err)
+}
+
+// withPrevious adds the previous values of rejected items, which stay in effect.
+func (p *Plugin) withPrevious(s *watched, items []KeyVal) []KeyVal {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before, rejected := p.store.source(s.name).items, p.report(s.name).rejected
+	if len(before) == 0 || len(rejected) == 0 {
+		return items
+	}
+	present := keysOf(items)
+	for key := range rejected {
+		if old, known := before[key]; known && !present[key] {
+			items = append(items, old.of(key))
+		}
+	}
+	return items
+}
+
+func (f *follower) change(ctx context.Context, ev datasync.ChangeEvent) {
+	p, s := f.p, f.s
+	config := p.configuration(s, changeItems(ev), false)
+	evidence := evidenceOf(ev)
+	if len(config) == 0 && slices.Equal(incomplete(ev), f.partial) && !p.isNews(s, evidence) {
+		p.tellHealth()
+		ev.Done(nil)
+		return
+	}
+	f.partial = incomplete(ev)
+	done, inferred := answer(ev), inferredOf(config)
+	s.aliases.addInferred(inferred)
+	items, missing := p.readStore(s, config, false)
+	s.aliases.addInferred(inferred)
+	f.missing = missing
+	ch := change{source: s.name, items: items, store: s, incomplete: slices.Concat(f.partial, f.missing)}
+	p.screen(s, &ch, evidence, inferred)
+	_, err := p.apply(ctx, ch)
+	p.tellFailures(err)
+	p.tellHealth()
+	done(err)
 }
 
 // answer returns Done of an event, if possible without the event: its values need not be

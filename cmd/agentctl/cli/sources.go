@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +13,7 @@ import (
 )
 
 func (a *app) sourcesCommand() *cobra.Command {
-	return a.formatted(&cobra.Command{
+	cmd := a.formatted(&cobra.Command{
 		Use:   "sources [KEY...]",
 		Short: "Show where the configuration comes from, and who wins",
 		Long: "Shows the sources of the configuration, the one with the highest priority first, or for\n" +
@@ -30,13 +31,38 @@ func (a *app) sourcesCommand() *cobra.Command {
 			return show(a, list, a.printSources)
 		},
 	})
+	cmd.AddCommand(a.acceptSourceCommand())
+	return cmd
+}
+
+func (a *app) acceptSourceCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "accept NAME",
+		Short: "Follow a store that the agent does not follow, because its content may be an accident",
+		Long: "Makes the content of a store take effect that is held back (guard-deletes in\n" +
+			"orchestrator.conf), because it belongs to another store, went back, or would delete\n" +
+			"everything or too much. \"agentctl sources\" names such stores.",
+		Example: "  agentctl sources accept etcd",
+		Args:    args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			changes, err := a.client.AcceptSource(cmd.Context(), names[0])
+			if err != nil {
+				return err
+			}
+			return a.printf("%s is followed: %d items changed\n", names[0], changes)
+		},
+	}
 }
 
 func (a *app) printSources(list []orchestrator.SourceStatus) error {
 	t := newTable("SOURCE", "ITEMS", "SHADOWED", "CHANGED", "PROBLEM")
 	for i := range list {
 		s := list[len(list)-1-i]
-		problems := append([]string{s.LastError}, s.Rejected...)
+		var problems []string
+		if s.Guard != nil {
+			problems = append(problems, fmt.Sprintf("not followed since %s: %s", s.Guard.Since.UTC().Format(time.RFC3339), s.Guard.Reason))
+		}
+		problems = append(append(problems, s.LastError), s.Rejected...)
 		for _, u := range s.Unhandled {
 			problems = append(problems, u.Prefix+": no model has such keys")
 		}

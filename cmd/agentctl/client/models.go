@@ -24,3 +24,12 @@ func (c *Client) Items(ctx context.Context, keys ...string) ([]response.SourcedI
 func (c *Client) Sources(ctx context.Context) ([]orchestrator.SourceStatus, error) {
 	return value[[]orchestrator.SourceStatus](ctx, c, "/configuration/sources", nil)
 }
+
+// AcceptSource makes the content of a store take effect that is not followed, and returns
+// the number of changed items.
+func (c *Client) AcceptSource(ctx context.Context, name string) (changes int, err error) {
+	a, err := post[struct {
+		Changes int `json:"changes"`
+	}](ctx, c, "/configuration/sources/accept", url.Values{"source": {name}})
+	return a.Value.Changes, err
+}

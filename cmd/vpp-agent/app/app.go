@@ -214,7 +214,7 @@ func newInfra() Infra {
 	// published data, because others act on it.
 	i.Probe = probe.NewPlugin(probe.UseDeps(func(d *probe.Deps) { d.HTTP = i.HTTP }), probe.WithNonFatalPlugins(tracing.DefaultName),
 		probe.WithReadyDespite(kvscheduler.DefaultName+"/"+kvscheduler.HealthValues, kvscheduler.DefaultName+"/"+kvscheduler.HealthQuarantine,
-			orchestrator.DefaultName+"/"+orchestrator.HealthItems, filedb.DefaultName))
+			orchestrator.DefaultName+"/"+orchestrator.HealthItems, orchestrator.DefaultName+"/"+orchestrator.HealthGuard, filedb.DefaultName))
 	i.Status = statuscheck.NewPlugin(statuscheck.UseDeps(func(d *statuscheck.Deps) { d.Label, d.NonFatal = i.Label, i.Probe }))
 	i.Metrics = metrics.NewPlugin(metrics.UseDeps(func(d *metrics.Deps) { d.HTTP = i.HTTP }))
 	i.Tracing = tracing.NewPlugin(tracing.UseDeps(func(d *tracing.Deps) { d.ServiceLabel = i.Label }))
@@ -285,7 +285,8 @@ func newNorthbound(a *VPPAgent, codec *document.Codec) Northbound {
 	n.RedisSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Redis), label)
 	n.BoltSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Bolt), label)
 	n.Orchestrator = orchestrator.NewPlugin(orchestrator.UseScheduler(a.Scheduler), orchestrator.UseCodec(codec),
-		orchestrator.UseHTTP(a.HTTP), orchestrator.UseWatchers(n.InitialFileSync, n.FilesSync, n.EtcdSync, n.ConsulSync, n.RedisSync, n.BoltSync))
+		orchestrator.UseHTTP(a.HTTP), orchestrator.UseWatchers(n.InitialFileSync, n.FilesSync, n.EtcdSync, n.ConsulSync, n.RedisSync, n.BoltSync),
+		orchestrator.UseDeps(func(d *orchestrator.Deps) { d.Metrics = a.Metrics }))
 	return n
 }
 

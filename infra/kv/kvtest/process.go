@@ -212,6 +212,16 @@ func (p *Process) Wipe(tb testing.TB) {
 	errtest.Fatal(tb, os.RemoveAll(filepath.Join(p.dir, "data")))
 }
 
+// WipeAll removes all files of a stopped server.
+func (p *Process) WipeAll(tb testing.TB) {
+	tb.Helper()
+	entries, err := os.ReadDir(p.dir)
+	errtest.Fatal(tb, err)
+	for _, e := range entries {
+		errtest.Fatal(tb, os.RemoveAll(filepath.Join(p.dir, e.Name())))
+	}
+}
+
 // Pause implements Server.
 func (p *Process) Pause(tb testing.TB) (resume func()) {
 	tb.Helper()

@@ -96,6 +96,8 @@ func codeOf(ctx context.Context, err error) codes.Code {
 		return codes.InvalidArgument
 	case errors.Is(err, api.ErrPlanStale):
 		return codes.Aborted
+	case errors.Is(err, orchestrator.ErrUnknownSource):
+		return codes.NotFound
 	case ctx.Err() != nil:
 		return status.FromContextError(ctx.Err()).Code()
 	case errors.Is(err, orchestrator.ErrWithdrawn), errors.Is(err, api.ErrClosedScheduler):

@@ -2732,6 +2732,98 @@ func (x *FieldDifference) GetFound() string {
 	return ""
 }
 
+// AcceptSourceRequest names a store.
+type AcceptSourceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the source, such as "etcd".
+	Source        string `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcceptSourceRequest) Reset() {
+	*x = AcceptSourceRequest{}
+	mi := &file_tenuto_v1_agent_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcceptSourceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcceptSourceRequest) ProtoMessage() {}
+
+func (x *AcceptSourceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tenuto_v1_agent_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcceptSourceRequest.ProtoReflect.Descriptor instead.
+func (*AcceptSourceRequest) Descriptor() ([]byte, []int) {
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *AcceptSourceRequest) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+// AcceptSourceResponse is the answer to an acceptance.
+type AcceptSourceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of items that changed, including the deleted ones.
+	Changes       uint32 `protobuf:"varint,1,opt,name=changes,proto3" json:"changes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcceptSourceResponse) Reset() {
+	*x = AcceptSourceResponse{}
+	mi := &file_tenuto_v1_agent_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcceptSourceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcceptSourceResponse) ProtoMessage() {}
+
+func (x *AcceptSourceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tenuto_v1_agent_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcceptSourceResponse.ProtoReflect.Descriptor instead.
+func (*AcceptSourceResponse) Descriptor() ([]byte, []int) {
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *AcceptSourceResponse) GetChanges() uint32 {
+	if x != nil {
+		return x.Changes
+	}
+	return 0
+}
+
 var File_tenuto_v1_agent_proto protoreflect.FileDescriptor
 
 const file_tenuto_v1_agent_proto_rawDesc = "" +
@@ -2949,7 +3041,11 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x0fFieldDifference\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x1a\n" +
 	"\bbelieved\x18\x02 \x01(\tR\bbelieved\x12\x14\n" +
-	"\x05found\x18\x03 \x01(\tR\x05found2\x81\x06\n" +
+	"\x05found\x18\x03 \x01(\tR\x05found\"-\n" +
+	"\x13AcceptSourceRequest\x12\x16\n" +
+	"\x06source\x18\x01 \x01(\tR\x06source\"0\n" +
+	"\x14AcceptSourceResponse\x12\x18\n" +
+	"\achanges\x18\x01 \x01(\rR\achanges2\xd2\x06\n" +
 	"\fAgentService\x127\n" +
 	"\x04Plan\x12\x16.tenuto.v1.PlanRequest\x1a\x17.tenuto.v1.PlanResponse\x12:\n" +
 	"\x05Apply\x12\x17.tenuto.v1.ApplyRequest\x1a\x18.tenuto.v1.ApplyResponse\x12@\n" +
@@ -2961,7 +3057,8 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x10ListTransactions\x12\".tenuto.v1.ListTransactionsRequest\x1a#.tenuto.v1.ListTransactionsResponse\x12C\n" +
 	"\bGetGraph\x12\x1a.tenuto.v1.GetGraphRequest\x1a\x1b.tenuto.v1.GetGraphResponse\x12L\n" +
 	"\vListOrphans\x12\x1d.tenuto.v1.ListOrphansRequest\x1a\x1e.tenuto.v1.ListOrphansResponse\x12C\n" +
-	"\bGetDrift\x12\x1a.tenuto.v1.GetDriftRequest\x1a\x1b.tenuto.v1.GetDriftResponseB7Z5github.com/tenuto-dev/tenuto/proto/tenuto/v1;tenutov1b\x06proto3"
+	"\bGetDrift\x12\x1a.tenuto.v1.GetDriftRequest\x1a\x1b.tenuto.v1.GetDriftResponse\x12O\n" +
+	"\fAcceptSource\x12\x1e.tenuto.v1.AcceptSourceRequest\x1a\x1f.tenuto.v1.AcceptSourceResponseB7Z5github.com/tenuto-dev/tenuto/proto/tenuto/v1;tenutov1b\x06proto3"
 
 var (
 	file_tenuto_v1_agent_proto_rawDescOnce sync.Once
@@ -2976,7 +3073,7 @@ func file_tenuto_v1_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_tenuto_v1_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_tenuto_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_tenuto_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_tenuto_v1_agent_proto_goTypes = []any{
 	(WatchResponse_Kind)(0),             // 0: tenuto.v1.WatchResponse.Kind
 	(*Item)(nil),                        // 1: tenuto.v1.Item
@@ -3016,60 +3113,62 @@ var file_tenuto_v1_agent_proto_goTypes = []any{
 	(*GetDriftResponse)(nil),            // 35: tenuto.v1.GetDriftResponse
 	(*Drift)(nil),                       // 36: tenuto.v1.Drift
 	(*FieldDifference)(nil),             // 37: tenuto.v1.FieldDifference
-	nil,                                 // 38: tenuto.v1.SourceItem.LabelsEntry
-	nil,                                 // 39: tenuto.v1.GetDriftResponse.UnreadEntry
-	(*anypb.Any)(nil),                   // 40: google.protobuf.Any
-	(kvscheduler.TxnOperation)(0),       // 41: ligato.kvscheduler.TxnOperation
-	(kvscheduler.ValueState)(0),         // 42: ligato.kvscheduler.ValueState
-	(*timestamppb.Timestamp)(nil),       // 43: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),         // 44: google.protobuf.Duration
-	(*kvscheduler.BaseValueStatus)(nil), // 45: ligato.kvscheduler.BaseValueStatus
+	(*AcceptSourceRequest)(nil),         // 38: tenuto.v1.AcceptSourceRequest
+	(*AcceptSourceResponse)(nil),        // 39: tenuto.v1.AcceptSourceResponse
+	nil,                                 // 40: tenuto.v1.SourceItem.LabelsEntry
+	nil,                                 // 41: tenuto.v1.GetDriftResponse.UnreadEntry
+	(*anypb.Any)(nil),                   // 42: google.protobuf.Any
+	(kvscheduler.TxnOperation)(0),       // 43: ligato.kvscheduler.TxnOperation
+	(kvscheduler.ValueState)(0),         // 44: ligato.kvscheduler.ValueState
+	(*timestamppb.Timestamp)(nil),       // 45: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 46: google.protobuf.Duration
+	(*kvscheduler.BaseValueStatus)(nil), // 47: ligato.kvscheduler.BaseValueStatus
 }
 var file_tenuto_v1_agent_proto_depIdxs = []int32{
-	40, // 0: tenuto.v1.Item.value:type_name -> google.protobuf.Any
+	42, // 0: tenuto.v1.Item.value:type_name -> google.protobuf.Any
 	1,  // 1: tenuto.v1.Change.items:type_name -> tenuto.v1.Item
-	41, // 2: tenuto.v1.Operation.operation:type_name -> ligato.kvscheduler.TxnOperation
-	42, // 3: tenuto.v1.Operation.prev_state:type_name -> ligato.kvscheduler.ValueState
-	42, // 4: tenuto.v1.Operation.new_state:type_name -> ligato.kvscheduler.ValueState
-	40, // 5: tenuto.v1.Operation.prev_value:type_name -> google.protobuf.Any
-	40, // 6: tenuto.v1.Operation.new_value:type_name -> google.protobuf.Any
-	43, // 7: tenuto.v1.Operation.start:type_name -> google.protobuf.Timestamp
-	44, // 8: tenuto.v1.Operation.duration:type_name -> google.protobuf.Duration
+	43, // 2: tenuto.v1.Operation.operation:type_name -> ligato.kvscheduler.TxnOperation
+	44, // 3: tenuto.v1.Operation.prev_state:type_name -> ligato.kvscheduler.ValueState
+	44, // 4: tenuto.v1.Operation.new_state:type_name -> ligato.kvscheduler.ValueState
+	42, // 5: tenuto.v1.Operation.prev_value:type_name -> google.protobuf.Any
+	42, // 6: tenuto.v1.Operation.new_value:type_name -> google.protobuf.Any
+	45, // 7: tenuto.v1.Operation.start:type_name -> google.protobuf.Timestamp
+	46, // 8: tenuto.v1.Operation.duration:type_name -> google.protobuf.Duration
 	2,  // 9: tenuto.v1.PlanRequest.change:type_name -> tenuto.v1.Change
 	3,  // 10: tenuto.v1.PlanResponse.operations:type_name -> tenuto.v1.Operation
 	4,  // 11: tenuto.v1.PlanResponse.reasons:type_name -> tenuto.v1.Reason
 	7,  // 12: tenuto.v1.PlanResponse.findings:type_name -> tenuto.v1.Finding
 	2,  // 13: tenuto.v1.ApplyRequest.change:type_name -> tenuto.v1.Change
-	44, // 14: tenuto.v1.ApplyRequest.confirm_timeout:type_name -> google.protobuf.Duration
-	42, // 15: tenuto.v1.ItemResult.state:type_name -> ligato.kvscheduler.ValueState
+	46, // 14: tenuto.v1.ApplyRequest.confirm_timeout:type_name -> google.protobuf.Duration
+	44, // 15: tenuto.v1.ItemResult.state:type_name -> ligato.kvscheduler.ValueState
 	9,  // 16: tenuto.v1.ApplyResponse.results:type_name -> tenuto.v1.ItemResult
-	43, // 17: tenuto.v1.ApplyResponse.confirm_by:type_name -> google.protobuf.Timestamp
+	45, // 17: tenuto.v1.ApplyResponse.confirm_by:type_name -> google.protobuf.Timestamp
 	7,  // 18: tenuto.v1.ApplyResponse.findings:type_name -> tenuto.v1.Finding
 	0,  // 19: tenuto.v1.WatchResponse.kind:type_name -> tenuto.v1.WatchResponse.Kind
-	45, // 20: tenuto.v1.WatchResponse.values:type_name -> ligato.kvscheduler.BaseValueStatus
+	47, // 20: tenuto.v1.WatchResponse.values:type_name -> ligato.kvscheduler.BaseValueStatus
 	19, // 21: tenuto.v1.ExplainResponse.explanation:type_name -> tenuto.v1.Explanation
-	42, // 22: tenuto.v1.Explanation.state:type_name -> ligato.kvscheduler.ValueState
-	43, // 23: tenuto.v1.Explanation.since:type_name -> google.protobuf.Timestamp
+	44, // 22: tenuto.v1.Explanation.state:type_name -> ligato.kvscheduler.ValueState
+	45, // 23: tenuto.v1.Explanation.since:type_name -> google.protobuf.Timestamp
 	19, // 24: tenuto.v1.Explanation.children:type_name -> tenuto.v1.Explanation
 	22, // 25: tenuto.v1.ListItemsResponse.items:type_name -> tenuto.v1.SourcedItem
 	23, // 26: tenuto.v1.SourcedItem.sources:type_name -> tenuto.v1.SourceItem
-	38, // 27: tenuto.v1.SourceItem.labels:type_name -> tenuto.v1.SourceItem.LabelsEntry
-	40, // 28: tenuto.v1.SourceItem.value:type_name -> google.protobuf.Any
-	43, // 29: tenuto.v1.ListTransactionsRequest.since:type_name -> google.protobuf.Timestamp
-	43, // 30: tenuto.v1.ListTransactionsRequest.until:type_name -> google.protobuf.Timestamp
+	40, // 27: tenuto.v1.SourceItem.labels:type_name -> tenuto.v1.SourceItem.LabelsEntry
+	42, // 28: tenuto.v1.SourceItem.value:type_name -> google.protobuf.Any
+	45, // 29: tenuto.v1.ListTransactionsRequest.since:type_name -> google.protobuf.Timestamp
+	45, // 30: tenuto.v1.ListTransactionsRequest.until:type_name -> google.protobuf.Timestamp
 	26, // 31: tenuto.v1.ListTransactionsResponse.transactions:type_name -> tenuto.v1.Transaction
-	43, // 32: tenuto.v1.Transaction.start:type_name -> google.protobuf.Timestamp
-	43, // 33: tenuto.v1.Transaction.stop:type_name -> google.protobuf.Timestamp
+	45, // 32: tenuto.v1.Transaction.start:type_name -> google.protobuf.Timestamp
+	45, // 33: tenuto.v1.Transaction.stop:type_name -> google.protobuf.Timestamp
 	3,  // 34: tenuto.v1.Transaction.operations:type_name -> tenuto.v1.Operation
 	29, // 35: tenuto.v1.GetGraphResponse.nodes:type_name -> tenuto.v1.Node
-	42, // 36: tenuto.v1.Node.state:type_name -> ligato.kvscheduler.ValueState
-	40, // 37: tenuto.v1.Node.value:type_name -> google.protobuf.Any
+	44, // 36: tenuto.v1.Node.state:type_name -> ligato.kvscheduler.ValueState
+	42, // 37: tenuto.v1.Node.value:type_name -> google.protobuf.Any
 	30, // 38: tenuto.v1.Node.edges:type_name -> tenuto.v1.Edge
 	33, // 39: tenuto.v1.ListOrphansResponse.orphans:type_name -> tenuto.v1.Orphan
-	43, // 40: tenuto.v1.GetDriftResponse.start:type_name -> google.protobuf.Timestamp
-	43, // 41: tenuto.v1.GetDriftResponse.stop:type_name -> google.protobuf.Timestamp
+	45, // 40: tenuto.v1.GetDriftResponse.start:type_name -> google.protobuf.Timestamp
+	45, // 41: tenuto.v1.GetDriftResponse.stop:type_name -> google.protobuf.Timestamp
 	36, // 42: tenuto.v1.GetDriftResponse.drifts:type_name -> tenuto.v1.Drift
-	39, // 43: tenuto.v1.GetDriftResponse.unread:type_name -> tenuto.v1.GetDriftResponse.UnreadEntry
+	41, // 43: tenuto.v1.GetDriftResponse.unread:type_name -> tenuto.v1.GetDriftResponse.UnreadEntry
 	37, // 44: tenuto.v1.Drift.fields:type_name -> tenuto.v1.FieldDifference
 	5,  // 45: tenuto.v1.AgentService.Plan:input_type -> tenuto.v1.PlanRequest
 	8,  // 46: tenuto.v1.AgentService.Apply:input_type -> tenuto.v1.ApplyRequest
@@ -3082,19 +3181,21 @@ var file_tenuto_v1_agent_proto_depIdxs = []int32{
 	27, // 53: tenuto.v1.AgentService.GetGraph:input_type -> tenuto.v1.GetGraphRequest
 	31, // 54: tenuto.v1.AgentService.ListOrphans:input_type -> tenuto.v1.ListOrphansRequest
 	34, // 55: tenuto.v1.AgentService.GetDrift:input_type -> tenuto.v1.GetDriftRequest
-	6,  // 56: tenuto.v1.AgentService.Plan:output_type -> tenuto.v1.PlanResponse
-	10, // 57: tenuto.v1.AgentService.Apply:output_type -> tenuto.v1.ApplyResponse
-	12, // 58: tenuto.v1.AgentService.Confirm:output_type -> tenuto.v1.ConfirmResponse
-	14, // 59: tenuto.v1.AgentService.Cancel:output_type -> tenuto.v1.CancelResponse
-	16, // 60: tenuto.v1.AgentService.Watch:output_type -> tenuto.v1.WatchResponse
-	18, // 61: tenuto.v1.AgentService.Explain:output_type -> tenuto.v1.ExplainResponse
-	21, // 62: tenuto.v1.AgentService.ListItems:output_type -> tenuto.v1.ListItemsResponse
-	25, // 63: tenuto.v1.AgentService.ListTransactions:output_type -> tenuto.v1.ListTransactionsResponse
-	28, // 64: tenuto.v1.AgentService.GetGraph:output_type -> tenuto.v1.GetGraphResponse
-	32, // 65: tenuto.v1.AgentService.ListOrphans:output_type -> tenuto.v1.ListOrphansResponse
-	35, // 66: tenuto.v1.AgentService.GetDrift:output_type -> tenuto.v1.GetDriftResponse
-	56, // [56:67] is the sub-list for method output_type
-	45, // [45:56] is the sub-list for method input_type
+	38, // 56: tenuto.v1.AgentService.AcceptSource:input_type -> tenuto.v1.AcceptSourceRequest
+	6,  // 57: tenuto.v1.AgentService.Plan:output_type -> tenuto.v1.PlanResponse
+	10, // 58: tenuto.v1.AgentService.Apply:output_type -> tenuto.v1.ApplyResponse
+	12, // 59: tenuto.v1.AgentService.Confirm:output_type -> tenuto.v1.ConfirmResponse
+	14, // 60: tenuto.v1.AgentService.Cancel:output_type -> tenuto.v1.CancelResponse
+	16, // 61: tenuto.v1.AgentService.Watch:output_type -> tenuto.v1.WatchResponse
+	18, // 62: tenuto.v1.AgentService.Explain:output_type -> tenuto.v1.ExplainResponse
+	21, // 63: tenuto.v1.AgentService.ListItems:output_type -> tenuto.v1.ListItemsResponse
+	25, // 64: tenuto.v1.AgentService.ListTransactions:output_type -> tenuto.v1.ListTransactionsResponse
+	28, // 65: tenuto.v1.AgentService.GetGraph:output_type -> tenuto.v1.GetGraphResponse
+	32, // 66: tenuto.v1.AgentService.ListOrphans:output_type -> tenuto.v1.ListOrphansResponse
+	35, // 67: tenuto.v1.AgentService.GetDrift:output_type -> tenuto.v1.GetDriftResponse
+	39, // 68: tenuto.v1.AgentService.AcceptSource:output_type -> tenuto.v1.AcceptSourceResponse
+	57, // [57:69] is the sub-list for method output_type
+	45, // [45:57] is the sub-list for method input_type
 	45, // [45:45] is the sub-list for extension type_name
 	45, // [45:45] is the sub-list for extension extendee
 	0,  // [0:45] is the sub-list for field type_name
@@ -3114,7 +3215,7 @@ func file_tenuto_v1_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenuto_v1_agent_proto_rawDesc), len(file_tenuto_v1_agent_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   39,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

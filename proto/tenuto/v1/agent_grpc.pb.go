@@ -36,6 +36,7 @@ const (
 	AgentService_GetGraph_FullMethodName         = "/tenuto.v1.AgentService/GetGraph"
 	AgentService_ListOrphans_FullMethodName      = "/tenuto.v1.AgentService/ListOrphans"
 	AgentService_GetDrift_FullMethodName         = "/tenuto.v1.AgentService/GetDrift"
+	AgentService_AcceptSource_FullMethodName     = "/tenuto.v1.AgentService/AcceptSource"
 )
 
 // AgentServiceClient is the client API for AgentService service.
@@ -80,6 +81,10 @@ type AgentServiceClient interface {
 	ListOrphans(ctx context.Context, in *ListOrphansRequest, opts ...grpc.CallOption) (*ListOrphansResponse, error)
 	// GetDrift returns how the southbound differs from what is believed to exist.
 	GetDrift(ctx context.Context, in *GetDriftRequest, opts ...grpc.CallOption) (*GetDriftResponse, error)
+	// AcceptSource makes the content of a store take effect that is not followed, because it
+	// may be the result of an accident (guard-deletes in orchestrator.conf). NOT_FOUND: there is
+	// no such store; FAILED_PRECONDITION: its content is followed.
+	AcceptSource(ctx context.Context, in *AcceptSourceRequest, opts ...grpc.CallOption) (*AcceptSourceResponse, error)
 }
 
 type agentServiceClient struct {
@@ -209,6 +214,16 @@ func (c *agentServiceClient) GetDrift(ctx context.Context, in *GetDriftRequest, 
 	return out, nil
 }
 
+func (c *agentServiceClient) AcceptSource(ctx context.Context, in *AcceptSourceRequest, opts ...grpc.CallOption) (*AcceptSourceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AcceptSourceResponse)
+	err := c.cc.Invoke(ctx, AgentService_AcceptSource_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AgentServiceServer is the server API for AgentService service.
 // All implementations must embed UnimplementedAgentServiceServer
 // for forward compatibility.
@@ -251,6 +266,10 @@ type AgentServiceServer interface {
 	ListOrphans(context.Context, *ListOrphansRequest) (*ListOrphansResponse, error)
 	// GetDrift returns how the southbound differs from what is believed to exist.
 	GetDrift(context.Context, *GetDriftRequest) (*GetDriftResponse, error)
+	// AcceptSource makes the content of a store take effect that is not followed, because it
+	// may be the result of an accident (guard-deletes in orchestrator.conf). NOT_FOUND: there is
+	// no such store; FAILED_PRECONDITION: its content is followed.
+	AcceptSource(context.Context, *AcceptSourceRequest) (*AcceptSourceResponse, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }
 
@@ -293,6 +312,9 @@ func (UnimplementedAgentServiceServer) ListOrphans(context.Context, *ListOrphans
 }
 func (UnimplementedAgentServiceServer) GetDrift(context.Context, *GetDriftRequest) (*GetDriftResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetDrift not implemented")
+}
+func (UnimplementedAgentServiceServer) AcceptSource(context.Context, *AcceptSourceRequest) (*AcceptSourceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AcceptSource not implemented")
 }
 func (UnimplementedAgentServiceServer) mustEmbedUnimplementedAgentServiceServer() {}
 func (UnimplementedAgentServiceServer) testEmbeddedByValue()                      {}
@@ -506,6 +528,24 @@ func _AgentService_GetDrift_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AgentService_AcceptSource_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AcceptSourceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).AcceptSource(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_AcceptSource_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).AcceptSource(ctx, req.(*AcceptSourceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AgentService_ServiceDesc is the grpc.ServiceDesc for AgentService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -552,6 +592,10 @@ var AgentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetDrift",
 			Handler:    _AgentService_GetDrift_Handler,
+		},
+		{
+			MethodName: "AcceptSource",
+			Handler:    _AgentService_AcceptSource_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
