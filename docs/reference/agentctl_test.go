@@ -23,11 +23,10 @@ func writeCommands(t *testing.T, w *writer) {
 			if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
 				continue
 			}
-			if c.HasSubCommands() {
-				walk(c)
-				continue
+			if !c.HasSubCommands() || c.Runnable() && c.Example != "" {
+				writeCommand(t, w, c)
 			}
-			writeCommand(t, w, c)
+			walk(c)
 		}
 	}
 	walk(root)

@@ -43,7 +43,8 @@ func writeMetrics(t *testing.T, w *writer) {
 	t.Cleanup(func() { _ = vpp.Close() })
 	bad := newBad()
 	plugins := startAgentWith(t, bad, map[string]string{
-		"govpp": "binapi-socket-path: " + filepath.Join(dir, "api.sock") + "\nstats-socket-path: " + statsegtest.Serve(t, segment().Bytes()).Socket + "\n",
+		"filedb": "configuration-paths: [" + dir + "]\n",
+		"govpp":  "binapi-socket-path: " + filepath.Join(dir, "api.sock") + "\nstats-socket-path: " + statsegtest.Serve(t, segment().Bytes()).Socket + "\n",
 	})
 	t.Cleanup(func() { close(bad.release) }) // before the agent stops, which waits for it
 	exercise(t, plugins)

@@ -124,42 +124,54 @@ func suspicious(s *watched, before map[string]item, ch *change, ev kv.Evidence, 
 	return ch.resync && kept < len(before)
 }
 
+// splitting sorts the items of a store into requests and differences.
+type splitting struct {
+	before    map[string]item // the items in effect
+	emptied   []string        // places that say explicitly that they are empty
+	requested []KeyVal
+	differing map[string]KeyVal
+}
+
+// note sorts an item; isInferred reports that the store saw no event for it.
+func (sp *splitting) note(it KeyVal, isInferred bool) {
+	old, known := sp.before[it.Key]
+	delete(sp.differing, it.Key)
+	switch {
+	case !isInferred, known && it.Val == nil && slices.Contains(sp.emptied, old.location.Place()):
+		sp.requested = append(sp.requested, it)
+	case known && (it.Val == nil || !proto.Equal(old.val, it.Val)), !known && it.Val != nil:
+		sp.differing[it.Key] = it
+	}
+}
+
 // split returns the requests in a change, and how the rest of the store's content differs from
 // the items in effect. The lock is held.
 func (s *watched) split(before map[string]item, ch *change, ev kv.Evidence, inferred map[string]bool) (requested []KeyVal, differing map[string]KeyVal) {
-	differing = map[string]KeyVal{}
+	sp := splitting{before: before, emptied: ev.Emptied, differing: map[string]KeyVal{}}
 	if s.guard != nil && !ch.resync {
-		differing = maps.Clone(s.guard.differing)
-	}
-	note := func(it KeyVal, isInferred bool) {
-		old, known := before[it.Key]
-		delete(differing, it.Key)
-		switch {
-		case !isInferred, known && it.Val == nil && slices.Contains(ev.Emptied, old.location.Place()):
-			requested = append(requested, it)
-		case known && (it.Val == nil || !proto.Equal(old.val, it.Val)), !known && it.Val != nil:
-			differing[it.Key] = it
-		}
+		sp.differing = maps.Clone(s.guard.differing)
 	}
 	present := map[string]bool{}
 	for _, it := range ch.items {
 		present[it.Key] = true
-		note(it, ch.resync || inferred[it.Key])
+		sp.note(it, ch.resync || inferred[it.Key])
 	}
-	for key := range before {
-		if ch.resync && !present[key] {
-			note(KeyVal{Key: key}, true)
-		}
-	}
+	var missing []string // deletions: of a resync, or those held back that the store may have explained since
 	if ch.resync {
-		return requested, differing
-	}
-	for key, it := range differing { // deletions that the store has explained since
-		if it.Val == nil && !present[key] {
-			note(it, true)
+		missing = slices.Collect(maps.Keys(before))
+	} else {
+		for key, it := range sp.differing {
+			if it.Val == nil {
+				missing = append(missing, key)
+			}
 		}
 	}
-	return requested, differing
+	for _, key := range missing {
+		if !present[key] {
+			sp.note(KeyVal{Key: key}, true)
+		}
+	}
+	return sp.requested, sp.differing
 }
 
 // caseOf compares the content of a store with the items in effect after the requests. The lock is held.

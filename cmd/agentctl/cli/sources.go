@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
@@ -45,7 +46,7 @@ func (a *app) acceptSourceCommand() *cobra.Command {
 		Example: "  agentctl sources accept etcd",
 		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			changes, err := a.client.AcceptSource(cmd.Context(), names[0])
+			changes, err := client.AcceptSource(cmd.Context(), a.client, names[0])
 			if err != nil {
 				return err
 			}

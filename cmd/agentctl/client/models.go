@@ -27,7 +27,7 @@ func (c *Client) Sources(ctx context.Context) ([]orchestrator.SourceStatus, erro
 
 // AcceptSource makes the content of a store take effect that is not followed, and returns
 // the number of changed items.
-func (c *Client) AcceptSource(ctx context.Context, name string) (changes int, err error) {
+func AcceptSource(ctx context.Context, c *Client, name string) (changes int, err error) {
 	a, err := post[struct {
 		Changes int `json:"changes"`
 	}](ctx, c, "/configuration/sources/accept", url.Values{"source": {name}})

@@ -214,7 +214,8 @@ func newInfra() Infra {
 	// published data, because others act on it.
 	i.Probe = probe.NewPlugin(probe.UseDeps(func(d *probe.Deps) { d.HTTP = i.HTTP }), probe.WithNonFatalPlugins(tracing.DefaultName),
 		probe.WithReadyDespite(kvscheduler.DefaultName+"/"+kvscheduler.HealthValues, kvscheduler.DefaultName+"/"+kvscheduler.HealthQuarantine,
-			orchestrator.DefaultName+"/"+orchestrator.HealthItems, orchestrator.DefaultName+"/"+orchestrator.HealthGuard, filedb.DefaultName))
+			orchestrator.DefaultName+"/"+orchestrator.HealthItems, orchestrator.DefaultName+"/"+orchestrator.HealthGuard,
+			nsplugin.DefaultName+"/"+nsplugin.HealthEngine, filedb.DefaultName))
 	i.Status = statuscheck.NewPlugin(statuscheck.UseDeps(func(d *statuscheck.Deps) { d.Label, d.NonFatal = i.Label, i.Probe }))
 	i.Metrics = metrics.NewPlugin(metrics.UseDeps(func(d *metrics.Deps) { d.HTTP = i.HTTP }))
 	i.Tracing = tracing.NewPlugin(tracing.UseDeps(func(d *tracing.Deps) { d.ServiceLabel = i.Label }))
@@ -226,7 +227,9 @@ func newLinux(a *VPPAgent) Linux {
 	l := Linux{OwnNamespaces: newOwnNamespaces(a.Label,
 		func() bool { return a.Cleanup.Enabled() && !a.Simulation.SimulatesLinux() }, func() bool { return a.Namespaces.Held() })}
 	l.Namespaces = nsplugin.NewPlugin(nsplugin.OnCreate(l.OwnNamespaces.created),
-		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler, d.Simulation, d.Identity = a.Scheduler, a.Simulation, a.Identity }))
+		nsplugin.UseDeps(func(d *nsplugin.Deps) {
+			d.Scheduler, d.Simulation, d.Identity, d.State = a.Scheduler, a.Simulation, a.Identity, a.Scheduler
+		}))
 	l.LinuxIfPlugin = linuxif.NewPlugin(linuxif.UseDeps(func(d *linuxif.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel, d.TAPs, d.NetAlloc = a.Scheduler, l.Namespaces, a.Label, taps{a}, a.NetAlloc
 		d.HTTP, d.Metrics = a.HTTP, a.Metrics

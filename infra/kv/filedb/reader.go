@@ -170,13 +170,11 @@ func (r *reader) read(path string, f *file, inPlace bool) bool {
 		return false
 	}
 	inPlace = inPlace || f.waiting.inPlace && f.waiting.active()
-	if written && !f.waiting.over(r.now(), sum, maxWritten) {
-		f.waiting.begin(r.now(), sum, inPlace, true)
+	if written && f.waiting.begins(r.now(), sum, inPlace, true) {
 		return false
 	}
 	content := r.parse(path, text, sum)
-	if inPlace && !content.Broken && lacks(content.Entries, f.entries) && !f.waiting.over(r.now(), sum, quietShorter) {
-		f.waiting.begin(r.now(), sum, inPlace, false)
+	if inPlace && !content.Broken && lacks(content.Entries, f.entries) && f.waiting.begins(r.now(), sum, inPlace, false) {
 		return false
 	}
 	f.waiting, f.sum = waiting{}, sum

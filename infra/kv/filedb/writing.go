@@ -29,17 +29,20 @@ type waiting struct {
 
 func (w *waiting) active() bool { return !w.since.IsZero() }
 
-// begin records the content, unless the file is waiting with it already.
-func (w *waiting) begin(now time.Time, sum [sha256.Size]byte, inPlace, written bool) {
-	if !w.active() || w.sum != sum {
+// begins records the content, and reports whether the file has to wait with it.
+func (w *waiting) begins(now time.Time, sum [sha256.Size]byte, inPlace, written bool) bool {
+	quiet := quietShorter
+	if written {
+		quiet = maxWritten
+	}
+	switch {
+	case !w.active() || w.sum != sum:
 		w.since, w.sum = now, sum
+	case now.Sub(w.since) >= quiet:
+		return false
 	}
 	w.inPlace, w.written = inPlace, written
-}
-
-// over reports whether the file has had this content for a time.
-func (w *waiting) over(now time.Time, sum [sha256.Size]byte, quiet time.Duration) bool {
-	return w.active() && w.sum == sum && now.Sub(w.since) >= quiet
+	return true
 }
 
 // continues reports whether an unchanged file has to wait longer.

@@ -14,9 +14,11 @@ import (
 // quiet lets time pass in small steps, as polls need it, and fails if an update has changes.
 func (s *store) quiet(d time.Duration) {
 	s.t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
 	for range d / (100 * time.Millisecond) {
 		s.clock.pass(100 * time.Millisecond)
-		time.Sleep(2 * time.Millisecond)
+		<-tick.C
 	}
 	for {
 		select {

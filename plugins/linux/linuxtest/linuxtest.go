@@ -149,7 +149,7 @@ func startWith(t testing.TB, w *nltest.World, s settings) *Agent {
 	nsConf := nsplugin.DefaultConfig()
 	nsConf.DockerSocket, nsConf.MicroservicesFile = s.engine, s.containers
 	ns := nsplugin.NewPlugin(nsplugin.UseKernel(w.Namespaces, w.Dir), nsplugin.UseConf(nsConf),
-		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler = sched }))
+		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler, d.State = sched, sched }))
 	var known descriptor.TAPs
 	if s.taps != nil {
 		known = s.taps

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/tenuto-dev/tenuto/infra/health"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/internal/containers"
@@ -42,7 +44,13 @@ type microservices struct {
 	index   *containers.Index
 	sources []*followed
 	notify  func(...kvs.KVWithMetadata) error
-	stopped func() // called when a container has stopped
+	stopped func()          // called when a container has stopped
+	state   State           // nil: nothing is kept over a restart
+	health  health.Reporter // nil: none
+
+	mu     sync.Mutex        // guards the fields below, and the order of changes
+	starts map[string]string // of the processes of containers, by ID; empty: unknown
+	told   map[string]bool   // parts of the health that are not well
 }
 
 // followed is a source of containers.
@@ -50,15 +58,22 @@ type followed struct {
 	containers.Source
 	tried chan struct{} // closed when the containers were listed, or that failed
 
-	mu    sync.Mutex
-	err   error // nil: it is followed
-	since time.Time
+	mu     sync.Mutex
+	err    error // nil: it is followed
+	since  time.Time
+	listed bool     // it has listed its containers since the start
+	kept   []string // labels of containers that it does not list any more, whose processes run
 }
 
+// absent reports whether the source does not exist, as on hosts without a container engine.
+func (s *followed) absent() bool { return errors.Is(s.err, fs.ErrNotExist) || s.err == errNotAsked }
+
+var errNotAsked = errors.New("not asked yet")
+
 func newMicroservices(log logging.Logger, sources []containers.Source) *microservices {
-	m := &microservices{log: log, index: containers.NewIndex(), stopped: func() {}}
+	m := &microservices{log: log, index: containers.NewIndex(), stopped: func() {}, starts: map[string]string{}, told: map[string]bool{}}
 	for _, s := range sources {
-		m.sources = append(m.sources, &followed{Source: s, tried: make(chan struct{}), err: errors.New("not asked yet"), since: time.Now()})
+		m.sources = append(m.sources, &followed{Source: s, tried: make(chan struct{}), err: errNotAsked, since: time.Now()})
 	}
 	return m
 }
@@ -119,10 +134,8 @@ func (m *microservices) run(ctx context.Context, s *followed) {
 	for {
 		err := s.Follow(ctx, func(u containers.Update) {
 			pause = firstRetry
-			if s.note(nil) {
-				m.log.Info("containers are followed", "source", s.String())
-			}
-			m.apply(s, u)
+			m.apply(s, u, true)
+			m.tellHealth()
 		})
 		if ctx.Err() != nil {
 			return
@@ -130,6 +143,7 @@ func (m *microservices) run(ctx context.Context, s *followed) {
 		if s.note(err) && !errors.Is(err, fs.ErrNotExist) { // many hosts have no container engine
 			m.log.Warn("containers that start or stop are not noticed; trying again", "source", s.String(), "error", err)
 		}
+		m.tellHealth()
 		select {
 		case <-ctx.Done():
 			return
@@ -154,12 +168,41 @@ func (s *followed) note(err error) (changed bool) {
 		s.since = time.Now()
 	}
 	s.err = err
+	s.listed = s.listed || err == nil
 	return changed
 }
 
-// apply tells the scheduler what changed.
-func (m *microservices) apply(s *followed, u containers.Update) {
+// noteKept records the containers that a source does not list although their processes run, after
+// a list or another update.
+func (m *microservices) noteKept(s *followed, all bool, kept []string) {
+	known := m.index.Of(s.String())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !all {
+		s.kept = slices.DeleteFunc(s.kept, func(label string) bool {
+			return !slices.ContainsFunc(known, func(c containers.Container) bool { return c.Label == label })
+		})
+		return
+	}
+	if len(kept) > 0 && len(s.kept) == 0 {
+		m.log.Warn("no containers are listed, but the processes of some run; they are kept until these end", "source", s.String(), "labels", strings.Join(kept, ", "))
+	}
+	s.kept = kept
+}
+
+// apply tells the scheduler what changed. listed reports that the source is followed.
+func (m *microservices) apply(s *followed, u containers.Update, listed bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u, kept := m.keepRunning(s, u)
 	changes, shadowed := m.index.Apply(s.String(), u)
+	m.noteKept(s, u.All, kept)
+	if len(changes) > 0 {
+		m.save()
+	}
+	if listed && s.note(nil) { // the index has its containers by now, for retrieve
+		m.log.Info("containers are followed", "source", s.String())
+	}
 	for _, c := range shadowed {
 		used, _ := m.index.Lookup(c.Label)
 		m.log.Warn("two containers have one label; the first one is used", "label", c.Label, "used", used.ID, "ignored", c.ID)

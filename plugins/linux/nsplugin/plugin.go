@@ -88,6 +88,8 @@ type Deps struct {
 	// Identity names the agent, which shares a real kernel's network namespace with no
 	// other agent that has the same label; nil: it may.
 	Identity Identity `optional:"true"`
+	// State keeps the containers over a restart; nil: they are unknown after it.
+	State State `optional:"true"`
 }
 
 // Simulation decides whether Linux is simulated.
@@ -150,12 +152,19 @@ func (p *Plugin) followContainers() error {
 	if p.forget != nil {
 		m.stopped = p.forget // an open handle would keep the namespace alive
 	}
+	m.state, m.health = p.State, p.Health
+	if err := m.recall(); err != nil {
+		return err
+	}
 	p.microservices = m
 	if err := p.Scheduler.RegisterKVDescriptor(m.descriptor()); err != nil {
 		return fmt.Errorf("register descriptor: %w", err)
 	}
 	for _, s := range m.sources {
 		p.Go(func(ctx context.Context) { m.run(ctx, s) })
+	}
+	if len(m.sources) > 0 {
+		p.Go(m.check)
 	}
 	return nil
 }

@@ -100,6 +100,23 @@ func (x *Index) All() []Container {
 	return out
 }
 
+// Of returns the containers of a source, sorted by ID, also those that have no label because
+// another one has it.
+func (x *Index) Of(source string) []Container {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var out []Container
+	for _, all := range x.byLabel {
+		for _, c := range all {
+			if x.sources[c.ID] == source {
+				out = append(out, c)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Container) int { return strings.Compare(a.ID, b.ID) })
+	return out
+}
+
 // Apply applies an update of a source. It returns the changes, in the order of the update,
 // and the containers that have no label because another one has it.
 func (x *Index) Apply(source string, u Update) (changes []Change, shadowed []Container) {
