@@ -110,11 +110,36 @@ func TestWhatIsNotGivenKeepsItsDefault(t *testing.T) {
 	}
 }
 
+// TestKeysIgnoreCase checks that keys are found as by the predecessor, which ignores their case.
+func TestKeysIgnoreCase(t *testing.T) {
+	t.Parallel()
+	got, _, err := config.Load(config.Text("p", "Text: a\nNested: {NAME: n}\nFile_Mode: 0600\nMap: {A: 1, a: 2}"), everything{})
+	if err != nil || got.Text != "a" || got.Nested.Name != "n" || got.FileMode != 0o600 || got.Map["A"] != 1 || got.Map["a"] != 2 {
+		t.Errorf("%v %+v", err, got)
+	}
+}
+
+// TestFileModes checks that permissions are read in octal digits, and decimal ones of the
+// predecessor, too.
+func TestFileModes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]os.FileMode{
+		"0660": 0o660, `"0660"`: 0o660, "0o660": 0o660, "660": 0o660, `"660"`: 0o660, "0432": 0o432, `"432"`: 0o432,
+		"432": 0o660, "384": 0o600, "436": 0o664, "420": 0o644, "438": 0o666, "416": 0o640, "448": 0o700, "493": 0o755, "511": 0o777,
+	} {
+		got, _, err := config.Load(config.Text("p", "file-mode: "+text), everything{})
+		if err != nil || got.FileMode != want {
+			t.Errorf("%s: %v %o, want %o", text, err, got.FileMode, want)
+		}
+	}
+}
+
 func TestErrorsNameFileLineAndField(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ text, want string }{
 		{"text: a\ntxet: b", `p.conf:2: txet: unknown key, did you mean "text"?`},
-		{"Text: a", `p.conf:1: Text: unknown key, did you mean "text"?`},
+		{"text: a\nText: b", `p.conf:2: Text: given twice, first in line 1`},
+		{"file-mode: 888", `p.conf:1: file-mode: expected a file mode in octal digits (0644), got "888"`},
 		{"nested:\n  nam: x\n", `p.conf:2: nested.nam: unknown key, did you mean "name"?`},
 		{"nested: {zzz: x}\n", `p.conf:1: nested.zzz: unknown key; known keys: name, port`},
 		{"items:\n- {port: 1}\n- {port: x}", `p.conf:3: items[1].port: expected a whole number, got "x"`},

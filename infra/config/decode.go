@@ -136,14 +136,11 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 	byKey := map[string]field{}
 	var keys []string
 	for _, f := range fieldsOf(v.Type()) {
-		byKey[f.key] = f
+		byKey[foldKey(f.key)] = f
 		keys = append(keys, f.key)
 	}
-	d.eachKey(n, path, func(key, value *yaml.Node, path string) {
-		f, ok := byKey[key.Value]
-		if !ok { // the predecessor wrote password_hash for password-hash
-			f, ok = byKey[strings.ReplaceAll(key.Value, "_", "-")]
-		}
+	d.eachKey(n, path, foldKey, func(key, value *yaml.Node, path string) {
+		f, ok := byKey[foldKey(key.Value)]
 		if !ok {
 			d.fail(key, path, "unknown key%s", suggestion(key.Value, keys))
 			return
@@ -155,8 +152,12 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 	})
 }
 
-// eachKey calls f for every key of a mapping, and reports duplicates.
-func (d *decoder) eachKey(n *yaml.Node, path string, f func(key, value *yaml.Node, path string)) {
+// foldKey returns the form in which keys of settings are compared: the predecessor ignored case,
+// and wrote password_hash for password-hash.
+func foldKey(key string) string { return strings.ReplaceAll(strings.ToLower(key), "_", "-") }
+
+// eachKey calls f for every key of a mapping, and reports keys that are the same when folded.
+func (d *decoder) eachKey(n *yaml.Node, path string, fold func(string) string, f func(key, value *yaml.Node, path string)) {
 	lines := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
@@ -168,11 +169,11 @@ func (d *decoder) eachKey(n *yaml.Node, path string, f func(key, value *yaml.Nod
 		if path != "" {
 			sub = path + "." + sub
 		}
-		if line, twice := lines[key.Value]; twice {
+		if line, twice := lines[fold(key.Value)]; twice {
 			d.fail(key, sub, "given twice, first in line %d", line)
 			continue
 		}
-		lines[key.Value] = key.Line
+		lines[fold(key.Value)] = key.Line
 		f(key, value, sub)
 	}
 }
@@ -185,7 +186,7 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 	if v.IsNil() {
 		v.Set(reflect.MakeMap(v.Type()))
 	}
-	d.eachKey(n, path, func(key, value *yaml.Node, path string) {
+	d.eachKey(n, path, strings.Clone, func(key, value *yaml.Node, path string) {
 		e := reflect.New(v.Type().Elem()).Elem()
 		d.value(value, e, path)
 		v.SetMapIndex(reflect.ValueOf(key.Value).Convert(v.Type().Key()), e)
@@ -228,17 +229,30 @@ func (d *decoder) text(n *yaml.Node, v reflect.Value, path string) {
 		}
 		v.SetInt(int64(dur))
 	case fileModeType:
-		mode, err := strconv.ParseUint(strings.TrimPrefix(n.Value, "0o"), 8, 12)
-		if err != nil {
+		mode, ok := fileMode(n)
+		if !ok {
 			d.mismatch(n, v, path)
 			return
 		}
-		v.SetUint(uint64(os.FileMode(mode)))
+		v.SetUint(uint64(mode))
 	default:
 		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Value)); err != nil {
 			d.fail(n, path, "%v", err)
 		}
 	}
+}
+
+// fileMode reads permissions in octal digits. A number without a leading zero that does not let
+// the owner read and write is decimal, as the predecessor reads all of them: 432 is 0660.
+func fileMode(n *yaml.Node) (mode os.FileMode, ok bool) {
+	const byOwner = 0o600
+	octal, err := strconv.ParseUint(strings.TrimPrefix(n.Value, "0o"), 8, 12)
+	if n.Tag == "!!int" && !strings.HasPrefix(n.Value, "0") && (err != nil || octal&byOwner != byOwner) {
+		if decimal, wrong := strconv.ParseUint(n.Value, 10, 12); wrong == nil && decimal <= 0o777 && decimal&byOwner == byOwner {
+			return os.FileMode(decimal), true
+		}
+	}
+	return os.FileMode(octal), err == nil
 }
 
 func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {

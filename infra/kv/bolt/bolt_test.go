@@ -65,6 +65,29 @@ func TestSurvivesRestart(t *testing.T) {
 	}
 }
 
+// TestConfigurationOfThePredecessor checks bolt.conf as the predecessor shipped it.
+func TestConfigurationOfThePredecessor(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "bolt.db")
+	conf := fmt.Sprintf("db-path: %s\nfile-mode: 432\nlock-timeout: 0\n", path)
+	text := func() bolt.Option {
+		return bolt.UseDeps(func(d *bolt.Deps) { d.Cfg = config.Text("bolt", conf) })
+	}
+	first := agenttest.Start(t, bolt.NewPlugin(text()))
+	info, err := os.Stat(path)
+	errtest.Fatal(t, err)
+	if got := info.Mode().Perm(); got&0o600 != 0o600 || got&^0o660 != 0 { // less the umask
+		t.Errorf("the mode of the file is %o, want 660", got)
+	}
+	// The second one waits for the file.
+	started := make(chan error)
+	second := agenttest.New(t, agent.AllPlugins(bolt.NewPlugin(text())), agent.StartTimeout(0))
+	go func() { started <- second.Start(t.Context()) }()
+	errtest.Fatal(t, first.Stop())
+	errtest.Fatal(t, <-started)
+	errtest.Fatal(t, second.Stop())
+}
+
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
 	if err := config.Lint(bolt.DefaultConfig()); err != nil {
@@ -74,14 +97,14 @@ func TestConfiguration(t *testing.T) {
 	errtest.Fatal(t, os.WriteFile(filepath.Join(dir, "junk.db"), []byte(strings.Repeat("x", 70000)), 0o600))
 	newPlugin := func() kvtest.Plugin { return bolt.NewPlugin() }
 	kvtest.Configuration(t, newPlugin, map[string]string{
-		"":                             "db-path: expected",
-		"db-path: x\nfile-mode: 0044":  "file-mode: 44",
-		"db-path: x\nlock-timeout: 0":  "lock-timeout",
-		"db-path: /nowhere/at/all/x":   "open /nowhere/at/all/x",
-		"db-path: " + dir:              "open " + dir,
-		"dbpath: x":                    "db-path",
-		"db-path: " + dir + "/ok.db":   "",
-		"db-path: " + dir + "/junk.db": "junk.db: invalid database",
+		"":                              "db-path: expected",
+		"db-path: x\nfile-mode: 0044":   "file-mode: 44",
+		"db-path: x\nlock-timeout: -1s": "lock-timeout",
+		"db-path: /nowhere/at/all/x":    "open /nowhere/at/all/x",
+		"db-path: " + dir:               "open " + dir,
+		"dbpath: x":                     "db-path",
+		"db-path: " + dir + "/ok.db":    "",
+		"db-path: " + dir + "/junk.db":  "junk.db: invalid database",
 	})
 }
 

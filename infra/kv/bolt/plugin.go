@@ -35,8 +35,8 @@ type Deps = connector.Deps
 // Config is the file bolt.conf. Without that file the plugin is disabled.
 type Config struct {
 	DbPath           string        `json:"db-path" desc:"path of the file; it is created if it does not exist"`
-	FileMode         fs.FileMode   `json:"file-mode" desc:"permissions of a new file, in octal"`
-	LockTimeout      time.Duration `json:"lock-timeout" desc:"how long to wait at the start while another process has the file open"`
+	FileMode         fs.FileMode   `json:"file-mode" desc:"permissions of a new file, in octal; 432, 384, 436 and 420 are the decimal numbers of the predecessor (0660, 0600, 0664, 0644)"`
+	LockTimeout      time.Duration `json:"lock-timeout" desc:"how long to wait at the start while another process has the file open; 0 is without limit"`
 	FilterDuplicates bool          `json:"filter-duplicate-notifications" desc:"do not notify followers of a put that does not change the value"`
 }
 
@@ -48,7 +48,7 @@ func (c Config) Validate() error {
 	var check config.Checks
 	check.Expect(c.FileMode&^fs.ModePerm == 0 && c.FileMode&0o600 == 0o600,
 		"file-mode: %o: expected permissions that let the owner read and write, such as 0660", uint32(c.FileMode))
-	check.Expect(c.LockTimeout > 0, "lock-timeout: %v: expected a positive duration", c.LockTimeout)
+	check.Expect(c.LockTimeout >= 0, "lock-timeout: %v: expected a positive duration, or 0 for no limit", c.LockTimeout)
 	return check.Err()
 }
 
@@ -70,7 +70,7 @@ func (p *Plugin) Init() error {
 	if err != nil {
 		return fmt.Errorf("db-path: %w", err)
 	}
-	file, revision, err := open(path, cfg)
+	file, revision, err := p.open(path, cfg)
 	if err != nil {
 		return err
 	}
@@ -79,6 +79,29 @@ func (p *Plugin) Init() error {
 	p.Health.OK(path)
 	return nil
 }
+
+// lockCheck is how often the wait for the lock checks whether the agent stops.
+const lockCheck = time.Second
+
+// open opens the file and returns the revision of its content. Without a timeout it waits until
+// the agent stops.
+func (p *Plugin) open(path string, cfg Config) (db *bbolt.DB, revision int64, err error) {
+	if cfg.LockTimeout > 0 {
+		return open(path, cfg)
+	}
+	cfg.LockTimeout = lockCheck
+	for told := false; ; told = true {
+		db, revision, err = open(path, cfg)
+		if !errors.Is(err, errLocked) || p.Context().Err() != nil {
+			return db, revision, err
+		}
+		if !told {
+			p.Log.Warn("another process has the file open; waiting without limit", "path", path, "hint", "set lock-timeout in bolt.conf")
+		}
+	}
+}
+
+var errLocked = errors.New("another process has the file open")
 
 // open opens the file and returns the revision of its content.
 func open(path string, cfg Config) (db *bbolt.DB, revision int64, err error) {
@@ -93,7 +116,7 @@ func open(path string, cfg Config) (db *bbolt.DB, revision int64, err error) {
 	case err == nil:
 		return db, revision, nil
 	case errors.Is(err, berrors.ErrTimeout):
-		return nil, 0, fmt.Errorf("open %s: another process has the file open (waited %v, see lock-timeout)", path, cfg.LockTimeout)
+		return nil, 0, fmt.Errorf("open %s: %w (waited %v, see lock-timeout)", path, errLocked, cfg.LockTimeout)
 	case kv.DiskFull(err):
 		if errors.Is(missing, fs.ErrNotExist) {
 			_ = os.Remove(path) // an incomplete file, which the next start would report as damaged
