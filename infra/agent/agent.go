@@ -6,7 +6,7 @@ package agent
 import (
 	"context"
 	"errors"
-	"os"
+	"flag"
 	"sync"
 	"time"
 
@@ -74,7 +74,7 @@ func NewAgent(opts ...Option) *Agent {
 // error of the start or of the stop.
 func (a *Agent) Run() error {
 	if !a.opts.hasArgs {
-		a.opts.args, a.opts.hasArgs, a.opts.processFlags = os.Args[1:], true, true
+		a.opts.useProcess()
 	}
 	if done, err := a.command(); done || err != nil {
 		return err
@@ -101,7 +101,9 @@ func (a *Agent) Run() error {
 // Start wires the plugins, initialises them in order and returns when all of
 // them run. If a plugin fails, Start closes the initialised plugins and
 // returns the cause. ctx limits only the start: if it ends first, the start is
-// rolled back.
+// rolled back. Start uses the command line of the process, as Run does, unless Args gives
+// another one. If the command line only asks for output, such as --help, Start writes it and
+// returns ErrNoStart.
 func (a *Agent) Start(ctx context.Context) error {
 	a.mu.Lock()
 	if a.state != fresh {
@@ -181,6 +183,9 @@ func (a *Agent) wire() {
 func (a *Agent) prepare() {
 	a.wire()
 	a.prepared.Do(func() {
+		if !a.opts.hasArgs && !inTest() {
+			a.opts.useProcess()
+		}
 		a.flags = a.defineFlags()
 		a.rest, a.parseErr = a.flags.Parse(a.opts.args)
 		if a.parseErr == nil {
@@ -201,6 +206,9 @@ func (a *Agent) prepare() {
 		a.opts.build = withCommit(a.opts.build)
 	})
 }
+
+// inTest reports whether the process runs under go test, which has flags of its own.
+func inTest() bool { return flag.Lookup("test.v") != nil }
 
 func (a *Agent) finish(err error) {
 	a.mu.Lock()

@@ -143,6 +143,14 @@ func (a *Agent) command() (done bool, err error) {
 	return true, fmt.Errorf("unknown command %q%s (see %s --help)", a.rest, a.optionalValue(), a.opts.build.App)
 }
 
+// usageErr returns the error of the command line; nil if it asks for help.
+func (a *Agent) usageErr() error {
+	if errors.Is(a.parseErr, pflag.ErrHelp) {
+		return nil
+	}
+	return a.parseErr
+}
+
 // optionalValue returns a hint for an unknown command that was meant as the
 // value of the preceding flag: a flag whose value is optional takes it only
 // after "=".

@@ -13,6 +13,9 @@ var (
 	// ErrStartedTwice is returned by Start when it was called before; an agent
 	// can be started only once.
 	ErrStartedTwice = errors.New("agent: started before")
+	// ErrNoStart is returned by Start if the command line asks for output instead of a start,
+	// such as --help.
+	ErrNoStart = errors.New("agent: not started, the command line asks for output only")
 	// ErrInterrupted is wrapped by the error of a start that was interrupted.
 	ErrInterrupted = errors.New("interrupted")
 	// ErrTimeout is wrapped by the errors of a start or a stop that timed out.

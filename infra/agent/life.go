@@ -12,11 +12,13 @@ import (
 
 func (a *Agent) start(ctx context.Context) error {
 	a.prepare()
-	if err := errors.Join(a.wiring.err(), a.parseErr); err != nil {
+	if err := errors.Join(a.wiring.err(), a.usageErr()); err != nil {
 		return fmt.Errorf("agent: %w", err)
 	}
-	if len(a.rest) > 0 {
-		return fmt.Errorf("agent: unexpected argument %q", a.rest[0])
+	if done, err := a.command(); err != nil {
+		return fmt.Errorf("agent: %w", err)
+	} else if done {
+		return ErrNoStart
 	}
 	ctx, cancel := a.startContext(ctx)
 	defer cancel()

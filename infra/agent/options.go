@@ -96,8 +96,12 @@ func StartTimeout(d time.Duration) Option { return func(o *options) { o.startTim
 // that hangs, closes the others, and Stop returns an error that names it.
 func StopTimeout(d time.Duration) Option { return func(o *options) { o.stopTimeout = d } }
 
-// Args sets the command line, without the name of the program (default: that
-// of the process for Run, an empty one for Start).
+// useProcess sets the command line of the process.
+func (o *options) useProcess() { o.args, o.hasArgs, o.processFlags = os.Args[1:], true, true }
+
+// Args sets the command line, without the name of the program (default: the command line of the
+// process; under go test, Start has an empty one). A program with its own command line, or with
+// several agents, calls Args, with or without arguments.
 func Args(args ...string) Option {
 	return func(o *options) { o.args, o.hasArgs = args, true }
 }

@@ -70,6 +70,48 @@ func TestFlagsOfPortedPlugin(t *testing.T) {
 
 // Flags that a program defines with package flag are set by Run, on the command line and
 // in the environment, and listed by --help.
+// TestStartUsesTheCommandLine checks that a program that calls Start, as most programs for the
+// predecessor do, has the flags of one that calls Run.
+func TestStartUsesTheCommandLine(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "start")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/start").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, test := range []struct {
+		args   []string
+		wants  []string
+		failed bool
+	}{
+		{nil, []string{"world vpp1"}, false},
+		{[]string{"-who", "Ada", "--microservice-label=edge"}, []string{"Ada edge"}, false},
+		{[]string{"--nosuchflag"}, []string{"unknown flag: --nosuchflag"}, true},
+		{[]string{"--help"}, []string{"--who string", "--microservice-label", "output only"}, true},
+		{[]string{"-V"}, []string{"start v0.0.0-dev"}, true},
+		{[]string{"serve"}, []string{`unknown command ["serve"]`}, true},
+	} {
+		out, err := exec.CommandContext(t.Context(), program, test.args...).CombinedOutput()
+		for _, want := range test.wants {
+			if !strings.Contains(string(out), want) || (err != nil) != test.failed {
+				t.Errorf("%v: %v, got\n%s\nexpected %q", test.args, err, out, want)
+			}
+		}
+	}
+}
+
+// TestStartInTests checks that an agent in a test does not take the flags of the test.
+func TestStartInTests(t *testing.T) {
+	t.Parallel()
+	p := newPorted()
+	a := agent.NewAgent(agent.AllPlugins(p), agent.Environ(config.NoEnviron), agent.QuitSignals())
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestFlagsOfTheProgram(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "flags")
