@@ -131,7 +131,7 @@ type Descriptor[V proto.Message, M any] struct {
 	CreateBatch, UpdateBatch, DeleteBatch BatchFunc[V, M]
 
 	// UpdateWithRecreate reports whether a change cannot be made in place. Default:
-	// false if Update is set.
+	// false if Update is set. Without Update it is not called.
 	UpdateWithRecreate func(key string, oldValue, newValue V, metadata M) bool
 
 	// Retrieve reads all values that exist in the southbound, each key once. An error means

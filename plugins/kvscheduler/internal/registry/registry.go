@@ -119,9 +119,6 @@ func check(d *api.KVDescriptor) error {
 	case c.CreateContext == nil && c.UpdateContext != nil:
 		fail("Update without Create")
 	}
-	if c.UpdateContext == nil && d.UpdateWithRecreate != nil {
-		fail("UpdateWithRecreate without Update: every change is a re-creation anyway; remove it")
-	}
 	if d.Vacate != nil && (d.Identities == nil || c.UpdateContext == nil) {
 		fail("Vacate without Identities or without Update: it needs both")
 	}

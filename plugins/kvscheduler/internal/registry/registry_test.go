@@ -45,9 +45,6 @@ func TestBrokenDescriptorsAreRefused(t *testing.T) {
 		"no selector": {[]*api.KVDescriptor{descriptor("a", "a/", func(d *api.KVDescriptor) { d.KeySelector = nil })}, `"a": KeySelector is nil`},
 		"no delete":   {[]*api.KVDescriptor{descriptor("a", "a/", func(d *api.KVDescriptor) { d.Delete = nil })}, `"a": Create without Delete`},
 		"no create":   {[]*api.KVDescriptor{descriptor("a", "a/", func(d *api.KVDescriptor) { d.Create = nil })}, `"a": Delete without Create`},
-		"recreate without update": {[]*api.KVDescriptor{descriptor("a", "a/", func(d *api.KVDescriptor) {
-			d.UpdateWithRecreate = func(string, proto.Message, proto.Message, api.Metadata) bool { return true }
-		})}, "UpdateWithRecreate without Update"},
 		"both forms": {[]*api.KVDescriptor{descriptor("a", "a/", func(d *api.KVDescriptor) {
 			d.DeleteContext = func(context.Context, string, proto.Message, api.Metadata) error { return nil }
 		})}, `"a": Delete and DeleteContext are given: keep one of them`},
