@@ -116,6 +116,9 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 		case "config/vpp/v2/interfaces/":
 			return http.StatusOK, "dump-interfaces.json", ""
 		}
+		if q.Get("view") == "SB" {
+			return http.StatusBadRequest, "", `{"error": "descriptor vpp-bridge-domain cannot read the southbound"}`
+		}
 		return http.StatusOK, "dump-bds.json", ""
 	case "GET /scheduler/txn-history":
 		return history(q)

@@ -33,7 +33,8 @@ func (a *app) dumpCommand() *cobra.Command {
 		Short: "Show the values of models, with their metadata",
 		Long: "Shows the values of models (names, patterns or \"all\"), with their metadata.\n" +
 			"The view says whose: SB is read from the southbound now, NB is what is asked for,\n" +
-			"cached is what the scheduler believes to exist. With -o json or yaml, Origin is the number of Ligato:\n" +
+			"cached is what the scheduler believes to exist. What cannot be read is named on standard error;\n" +
+			"the exit code is 1 if nothing can. With -o json or yaml, Origin is the number of Ligato:\n" +
 			"0 is unknown, 1 NB, 2 SB.",
 		Example: "  agentctl dump all\n  agentctl dump --view SB vpp.interfaces 'vpp.l2.*'",
 		Args:    args(cobra.MinimumNArgs(1)), ValidArgsFunction: a.completeModels,
@@ -77,10 +78,14 @@ func (a *app) dump(ctx context.Context, patterns []string, o dumpOptions) ([]dum
 		return nil, fmt.Errorf("this agent has no plugin for %s", strings.Join(missing, ", "))
 	}
 	items := []dumpedItem{}
+	var unread []error // by the order of the models
 	for _, prefix := range prefixes {
 		list, err := a.client.Dump(ctx, prefix, o.view)
 		if err != nil {
-			return nil, err
+			if unread = append(unread, err); len(unread) == len(prefixes) || ctx.Err() != nil {
+				return nil, unread[0]
+			}
+			continue
 		}
 		for _, v := range list {
 			if origin >= 0 && v.Origin != origin {
@@ -92,6 +97,9 @@ func (a *app) dump(ctx context.Context, patterns []string, o dumpOptions) ([]dum
 			}
 			items = append(items, item)
 		}
+	}
+	for _, err := range unread {
+		fmt.Fprintf(a.Err, "not read: %v\n", err)
 	}
 	return items, nil
 }

@@ -10,6 +10,18 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
+// TestDumpOfWhatCanBeRead checks that a descriptor that cannot read the southbound does not end
+// the dump of the others.
+func TestDumpOfWhatCanBeRead(t *testing.T) {
+	t.Parallel()
+	f := newFakeAgent(t)
+	r := f.run(t, nil, "dump", "--view", "SB", "all")
+	if r.code != 0 || !strings.Contains(r.out, "loop7") || !strings.Contains(r.err, "not read: ") || !strings.Contains(r.err, "vpp-bridge-domain") {
+		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+	f.run(t, nil, "dump", "--view", "SB", "vpp.l2.bridge-domain").wants(t, exitError, "cannot read the southbound")
+}
+
 func TestReport(t *testing.T) {
 	t.Parallel()
 	f := newFakeAgent(t)
