@@ -216,23 +216,26 @@ func TestValidate(t *testing.T) {
 		`{"dstNetwork":"10.0.0.0/8","scope":"LINK"}`:                                                           "outgoing_interface",
 		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8"}`:                                                  "scope: missing",
 		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":9}`:                                        "scope: 9",
-		`{"outgoingInterface":"x","dstNetwork":"10.0.0.1/8","scope":"LINK"}`:                                   "host bits; expected 10.0.0.0/8",
-		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0","scope":"LINK"}`:                                     "dst_network",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.1/8","scope":"LINK"}`:                                   "",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0","scope":"LINK"}`:                                     "",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/33","scope":"LINK"}`:                                  "dst_network",
 		`{"outgoingInterface":"x","dstNetwork":"alloc:n","scope":"LINK"}`:                                      "allocates no addresses",
 		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"LINK","gwAddr":"10.0.0.1"}`:               "not allowed with scope LINK",
 		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"GLOBAL","gwAddr":"fd00::1"}`:              "",
 		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"GLOBAL","gwAddr":"fe80::1%x"}`:            "gw_addr",
 		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"LINK","gwAddr":"fe80::1"}`:                "not allowed with scope LINK",
 		`{"outgoingInterface":"x","dstNetwork":"fd00:2::/64","gwAddr":"10.0.0.1"}`:                             "gw_addr: \"10.0.0.1\"; expected an IPv6 address",
-		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"GLOBAL","gwAddr":"10.0.0.1/8"}`:           "gw_addr",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"GLOBAL","gwAddr":"10.0.0.1/8"}`:           "",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"GLOBAL","gwAddr":"10.0.0.1/33"}`:          "gw_addr",
 	} {
 		check(json, &l3.Route{}, route.Validate, want)
 	}
 	for json, want := range map[string]string{
-		`{"interface":"x","ipAddress":"10.0.0.1","hwAddress":"02:00:00:00:00:01"}`: "",
-		`{"ipAddress":"10.0.0.1","hwAddress":"02:00:00:00:00:01"}`:                 "interface",
-		`{"interface":"x","ipAddress":"10.0.0","hwAddress":"02:00:00:00:00:01"}`:   "ip_address",
-		`{"interface":"x","ipAddress":"10.0.0.1","hwAddress":"02"}`:                "hw_address",
+		`{"interface":"x","ipAddress":"10.0.0.1","hwAddress":"02:00:00:00:00:01"}`:    "",
+		`{"ipAddress":"10.0.0.1","hwAddress":"02:00:00:00:00:01"}`:                    "interface",
+		`{"interface":"x","ipAddress":"10.0.0","hwAddress":"02:00:00:00:00:01"}`:      "ip_address",
+		`{"interface":"x","ipAddress":"10.0.0.1/24","hwAddress":"02:00:00:00:00:01"}`: "",
+		`{"interface":"x","ipAddress":"10.0.0.1","hwAddress":"02"}`:                   "hw_address",
 	} {
 		check(json, &l3.ARPEntry{}, arp.Validate, want)
 	}

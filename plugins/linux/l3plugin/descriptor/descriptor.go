@@ -17,6 +17,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
@@ -168,10 +169,10 @@ func enumField(field string, n protoreflect.Enum) error {
 
 // checkAddress reports what is wrong with an IP address.
 func checkAddress(text string) error {
-	ip, err := netip.ParseAddr(text)
+	ip, err := netallocmodel.ParseHost(text)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%q; expected an IP address without prefix length", text)
+		return fmt.Errorf("%q; expected an IP address", text)
 	case ip.Zone() != "":
 		return fmt.Errorf("%q; expected an IP address without zone, because the interface is known", text)
 	}
@@ -181,7 +182,7 @@ func checkAddress(text string) error {
 // address parses an IP address that was checked; invalid if it is empty or
 // unspecified.
 func address(text string) netip.Addr {
-	ip, err := netip.ParseAddr(text)
+	ip, err := netallocmodel.ParseHost(text)
 	if err != nil || ip.IsUnspecified() {
 		return netip.Addr{}
 	}

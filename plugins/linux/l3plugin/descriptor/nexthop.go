@@ -200,7 +200,7 @@ func checkNexthopGateway(v *l3.Nexthop) error {
 	case text == "":
 		return nil
 	case !gw.IsValid() || gw.Zone() != "":
-		return invalid("gw_addr", "%q; expected an IP address without prefix length", text)
+		return invalid("gw_addr", "%q; expected an IP address", text)
 	case gw.Is4() && v.GetIpv6():
 		return invalid("ipv6", "not allowed with an IPv4 gateway")
 	}

@@ -67,18 +67,15 @@ func NewRoute(deps Deps) *api.KVDescriptor {
 	}))
 }
 
-// destination parses the destination; an error if it has host bits.
+// destination parses the destination.
 func destination(v *l3.Route) (netip.Prefix, error) {
 	text := v.GetDstNetwork()
-	p, err := netip.ParsePrefix(text)
+	p, err := netallocmodel.ParseNetwork(text)
 	if text == "default" {
 		return p, fmt.Errorf("%q; expected 0.0.0.0/0 or ::/0, which tell the IP version", text)
 	}
 	if err != nil {
 		return p, fmt.Errorf("%q; expected a network with prefix length, such as 10.0.0.0/24", text)
-	}
-	if p != p.Masked() {
-		return p, fmt.Errorf("%q has host bits; expected %s", text, p.Masked())
 	}
 	return p, nil
 }
@@ -233,7 +230,13 @@ func routeDerived(_ string, v *l3.Route) []api.KeyValuePair {
 	if v.GetScope() != l3.Route_LINK || v.GetTable() != 0 || !ownHops(v) {
 		return nil
 	}
-	key := l3model.LinkLocalRouteKey.Key(v.GetOutgoingInterface(), v.GetDstNetwork())
+	network := v.GetDstNetwork()
+	if _, err := netip.ParsePrefix(network); err != nil && !refers(network) {
+		if dst, err := destination(v); err == nil {
+			network = dst.String()
+		}
+	}
+	key := l3model.LinkLocalRouteKey.Key(v.GetOutgoingInterface(), network)
 	return []api.KeyValuePair{{Key: key, Value: &emptypb.Empty{}}}
 }
 

@@ -190,7 +190,7 @@ func checkHop(field string, h *l3.Route_NextHop, dst netip.Prefix, again bool) e
 	gw := address(gateway)
 	switch {
 	case !gw.IsValid() || gw.Zone() != "":
-		return invalid(field+".gw_addr", "%q; expected an IP address without prefix length", gateway)
+		return invalid(field+".gw_addr", "%q; expected an IP address", gateway)
 	case otherVersion(gw, dst):
 		return invalid(field+".gw_addr", "%q; expected an IPv6 address for the destination %s", gateway, dst)
 	}

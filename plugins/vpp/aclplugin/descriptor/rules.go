@@ -171,9 +171,6 @@ func (t *translator) layer4(v *acl.ACL_Rule_IpRule) acl_types.ACLRule {
 		r.DstportOrIcmpcodeFirst, r.DstportOrIcmpcodeLast = t.ports("ip_rule.tcp.destination_port_range", tcp.GetDestinationPortRange())
 		r.TCPFlagsMask = uint8(t.number("ip_rule.tcp.tcp_flags_mask", tcp.GetTcpFlagsMask(), math.MaxUint8))
 		r.TCPFlagsValue = uint8(t.number("ip_rule.tcp.tcp_flags_value", tcp.GetTcpFlagsValue(), math.MaxUint8))
-		if r.TCPFlagsValue&^r.TCPFlagsMask != 0 {
-			t.fail("ip_rule.tcp.tcp_flags_value", "%#x, expected only flags of tcp_flags_mask %#x: no segment would match", r.TCPFlagsValue, r.TCPFlagsMask)
-		}
 		return r
 	case udp != nil:
 		r := acl_types.ACLRule{Proto: protoUDP}

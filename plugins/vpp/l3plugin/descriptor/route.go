@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	bfdmodel "github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin/model"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
@@ -97,7 +97,7 @@ func checkNextHop(r *item.Resolver, v *l3.Route, dst netip.Prefix) {
 	if v.GetNextHopAddr() == "" {
 		return
 	}
-	nh, err := ipconv.ParseAddr(v.GetNextHopAddr())
+	nh, err := host(v.GetNextHopAddr())
 	switch {
 	case err != nil:
 		r.Fail("next_hop_addr", "%w", err)
@@ -122,22 +122,28 @@ func checkRouteType(r *item.Resolver, v *l3.Route) {
 	}
 }
 
-// destination parses the destination, which must not have host bits.
+// destination parses the destination.
 func destination(r *l3.Route) (netip.Prefix, error) {
-	p, err := ipconv.ParsePrefix(r.GetDstNetwork())
+	p, err := netallocmodel.ParseNetwork(r.GetDstNetwork())
 	if err != nil {
-		return p, err
-	}
-	if p != p.Masked() {
-		return p, fmt.Errorf("%q has host bits, expected %s", r.GetDstNetwork(), p.Masked())
+		return p, fmt.Errorf("%q: expected an IP network such as 10.0.0.0/24", r.GetDstNetwork())
 	}
 	return p, nil
+}
+
+// host parses an address with or without prefix length.
+func host(text string) (netip.Addr, error) {
+	a, err := netallocmodel.ParseHost(text)
+	if err != nil || a.Zone() != "" {
+		return netip.Addr{}, fmt.Errorf("%q: expected an IP address", text)
+	}
+	return a.Unmap(), nil
 }
 
 // nextHop returns the next hop; invalid if there is none, or an unspecified
 // one, which means the same.
 func nextHop(r *l3.Route) netip.Addr {
-	nh, err := ipconv.ParseAddr(r.GetNextHopAddr())
+	nh, err := host(r.GetNextHopAddr())
 	if err != nil || nh.IsUnspecified() {
 		return netip.Addr{}
 	}

@@ -89,15 +89,14 @@ func accessList() Item {
 		},
 		Recreates: []Change{To(func(a *acl.ACL) { a.Rules = hosts().Rules })},
 		Refusals: map[string]Change{
-			`name: "web/interface" contains`:                           To(func(a *acl.ACL) { a.Name = "web/interface" }),
-			"rules: empty":                                             To(func(a *acl.ACL) { a.Rules = nil }),
-			"rules[1].ip_rule: absent, and so is macip_rule":           To(func(a *acl.ACL) { a.Rules[1].IpRule = nil }),
-			"rules[1].macip_rule: set besides":                         To(func(a *acl.ACL) { a.Rules[1].MacipRule = &acl.ACL_Rule_MacIpRule{} }),
-			"rules[1].macip_rule: set, but rules[0] has":               To(func(a *acl.ACL) { a.Rules[1] = hosts().Rules[0] }),
-			"rules[0].ip_rule.tcp: set besides icmp":                   ip(func(r *acl.ACL_Rule_IpRule) { r.Icmp = &acl.ACL_Rule_IpRule_Icmp{} }),
-			"rules[0].ip_rule.udp: set besides tcp":                    ip(func(r *acl.ACL_Rule_IpRule) { r.Udp = &acl.ACL_Rule_IpRule_Udp{} }),
-			"rules[0].ip_rule.tcp.tcp_flags_value: 0x3, expected only": ip(func(r *acl.ACL_Rule_IpRule) { r.Tcp.TcpFlagsValue = 3 }),
-			"rules[0].ip_rule.tcp.tcp_flags_mask: 256":                 ip(func(r *acl.ACL_Rule_IpRule) { r.Tcp.TcpFlagsMask = 256 }),
+			`name: "web/interface" contains`:                 To(func(a *acl.ACL) { a.Name = "web/interface" }),
+			"rules: empty":                                   To(func(a *acl.ACL) { a.Rules = nil }),
+			"rules[1].ip_rule: absent, and so is macip_rule": To(func(a *acl.ACL) { a.Rules[1].IpRule = nil }),
+			"rules[1].macip_rule: set besides":               To(func(a *acl.ACL) { a.Rules[1].MacipRule = &acl.ACL_Rule_MacIpRule{} }),
+			"rules[1].macip_rule: set, but rules[0] has":     To(func(a *acl.ACL) { a.Rules[1] = hosts().Rules[0] }),
+			"rules[0].ip_rule.tcp: set besides icmp":         ip(func(r *acl.ACL_Rule_IpRule) { r.Icmp = &acl.ACL_Rule_IpRule_Icmp{} }),
+			"rules[0].ip_rule.udp: set besides tcp":          ip(func(r *acl.ACL_Rule_IpRule) { r.Udp = &acl.ACL_Rule_IpRule_Udp{} }),
+			"rules[0].ip_rule.tcp.tcp_flags_mask: 256":       ip(func(r *acl.ACL_Rule_IpRule) { r.Tcp.TcpFlagsMask = 256 }),
 			"rules[0].ip_rule.tcp.destination_port_range.lower_port: 444, expected at most upper_port 443": ip(func(r *acl.ACL_Rule_IpRule) { r.Tcp.DestinationPortRange.LowerPort = 444 }),
 			"rules[0].ip_rule.tcp.destination_port_range.upper_port: 65536, expected 0 to 65535": ip(func(r *acl.ACL_Rule_IpRule) {
 				r.Tcp.DestinationPortRange.UpperPort = 65536
