@@ -2,6 +2,7 @@ package docs
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	interfaces "go.fd.io/govpp/binapi/interface"
 	"google.golang.org/grpc"
 
 	"github.com/tenuto-dev/tenuto/client/genericclient"
@@ -19,11 +21,14 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/datasync"
+	"github.com/tenuto-dev/tenuto/infra/datasync/kvdbsync"
 	infragrpc "github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/health/statuscheck"
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
+	"github.com/tenuto-dev/tenuto/infra/kv/publish"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/models"
@@ -31,8 +36,13 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/idxvpp"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/natplugin"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 )
 
@@ -111,8 +121,25 @@ func (p *caller) others(ctx context.Context, a *agent.Agent, name, command strin
 	return genericclient.New(c), a.Start(ctx)
 }
 
+type withInterfaces struct{ IfPlugin *ifplugin.Plugin }
+
+type withACLs struct{ ACLPlugin *itemplugin.Plugin }
+
+// parts are plugins in the right column.
+func parts(p *caller, etcdSync *kvdbsync.Plugin, w io.Writer) []any {
+	logging.DefaultLogger.Info("begins")
+	return []any{
+		withInterfaces{&ifplugin.DefaultPlugin}, withACLs{aclplugin.NewPlugin()}, natplugin.NewPlugin(),
+		interfaces.NewServiceClient(p.GoVPP.Conn()),
+		statuscheck.UseDeps(func(d *statuscheck.Deps) { d.Default = []publish.Store{&etcd.DefaultPlugin} }),
+		orchestrator.NewPlugin(orchestrator.UseWatchers(etcdSync)),
+		agent.Logging(logging.NewRegistry(logging.WithWriter(w))),
+		agent.NewAgent(agent.Args(), agent.AllPlugins(p)),
+	}
+}
+
 // The calls are compiled, and not made.
-var _ = []any{(*caller).Init, (*caller).services, (*caller).stores, (*caller).metadata, (*caller).others}
+var _ = []any{(*caller).Init, (*caller).services, (*caller).stores, (*caller).metadata, (*caller).others, parts}
 
 // TestCallsInTheTable checks that the calls in the right column of the table "Calls of Go
 // code" are those of this file, which compiles, and runs some of them.
@@ -140,6 +167,9 @@ func TestCallsInTheTable(t *testing.T) {
 	key, err := HostModel.KeyOf(host)
 	if err != nil || key != "config/test/v1/hosts/gateway" {
 		t.Errorf("key %q, %v", key, err)
+	}
+	if !HostModel.Matches(key) || HostModel.Label(key) != "gateway" || string(HostModel.ProtoName()) != "tenuto.tutorial.Host" {
+		t.Errorf("label %q of %s", HostModel.Label(key), string(HostModel.ProtoName()))
 	}
 	if _, err := app.New(app.WithModels(HostModel)); err != nil {
 		t.Error(err)
