@@ -4,7 +4,8 @@ package vpptest_test
 var stateFields = []stateField{
 	{`.*paths\[\d+\]\.(rpf_id|nh\.via_label|nh\.obj_id|nh\.classify_table_index)`, "of paths of other types and protocols, which are noticed"},
 	{`(abf_policy|ip_punt_redirect_v2|ip_route_v2|l3xc)_details\..*label_stack\[\d+\]\..*`, "after n_labels, which is noticed"},
-	{`mpls_(route|tunnel)_details\..*label_stack\[[1-9]\d?\]\..*`, "after n_labels, which is noticed"},
+	{`mpls_route_details\..*label_stack\[\d+\]\..*`, "after n_labels, which is noticed"},
+	{`mpls_tunnel_details\..*label_stack\[[1-9]\d?\]\..*`, "after n_labels, which is noticed"},
 	{`ip_route_v2_details\.route\.paths\[\d+\]\.table_id`, "of paths without an interface"},
 	{`ip_route_v2_details\.route\.(src|stats_index)`, "the source is asked for; the index of counters"},
 	{`ip_punt_redirect_v2_details\.punt\.(af|paths\[\d+\]\.(weight|preference))`, "the family is asked for, and there is one path"},
@@ -40,6 +41,8 @@ var stateFields = []stateField{
 	{`bfd_auth_keys_details\.use_count`, "a count of sessions"},
 	{`classify_session_details\.(retval|table_id)`, "the table is asked for"},
 	{`dhcp_proxy_details\.(is_ipv6|dhcp_src_address\.af|servers\[\d+\]\.dhcp_server\.af)`, "the version of IP is asked for"},
+	{`ip_neighbor_details\.(age|neighbor\.flags IP_API_NEIGHBOR_FLAG_NO_FIB_ENTRY)`, "a time; the neighbour is the same without a route to it"},
+	{`urpf_interface_details\.table_id`, "0 can stand for the table of the interface"},
 	{`ip_path_mtu_details\.pmtu\.(client_index|context)`, "of the message"},
 	{`ipsec_sa_v3_details\.(last_seq_inbound|replay_window|seq_outbound|stat_index|sw_if_index)`, "state of the association"},
 	{`ipsec_sa_v3_details\.entry\.flags IPSEC_API_SAD_FLAG_(ASYNC|IS_INBOUND|IS_TUNNEL_V6)`, "VPP sets them for all associations, by their use, or by the addresses"},
