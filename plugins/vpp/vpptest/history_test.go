@@ -31,7 +31,7 @@ func bvi(bd *l2.BridgeDomain) *l2.BridgeDomain {
 }
 
 // VPP keeps the rewrite of VLAN tags by index. The interface that gets the index of a deleted
-// sub-interface has none in layer 2, whoever left it.
+// sub-interface has none in layer 2, even if another client left one.
 func TestTagRewriteOfReusedIndex(t *testing.T) {
 	pop := func() *interfaces.Interface {
 		s := subif("p.10", "p", 10)

@@ -14,8 +14,7 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// The state of an interface follows from its configuration, not from what was configured
-// before. A setting that is removed from the configuration gets back its initial value: the
+// The state of an interface follows from its configuration, not from earlier ones. A setting that is removed from the configuration gets back its initial value: the
 // default of its type or, of devices, what it was when the agent first saw them. Tunnels that
 // VPP hides instead of deleting them keep theirs for the next one, which gets the default. See
 // docs/design/reused-indices.md.
@@ -88,8 +87,8 @@ func (d *interfaceDescriptor) sameMTU(old, i *interfaces.Interface) bool {
 	return a == b || !knownA || !knownB
 }
 
-// updateMTU sets the MTU of an interface, and those of its sub-interfaces again: VPP gives
-// them the MTU of their device.
+// updateMTU sets the MTU of an interface. VPP changes the MTUs of its sub-interfaces too, so
+// updateMTU restores them.
 func (d *interfaceDescriptor) updateMTU(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	mtu, _ := d.effectiveMTU(i)
 	before, err := d.vpp.DumpInterfaces(ctx)

@@ -42,7 +42,7 @@ type IfMeta struct {
 
 // Initial is what VPP chose when the interface was created.
 type Initial struct {
-	// MTU is the largest IP packet, 0 for that of the device, or UnknownMTU.
+	// MTU is the largest IP packet, 0 for the limit of the device, or UnknownMTU.
 	MTU uint32
 	// MAC is zero if it is not known.
 	MAC ethernet_types.MacAddress
