@@ -244,7 +244,7 @@ func TestKilledWithAnotherConfiguration(t *testing.T) {
 			t.Errorf("state-dir %v: a restart made of\n%s\n%s", keeps, before, after)
 		}
 		again.killed()
-		if err := os.WriteFile(filepath.Join(dir, "network.yaml"), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "network.yaml"), []byte("{}\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		last := launch(t, programs, dir, args...)

@@ -45,6 +45,8 @@ func (s *vppState) touchedBy(message, fields string) string {
 		return of("SwIfIndex") + " mtu"
 	case "sw_interface_set_l2_bridge":
 		return "bd " + s.domains[field("BdID")] + " member " + s.interfaces[field("RxSwIfIndex")]
+	case "l2_interface_vlan_tag_rewrite":
+		return s.attachment(s.interfaces[field("SwIfIndex")])
 	case "bridge_domain_add_del_v2":
 		return "bd " + s.domains[field("BdID")]
 	case "bd_ip_mac_add_del":
@@ -75,6 +77,17 @@ func (s *vppState) touchedBy(message, fields string) string {
 		return of("SwIfIndex")
 	}
 	return "request " + message
+}
+
+// attachment is the name of the membership of an interface in a bridge domain, whose frames
+// get the tags that the interface is configured for.
+func (s *vppState) attachment(name string) string {
+	for object := range s.state {
+		if name != "" && strings.HasPrefix(object, "bd ") && strings.HasSuffix(object, " member "+name) {
+			return object
+		}
+	}
+	return "if " + name + " tags"
 }
 
 // device0 is the name of the interface with this description.

@@ -98,7 +98,7 @@ func groupOf(key string) string {
 
 // published reports whether agents publish the key; see publish.go.
 func published(key string) bool {
-	for _, prefix := range []string{StatusPrefix, status.Prefix, announced.Prefix, "vpp/status/", "linux/status/"} {
+	for _, prefix := range []string{StatusPrefix, status.Prefix, announced.Prefix, announced.HolderPrefix, "vpp/status/", "linux/status/"} {
 		if strings.HasPrefix(key, prefix) {
 			return true
 		}

@@ -30,7 +30,7 @@ func TestUnhandledKeys(t *testing.T) {
 	w := start(t, nil, orchestrator.UseWatchers(s), seen.use())
 	const nat = "vpp/config/v2/nat44/"
 	if err := <-s.resync(iface("a", 1), other(nat+"dnat/one"), other(nat+"dnat/two"), other("config-status/vpp/v2/interfaces/a"),
-		other("check/status/v1/agent"), other("info/v1/agent"), other("myapp/settings")); err != nil {
+		other("check/status/v1/agent"), other("info/v1/agent"), other("holder/v1/agent"), other("myapp/settings")); err != nil {
 		t.Fatal(err)
 	}
 	w.wantMTU("a", 1)

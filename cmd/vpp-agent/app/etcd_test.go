@@ -136,7 +136,7 @@ func TestEtcdWithErrors(t *testing.T) {
 	const wireKey = "config/vpp/v2/interfaces/loop7"
 	ctl.run("put", docPrefix+wireKey, string(wire))
 	ctl.run("put", docPrefix+"config/vpp/v2/interfaces/bad", `{"name":"bad",`)
-	ctl.run("put", docPrefix+"config/vpp/v2/interfaces/other", `{"name":"another"}`)
+	ctl.run("put", docPrefix+"config/vpp/v2/interfaces/other", `{"name":"another","type":"SOFTWARE_LOOPBACK"}`)
 	ctl.run("put", docPrefix+"config/vpp/v2/nothing/x", `{}`)
 	ctl.run("put", docPrefix+"config/vpp/v2/interfaces/strange", `{"name":"strange","mtuu":9000}`)
 	ctl.run("put", docPrefix+"nobody/watches/this", `{`)
@@ -144,8 +144,9 @@ func TestEtcdWithErrors(t *testing.T) {
 	h := newEtcdHouse(t, server, "--simulate")
 	h.start(t)
 	h.await(t, wireKey, pb.ValueState_CONFIGURED)
+	h.await(t, "config/vpp/v2/interfaces/another", pb.ValueState_CONFIGURED) // the key of the value counts
 	for _, text := range []string{
-		"etcd:/vnf-agent/vpp1/config/vpp/v2/interfaces/bad", "key config/vpp/v2/nothing/x: no model has such keys", "mtuu", "interfaces/other",
+		"etcd:/vnf-agent/vpp1/config/vpp/v2/interfaces/bad", "key config/vpp/v2/nothing/x: no model has such keys", "mtuu",
 	} {
 		if _, body := h.get(t, "/configuration/sources"); !strings.Contains(body, text) {
 			t.Errorf("no error about %q:\n%s", text, body)

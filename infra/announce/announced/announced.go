@@ -9,6 +9,11 @@ package announced
 const (
 	Prefix   = "info/v1/"
 	AgentKey = Prefix + "agent"
+
+	// HolderPrefix is the prefix of HolderKey, which names the agent that uses the keys of a
+	// label.
+	HolderPrefix = "holder/v1/"
+	HolderKey    = HolderPrefix + "agent"
 )
 
 // AgentPath is the path of the HTTP endpoint that returns the identity of the agent, as

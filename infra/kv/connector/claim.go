@@ -8,13 +8,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/announce/announced"
 	"github.com/tenuto-dev/tenuto/infra/holder"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
 const (
-	// claimKey is the key, below the prefix of the agent, that names the agent that has the label.
-	claimKey = "holder/v1/agent"
+	// claimKey is below the prefix of the agent.
+	claimKey = announced.HolderKey
 	// claimTTL is how long after a crash the key remains in a store without lifetimes. The agent
 	// renews and checks it every claimInterval, and every retryInterval while another agent has it.
 	claimTTL      = 15 * time.Second

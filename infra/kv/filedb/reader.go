@@ -178,16 +178,21 @@ func (r *reader) read(path string, f *file, inPlace bool) bool {
 		return false
 	}
 	f.waiting, f.sum = waiting{}, sum
+	f.take(content)
+	return true
+}
+
+// take makes the content of a file the present one, as far as it could be read.
+func (f *file) take(content kv.Content) {
 	f.errs, f.foreign, f.emptied = content.Errs, content.Foreign, content.Emptied
 	if content.Broken {
-		return true
+		return
 	}
 	entries := content.Entries
 	if len(content.Errs) > 0 { // a missing entry may be one with an error
 		entries = overlay(f.entries, entries)
 	}
 	f.entries, f.known = entries, f.known || len(content.Errs) == 0
-	return true
 }
 
 // lacks reports whether an entry of the previous content is missing in the present one.
