@@ -26,6 +26,9 @@ func TestReadAhead(t *testing.T) {
 	large, small := filepath.Join(t.TempDir(), "a.yaml"), filepath.Join(t.TempDir(), "b.yaml")
 	write := func(path, first string, size int) {
 		t.Helper()
+		if replaced, err := os.Open(path); err == nil { // while it is open, no other file gets its inode
+			t.Cleanup(func() { _ = replaced.Close() })
+		}
 		if err := errors.Join(os.WriteFile(path+".new", []byte(strings.Repeat(first, size)), 0o600), os.Rename(path+".new", path)); err != nil {
 			t.Fatal(err)
 		}
