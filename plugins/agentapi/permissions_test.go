@@ -33,7 +33,7 @@ func TestSamePermissions(t *testing.T) {
 	a.Start(web, agentapi.NewPlugin(agentapi.UseDeps(func(d *agentapi.Deps) {
 		d.GRPC, d.HTTP, d.Orchestrator, d.Scheduler = a.GRPC, web, a.Orchestrator, a.Scheduler
 	})))
-	changes := map[string]bool{"Apply": true, "Confirm": true, "Cancel": true}
+	changes := map[string]bool{"Apply": true, "Confirm": true, "Cancel": true, "AcceptSource": true}
 	desc := pb.File_tenuto_v1_agent_proto.Services().ByName("AgentService")
 	for i := range desc.Methods().Len() {
 		path := "/" + string(desc.FullName()) + "/" + string(desc.Methods().Get(i).Name())
