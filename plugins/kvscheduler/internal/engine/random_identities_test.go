@@ -26,7 +26,7 @@ func identitiesOf(key string) []string {
 // drawIdentities gives some of the values of a change an identity that no other desired
 // value has afterwards. Values without a record and foreign values get none.
 func (s *simulation) drawIdentities(values map[string]*model.Item) {
-	if s.journal == nil {
+	if !s.identities || s.journal == nil {
 		return
 	}
 	s.drawHandOver(values)
@@ -91,6 +91,22 @@ func (s *simulation) claimed(id, key string, values map[string]*model.Item) bool
 	return false
 }
 
+// withInvalid reports whether the northbound asks for an invalid value: the previous one stays,
+// with its identities.
+func (s *simulation) withInvalid(values map[string]*model.Item) bool {
+	for key, it := range s.o.wanted {
+		if _, changes := values[key]; !changes && it.GetInvalid() {
+			return true
+		}
+	}
+	for _, it := range values {
+		if it.GetInvalid() {
+			return true
+		}
+	}
+	return false
+}
+
 // taken is the key that has an identity of a value already; the lock is held.
 func (w *world) taken(key string, it *model.Item) string {
 	for other, o := range w.exists {
@@ -129,6 +145,7 @@ func TestRandomIdentities(t *testing.T) {
 	handedOver := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, false)
+		s.identities = true
 		defer func() { s.stop() }()
 		for range rapid.IntRange(4, 12).Draw(t, "steps") {
 			before := s.holders()

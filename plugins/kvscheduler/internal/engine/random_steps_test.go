@@ -72,7 +72,8 @@ func (s *simulation) commit(values map[string]*model.Item, opts ...api.TxnOption
 	var err error
 	s.await(func() { seq, err = txn.Commit(context.Background(), opts...) })
 	did := s.w.since(mark)
-	if settled && !s.w.loose && !s.hangs && s.w.injected() == faults && suspects == 0 && len(s.w.refused) > refused {
+	unharmed := settled && !s.w.loose && !s.hangs && s.w.injected() == faults && suspects == 0
+	if unharmed && len(s.w.refused) > refused && !s.withInvalid(values) {
 		s.fatal("refused: %q", s.w.refused[refused:])
 	}
 	s.log("  ops %q err %v", did, err)

@@ -34,7 +34,8 @@ type simulation struct {
 	epoch   uint64
 	settled bool // nothing changed since the last check
 
-	policies bool // and objects of others take part
+	policies   bool // and objects of others take part
+	identities bool // values have identities; the oracle does not know what faults make of them
 
 	problems engine.Problems // as reported last
 	policy   repairPolicy    // for lost values
