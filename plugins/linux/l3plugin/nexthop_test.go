@@ -242,7 +242,7 @@ func TestValidateNexthops(t *testing.T) {
 		`"id":7,"blackhole":true`:                                           "name",
 		`"name":"n","blackhole":true`:                                       "id",
 		`"name":"n","id":7`:                                                 "outgoing_interface",
-		hop + `,"gwAddr":"10.0.0.1/8"`:                                      "gw_addr",
+		hop + `,"gwAddr":"10.0.0.1/33"`:                                     "gw_addr",
 		hop + `,"gwAddr":"10.0.0.1","ipv6":true`:                            "ipv6",
 		hop + `,"onLink":true`:                                              "on_link",
 		hop + `,"mplsLabels":[3]`:                                           "mpls_labels[0]",

@@ -224,8 +224,11 @@ func (d *iface) recreate(_ string, a, b *interfaces.Interface, _ ifaceidx.LinuxI
 		k.traits().adopted && d.host(a) != d.host(b)
 }
 
-// identities are the name of the link in its namespace.
+// identities are the name of the link in its namespace. The name of the loopback never changes.
 func (d *iface) identities(_ string, v *interfaces.Interface) []string {
+	if v.GetType() == interfaces.Interface_LOOPBACK {
+		return nil
+	}
 	ns := v.GetNamespace()
 	return []string{fmt.Sprintf("link/%d/%s/%s", ns.GetType(), ns.GetReference(), d.host(v))}
 }

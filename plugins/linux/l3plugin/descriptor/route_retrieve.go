@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
@@ -160,6 +162,7 @@ func (d route) literalRoutes(all []routeKV) (literal map[string]*l3.Route, spell
 		if err != nil {
 			continue // what is not allocated is not there
 		}
+		v = withLength(v)
 		key := l3model.RouteModel.Key(v)
 		if literal[key] != nil && v == kv.Value {
 			continue // the value that refers to allocations has the key
@@ -170,6 +173,21 @@ func (d route) literalRoutes(all []routeKV) (literal map[string]*l3.Route, spell
 		}
 	}
 	return literal, spelled
+}
+
+// withLength returns the route with the prefix length of its destination, which the key of a
+// found route has.
+func withLength(v *l3.Route) *l3.Route {
+	if _, err := netip.ParsePrefix(v.GetDstNetwork()); err == nil {
+		return v
+	}
+	dst, err := destination(v)
+	if err != nil {
+		return v
+	}
+	v = proto.CloneOf(v)
+	v.DstNetwork = dst.String()
+	return v
 }
 
 // ownTable is the table of an interface; false if its VRF is not known.
