@@ -2,6 +2,7 @@ package descriptor
 
 import (
 	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/ip_types"
 	"go.fd.io/govpp/binapi/ipip"
 	"go.fd.io/govpp/binapi/tunnel_types"
 	"google.golang.org/protobuf/proto"
@@ -61,9 +62,10 @@ var ipipTunnels = linkSpec[ipip.IpipTunnel]{
 // does not fill in the mode and what an IPv4 address leaves of an address, and does not clear its
 // memory (send_ipip_tunnel_details in src/vnet/ipip/ipip_api.c).
 func ipipTunnel(d *ipip.IpipTunnelDetails) (ifIndex, ipip.IpipTunnel) {
+	d.Tunnel.Src, d.Tunnel.Dst = ipconv.Address(ipconv.FromAddress(d.Tunnel.Src)), ipconv.Address(ipconv.FromAddress(d.Tunnel.Dst))
 	d.Tunnel.Mode = tunnel_types.TUNNEL_API_MODE_P2P
 	if ipconv.FromAddress(d.Tunnel.Dst).IsUnspecified() {
-		d.Tunnel.Mode = tunnel_types.TUNNEL_API_MODE_MP
+		d.Tunnel.Mode, d.Tunnel.Dst = tunnel_types.TUNNEL_API_MODE_MP, ip_types.Address{Af: d.Tunnel.Src.Af}
 	}
 	return d.Tunnel.SwIfIndex, d.Tunnel
 }

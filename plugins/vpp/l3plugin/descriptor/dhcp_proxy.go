@@ -69,6 +69,16 @@ func NewDHCPProxy(vpp *session.VPP) *kvs.KVDescriptor {
 	})
 }
 
+// vssNone is the type without VPN information; VPP does not convert it to network byte order.
+const vssNone = dhcp.VssType(uint32(dhcp.VSS_TYPE_API_INVALID) << 24)
+
+func vssOf(d *dhcp.DHCPProxyDetails) (vss dhcpVSS) {
+	if d.VssType != vssNone {
+		vss = dhcpVSS{d.VssType, d.VssVPNAsciiID, d.VssOui, d.VssFibID}
+	}
+	return vss
+}
+
 func dumpDHCPServers(ctx context.Context, vpp *session.VPP) (out []dhcpServer, err error) {
 	for _, ipv6 := range []bool{false, true} {
 		found, err := session.Dump[*dhcp.DHCPProxyDetails](ctx, vpp, &dhcp.DHCPProxyDump{IsIP6: ipv6})
@@ -79,7 +89,7 @@ func dumpDHCPServers(ctx context.Context, vpp *session.VPP) (out []dhcpServer, e
 			for _, s := range d.Servers {
 				server := dhcpServer{
 					DHCPProxyConfig: dhcp.DHCPProxyConfig{RxVrfID: d.RxVrfID, ServerVrfID: s.ServerVrfID, DHCPServer: s.DHCPServer, DHCPSrcAddress: d.DHCPSrcAddress},
-					vss:             dhcpVSS{d.VssType, d.VssVPNAsciiID, d.VssOui, d.VssFibID},
+					vss:             vssOf(d),
 				}
 				// VPP does not fill in the family of the addresses.
 				server.DHCPServer.Af, server.DHCPSrcAddress.Af = ipconv.Family(ipv6), ipconv.Family(ipv6)
