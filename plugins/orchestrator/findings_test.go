@@ -3,7 +3,6 @@ package orchestrator_test
 import (
 	"encoding/json"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -80,10 +79,8 @@ func TestOverrides(t *testing.T) {
 	if _, text := health.state(); !strings.Contains(text, "; 1 overridden by another source (agentctl sources)") {
 		t.Errorf("health %q", text)
 	}
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the file is gone", func() bool { return w.mtu("loop2") == -1 })
+	write(t, file, "{}\n") // nothing, explicitly
+	until(t, "the items of the file are removed", func() bool { return w.mtu("loop2") == -1 })
 	until(t, "nothing is overridden", func() bool {
 		_, text := health.state()
 		return !strings.Contains(text, "overridden")

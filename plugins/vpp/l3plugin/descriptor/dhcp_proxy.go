@@ -25,6 +25,7 @@ type dhcpServer struct {
 
 // dhcpVSS is the VPN of the clients, which a proxy sends to its servers (RFC 6607).
 type dhcpVSS struct {
+	Configured     bool
 	VssType        dhcp.VssType
 	VssVpnASCIIID  string
 	VssOui, VssFib uint32
@@ -72,9 +73,10 @@ func NewDHCPProxy(vpp *session.VPP) *kvs.KVDescriptor {
 // vssNone is the type without VPN information; VPP does not convert it to network byte order.
 const vssNone = dhcp.VssType(uint32(dhcp.VSS_TYPE_API_INVALID) << 24)
 
-func vssOf(d *dhcp.DHCPProxyDetails) (vss dhcpVSS) {
-	if d.VssType != vssNone {
-		vss = dhcpVSS{d.VssType, d.VssVPNAsciiID, d.VssOui, d.VssFibID}
+func vssOf(d *dhcp.DHCPProxyDetails) dhcpVSS {
+	vss := dhcpVSS{d.VssType != vssNone, d.VssType, d.VssVPNAsciiID, d.VssOui, d.VssFibID}
+	if !vss.Configured {
+		vss.VssType = 0
 	}
 	return vss
 }
