@@ -101,7 +101,7 @@ func exists(root *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if cmd == root || cmd.HasSubCommands() && !cmd.Runnable() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+	if cmd == root || cmd.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") && strings.ToUpper(rest[0]) != rest[0] {
 		return errors.New("no such command")
 	}
 	for _, a := range rest {
