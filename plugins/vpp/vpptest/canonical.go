@@ -66,7 +66,7 @@ var (
 	tagIn       = regexp.MustCompile(` tag "([^"]*)"`)
 	internal    = regexp.MustCompile(`^interface (\d+) \S+ `)
 	madeUpMAC   = regexp.MustCompile(` mac [0-9a-f:]+`)
-	ofInterface = regexp.MustCompile(`( to| on| member| if| of| from| interface|^lcp| tunnel) (\d+)( |$)`)
+	ofInterface = regexp.MustCompile(`( to| on| member| if| of| from| interface|^lcp| tunnel) (\d+)( |]|$)`)
 	domainOf    = regexp.MustCompile(`^bridge-domain (\d+)`)
 	fibDomain   = regexp.MustCompile(`^(l2fib.* in) (\d+)`)
 	classifier  = regexp.MustCompile(`^classifier table (\d+) (mask \S+)`)
