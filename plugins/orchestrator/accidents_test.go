@@ -28,7 +28,6 @@ const tamperedItems = 6
 // tampering is a store with tamperedItems interfaces, and what happens to it. It is the table of
 // "Stores that lie" in docs/operations.md.
 type tampering struct {
-	name string
 	// store returns the connector, which begins with its items. It is called for each agent.
 	store func(t *testing.T) kv.Store
 	// accident happens while the agent runs, or while it does not.

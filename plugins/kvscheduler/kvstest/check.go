@@ -175,7 +175,7 @@ func checkVacate(d *api.KVDescriptor, s Sample) (problems []error) {
 	before := d.Identities(s.Key, s.Value)
 	for _, id := range d.Identities(s.Key, d.Vacate(s.Key, s.Value)) {
 		if slices.Contains(before, id) {
-			problems = append(problems, fmt.Errorf("Vacate: %s keeps the identity %q: it must take a temporary one", s.Key, id))
+			problems = append(problems, fmt.Errorf("callback Vacate: %s keeps the identity %q: it must take a temporary one", s.Key, id))
 		}
 	}
 	return problems

@@ -74,6 +74,7 @@ func WithoutMAC(i *interfaces.Interface) string {
 
 // withoutMAC are the types of interfaces that never have a MAC address.
 var withoutMAC = map[interfaces.Interface_Type]string{
+	//lint:ignore SA1019 deprecated, but part of the wire schema
 	interfaces.Interface_IPSEC_TUNNEL:     "an IPsec interface",
 	interfaces.Interface_IPIP_TUNNEL:      "an IPIP tunnel",
 	interfaces.Interface_GTPU_TUNNEL:      "a GTP-U tunnel",
