@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 clients of the predecessor use the deprecated reflection
+
 package configurator_test
 
 import (

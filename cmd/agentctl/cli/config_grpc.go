@@ -141,16 +141,7 @@ func (a *app) configurable(cfg *configurator.Config) (items []proto.Message) {
 	return items
 }
 
-// writeConfig writes a configuration in the format of files.
-func (a *app) writeConfig(cfg *configurator.Config) error {
-	var items []proto.Message
-	for _, f := range container.Extract(a.set(), cfg, "") {
-		items = append(items, f.Item)
-	}
-	return a.writeItems(items)
-}
-
-// writeItems is writeConfig for items.
+// writeItems writes items in the format of files.
 func (a *app) writeItems(items []proto.Message) error {
 	all := make([]proto.Message, len(items))
 	for n, item := range items {
