@@ -116,7 +116,7 @@ type Item struct {
 type Listing struct {
 	Items    []Item // sorted by key
 	Revision int64  // the revision of the listing; 0 if the store has no revisions
-	// Identity is that of the store; its Revision may be set although entries have none.
+	// Identity identifies the store; its Revision may be set although entries have none.
 	Identity Identity
 }
 

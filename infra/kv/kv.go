@@ -63,17 +63,17 @@ type Identity struct {
 	Revision int64  `json:"revision,omitempty"` // a smaller value: the store went back
 }
 
-// Differs reports whether a later identity is that of another store, process or history.
+// Differs reports whether a later identity names another store, process or history.
 func (id Identity) Differs(now Identity) bool {
 	return id.Other(now) || id.Restarted(now) || id.WentBack(now)
 }
 
-// Other reports whether a later identity is that of another store.
+// Other reports whether a later identity names another store.
 func (id Identity) Other(now Identity) bool {
 	return id.Store != "" && now.Store != "" && id.Store != now.Store
 }
 
-// Restarted reports whether a later identity is that of another server process.
+// Restarted reports whether a later identity names another server process.
 func (id Identity) Restarted(now Identity) bool {
 	return id.Run != "" && now.Run != "" && id.Run != now.Run
 }

@@ -19,7 +19,7 @@ type storeItem struct {
 	stored string // the key in the store
 }
 
-// aliases are the items that a store has under other keys than those of their values.
+// aliases are the items that a store has under keys that differ from the keys of their values.
 type aliases struct {
 	byStored map[string]string // the key of the value, by the key in the store
 	shared   map[string]*sharedKey
@@ -157,7 +157,7 @@ func (p *Plugin) readStore(s *watched, in []incoming, resync bool) (items []KeyV
 	return r.items, p.noteRejected(s.name, append(rejected, r.rejected...), good, resync)
 }
 
-// logRenamed logs once for each model that keys of a store are not those of their values.
+// logRenamed logs once for each model that keys of a store differ from the keys of their values.
 func (p *Plugin) logRenamed(s *watched, renamed []string) {
 	byPrefix := map[string][]string{}
 	for _, key := range renamed {
