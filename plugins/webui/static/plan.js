@@ -76,7 +76,7 @@ class PlanView {
     this.mayApply = apply;
     if (!plan) {
       this.planButton.disabled = true;
-      this.allowed.replaceChildren(h('p', { class: 'box wait' }, 'You may not plan changes: that needs the permission nbConfigValidation (users[].permissions in http.conf).'));
+      this.allowed.replaceChildren(h('p', { class: 'box wait' }, 'You may not plan changes: that needs the permission read or nbConfigValidation (users[].permissions in http.conf).'));
     } else if (!apply) {
       this.allowed.replaceChildren(h('p', { class: 'box wait' }, 'You may plan, but not apply changes: that needs the permission nbConfigWrite (users[].permissions in http.conf).'));
     }
