@@ -199,9 +199,16 @@ func ComparePrefixes(a, b ip_types.Prefix) int {
 	return ipconv.FromPrefix(a).Compare(ipconv.FromPrefix(b))
 }
 
+// UsesTableOf removes the value before the VRF table of an interface changes, and makes it
+// again afterwards: VPP looks the table up when the value is made.
+func (r *Resolver) UsesTableOf(iface string) {
+	r.DependsOnAny("interface-assigned-to-vrf-table", kvs.AnyOfDependency{KeyPrefixes: []string{ifmodel.VrfKey.Prefix(iface)}})
+}
+
 // TableOf returns the VRF table that the interface with a name is configured with; 0 without
 // VPP.
 func (r *Resolver) TableOf(iface string) uint32 {
+	r.UsesTableOf(iface)
 	if !r.vpp {
 		return 0
 	}

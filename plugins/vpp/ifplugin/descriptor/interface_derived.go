@@ -63,7 +63,8 @@ func addressKey(iface, addr string) string {
 	return model.AddressKeyFor(iface, addr, source)
 }
 
-// addressing are the addresses, own or borrowed, and the VRF tables.
+// addressing are the addresses, own or borrowed, and the VRF tables. Every interface has a
+// membership, so that what VPP does with its table can be removed before it changes.
 func addressing(i *interfaces.Interface) []kvs.KeyValuePair {
 	name := i.GetName()
 	if u := i.GetUnnumbered(); u != nil {
@@ -96,8 +97,5 @@ func addressing(i *interfaces.Interface) []kvs.KeyValuePair {
 	if len(out) > 0 {
 		out = append(out, kvs.KeyValuePair{Key: model.HasAddressKey.Key(name), Value: &emptypb.Empty{}})
 	}
-	if ipv4 || ipv6 {
-		out = append(out, kvs.KeyValuePair{Key: model.VrfKeyFor(name, i.GetVrf(), ipv4, ipv6), Value: &emptypb.Empty{}})
-	}
-	return out
+	return append(out, kvs.KeyValuePair{Key: model.VrfKeyFor(name, i.GetVrf(), ipv4, ipv6), Value: &emptypb.Empty{}})
 }

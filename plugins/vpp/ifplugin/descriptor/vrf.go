@@ -54,7 +54,7 @@ func (d *vrfDescriptor) dependencies(key string, _ *emptypb.Empty) []kvs.Depende
 	if _, from, ok := model.ParseInheritedVrfKey(key); ok {
 		return []kvs.Dependency{{
 			Label: "numbered-interface-assigned-to-VRF",
-			AnyOf: kvs.AnyOfDependency{KeyPrefixes: []string{model.VrfKey.Prefix(from)}},
+			AnyOf: kvs.AnyOfDependency{KeyPrefixes: []string{model.VrfKey.Prefix(from)}, KeySelector: model.IsTableKey},
 		}}
 	}
 	_, vrf, ipv4, ipv6, ok := model.ParseVrfKey(key)

@@ -125,8 +125,12 @@ func ParseAddressKey(key string) (iface, address string, source netalloc.IPAddre
 	return args[0], args[2], source, true
 }
 
+// noVersion is the version of IP of an interface without addresses.
+const noVersion = "none"
+
 // VrfKeyFor returns the key of the membership of an interface in the VRF table
-// for IPv4, for IPv6, or in both.
+// for IPv4, for IPv6, or in both. An interface that has neither is in table 0; its key
+// names the table that it is configured with.
 func VrfKeyFor(iface string, vrf uint32, ipv4, ipv6 bool) string {
 	version := ""
 	switch {
@@ -136,6 +140,8 @@ func VrfKeyFor(iface string, vrf uint32, ipv4, ipv6 bool) string {
 		version = "v4"
 	case ipv6:
 		version = "v6"
+	default:
+		version = noVersion
 	}
 	return VrfKey.Key(iface, strconv.FormatUint(uint64(vrf), 10), version)
 }
@@ -158,10 +164,17 @@ func ParseVrfKey(key string) (iface string, vrf uint32, ipv4, ipv6, ok bool) {
 		ipv6 = true
 	case "both":
 		ipv4, ipv6 = true, true
+	case noVersion:
 	default:
 		return "", 0, false, false, false
 	}
 	return args[0], uint32(id), ipv4, ipv6, true
+}
+
+// IsTableKey selects the keys of memberships for at least one version of IP.
+func IsTableKey(key string) bool {
+	_, _, ipv4, ipv6, ok := ParseVrfKey(key)
+	return ok && (ipv4 || ipv6) || InheritedVrfKey.Matches(key)
 }
 
 // ParseInheritedVrfKey returns the interface that inherits and the one that it

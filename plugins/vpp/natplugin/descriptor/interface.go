@@ -115,7 +115,8 @@ var explainInterface = map[api.VPPApiError]string{
 }
 
 // NewInterface describes interfaces that take part in NAT44. VPP 22.10 keeps them when the
-// interface is deleted, so they go before.
+// interface is deleted, so they go before. They also go before the VRF table of the interface
+// changes: VPP adds the outside addresses to it, and would look for them in the new one.
 func NewInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	return item.NewGroup(vpp, ifs, item.Group[*nat.Nat44Interface, natInterface, natInterface]{
 		Name: InterfaceName, Model: model.InterfaceModel,
@@ -123,6 +124,7 @@ func NewInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 		Resolve: func(r *item.Resolver, v *nat.Nat44Interface) []natInterface {
 			dependsOnGlobal(r)
 			index := r.Interface("name", v.GetName())
+			r.UsesTableOf(v.GetName())
 			var sides []side
 			switch {
 			case v.GetOutputFeature() && v.GetNatInside() && v.GetNatOutside():
@@ -168,6 +170,7 @@ func NewGlobalInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor
 		Name: GlobalInterfaceName, Derived: model.GlobalInterfaceKey.Matches, Parts: partsOf(vpp, interfaceOperations),
 		Resolve: func(r *item.Resolver, v *nat.Nat44Global_Interface) []natInterface {
 			dependsOnGlobal(r)
+			r.UsesTableOf(v.GetName())
 			return []natInterface{{r.Interface("name", v.GetName()), globalSide(v)}}
 		},
 		ID:   func(i natInterface) natInterface { return i },

@@ -35,6 +35,7 @@ type nat44 struct {
 	byLocal    map[natEnd]uint32
 	resolves   []*natMapping // those with an interface instead of an address
 	tables     pool[natTable]
+	receives   natReceives
 }
 
 type natConfig struct {
@@ -105,7 +106,7 @@ type natTable struct {
 }
 
 func (n *nat44) reset() {
-	*n = nat44{VNet: n.VNet, ei: n.ei}
+	*n = nat44{VNet: n.VNet, ei: n.ei, receives: newNATReceives()}
 	n.forget()
 }
 
@@ -180,6 +181,12 @@ func (n *nat44) disable() retval {
 	}
 	for _, m := range n.mappings.all() {
 		n.releaseMapping(m)
+		if !m.lb {
+			n.receive(m.external, false)
+		}
+	}
+	for _, a := range n.addresses {
+		n.receive(a.addr, false)
 	}
 	for _, a := range slices.Concat(n.addresses, n.twice) {
 		n.releaseAddress(a)
@@ -221,6 +228,9 @@ func (n *nat44) addAddress(to *[]natAddress, a natAddress, vrf uint32) retval {
 		a.table = n.holdTable(ip4, vrf)
 	}
 	*to = append(*to, a)
+	if to == &n.addresses {
+		n.receive(a.addr, true)
+	}
 	return ok
 }
 
@@ -237,6 +247,9 @@ func (n *nat44) removeAddress(from *[]natAddress, a natAddress, _ uint32) retval
 		if _, m := n.mappings.find(func(m *natMapping) bool { return !m.addrOnly && !m.identity && m.external == a.addr }); m != nil {
 			return api.UNSPECIFIED
 		}
+	}
+	if from == &n.addresses {
+		n.receive(a.addr, false)
 	}
 	n.releaseAddress((*from)[at])
 	// The last one takes its place.
@@ -286,7 +299,9 @@ func (n *nat44) changeSide(index ifIndex, inside, add bool) retval {
 		return api.NO_SUCH_ENTRY
 	case !add && !(i.inside && i.outside):
 		n.ifs.remove(at)
-		return ok
+	}
+	if !inside && i.outside != add {
+		n.receiveAll(uint32(index), add)
 	}
 	if inside {
 		i.inside = add
@@ -308,10 +323,12 @@ func (n *nat44) changeOutput(index ifIndex, add bool) retval {
 		return api.VALUE_EXIST
 	case add:
 		n.outputs.add(&natInterface{index: uint32(index), inside: true, outside: true})
+		n.receiveAll(uint32(index), true)
 	case output == nil:
 		return api.NO_SUCH_ENTRY
 	default:
 		n.outputs.remove(at)
+		n.receiveAll(uint32(index), false)
 	}
 	return ok
 }
@@ -324,6 +341,9 @@ func (n *nat44) interfaceRemoved(i *swInterface) {
 	for _, p := range []*pool[natInterface]{&n.ifs, &n.outputs} {
 		if at, has := findNAT(p, i.index); has != nil {
 			p.remove(at)
+			if has.outside {
+				n.receiveAll(i.index, false)
+			}
 		}
 	}
 }
@@ -463,6 +483,9 @@ func (n *nat44) addMapping(m natMapping, external ip_types.IP4Address) retval {
 	if !m.out2in {
 		n.byLocal[m.localEnd()] = at
 	}
+	if !n.ei || m.addrOnly {
+		n.receive(external, true)
+	}
 	return ok
 }
 
@@ -507,6 +530,9 @@ func (n *nat44) removeMapping(m natMapping, external ip_types.IP4Address) retval
 		n.releaseTable(found.table)
 	}
 	n.drop(at, end)
+	if !n.ei || m.addrOnly && !m.identity {
+		n.receive(external, false)
+	}
 	return ok
 }
 
@@ -644,6 +670,9 @@ func (n *nat44) dump(b *strings.Builder) {
 	line := func(format string, args ...any) { lines = append(lines, name+" "+fmt.Sprintf(format, args...)+"\n") }
 	for _, a := range n.addresses {
 		line("address %s in %d", a.addr, a.vrf())
+	}
+	for r, index := range n.receives.entries {
+		line("receives %s in table %d on %s", r.addr, r.table, n.orStaleIf(index))
 	}
 	for _, a := range n.twice {
 		line("twice-nat address %s in %d", a.addr, a.vrf())
