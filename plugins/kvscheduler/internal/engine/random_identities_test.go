@@ -57,10 +57,11 @@ func (s *simulation) drawHandOver(values map[string]*model.Item) {
 			values[from] = proto.Clone(had).(*model.Item)
 			values[from].Identities = nil
 		}
-		if values[to] == nil {
+		if _, changes := values[to]; !changes {
 			values[to] = drawItem(s.T, to)
 		}
-		if values[from].GetInvalid() || s.claimed(had.Identities[0], to, values) {
+		deleted := values[to] == nil // and must not become invalid: its own identity may be handed over
+		if deleted || values[from].GetInvalid() || s.claimed(had.Identities[0], to, values) {
 			continue
 		}
 		values[to].Identities = had.Identities
@@ -91,17 +92,13 @@ func (s *simulation) claimed(id, key string, values map[string]*model.Item) bool
 	return false
 }
 
-// withInvalid reports whether the northbound asks for an invalid value: the previous one stays,
-// with its identities.
-func (s *simulation) withInvalid(values map[string]*model.Item) bool {
-	for key, it := range s.o.wanted {
-		if _, changes := values[key]; !changes && it.GetInvalid() {
-			return true
-		}
-	}
-	for _, it := range values {
-		if it.GetInvalid() {
-			return true
+// clash reports whether values have identities that other desired values got meanwhile.
+func (s *simulation) clash(values map[string]*model.Item) bool {
+	for key, it := range values {
+		for _, id := range it.GetIdentities() {
+			if s.claimed(id, key, values) {
+				return true
+			}
 		}
 	}
 	return false

@@ -75,6 +75,9 @@ func (s *simulation) plan() {
 		s.converge()
 	}
 	s.release()
+	if s.clash(values) {
+		return
+	}
 	again := s.planOf(values, slices.Sorted(maps.Keys(values)))
 	s.apply(values, pl, s.moved(pl, again))
 }

@@ -73,7 +73,7 @@ func (s *simulation) commit(values map[string]*model.Item, opts ...api.TxnOption
 	s.await(func() { seq, err = txn.Commit(context.Background(), opts...) })
 	did := s.w.since(mark)
 	unharmed := settled && !s.w.loose && !s.hangs && s.w.injected() == faults && suspects == 0
-	if unharmed && len(s.w.refused) > refused && !s.withInvalid(values) {
+	if unharmed && len(s.w.refused) > refused {
 		s.fatal("refused: %q", s.w.refused[refused:])
 	}
 	s.log("  ops %q err %v", did, err)

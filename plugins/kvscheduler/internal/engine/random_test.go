@@ -35,7 +35,7 @@ type simulation struct {
 	settled bool // nothing changed since the last check
 
 	policies   bool // and objects of others take part
-	identities bool // values have identities; the oracle does not know what faults make of them
+	identities bool // values have identities
 
 	problems engine.Problems // as reported last
 	policy   repairPolicy    // for lost values
@@ -283,6 +283,7 @@ func randomCase(t *rapid.T, counts *tally) {
 	s.rate = rapid.SampledFrom([]float64{0, 0, 0.1, 0.4}).Draw(t, "rate")
 	s.hangs = rapid.Bool().Draw(t, "hangs")
 	s.jumps = rapid.IntRange(0, 3).Draw(t, "jumps") == 0
+	s.identities = rapid.Bool().Draw(t, "identities")
 	steps := []string{
 		"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart", "crash", "release",
 		"plan", "verify", "edit", "unreliable", "dump", "kill", "jump", "storm", "lost",

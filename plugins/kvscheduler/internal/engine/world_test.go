@@ -345,7 +345,7 @@ func (w *world) update(ctx context.Context, key string, old, it *model.Item, met
 		return meta, fmt.Errorf("update %s: it does not exist", key)
 	} else if w.exists[key] == nil {
 		w.problem("update %s: does not exist", key)
-	} else if !proto.Equal(old, w.exists[key]) && !w.derivedDiffer(key, old) {
+	} else if !w.misled(key) && !proto.Equal(old, w.exists[key]) && !w.derivedDiffer(key, old) {
 		w.problem("update %s: from %v, but there is %v", key, old, w.exists[key])
 	}
 	if old.Recreate || it.Recreate {
