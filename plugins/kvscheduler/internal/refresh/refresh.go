@@ -246,14 +246,16 @@ func origin(fromSB bool) api.ValueOrigin {
 	return api.FromNB
 }
 
-// apply brings what was found into the graph.
+// apply brings what was found into the graph. What is lost leaves it first: something that is
+// found under another key than before may have the same derived values.
 func (r *Refresher) apply(d *registry.Descriptor, known []*graph.Node, found []api.KVWithMetadata) {
 	r.Observer.Retrieved(d.Name, found)
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
 	found = r.without(d, found)
 	cursor := r.Graph.Cursor(len(found))
-	for _, kv := range found {
+	nodes := make([]*graph.Node, len(found)) // nil: unusable
+	for i, kv := range found {
 		n := cursor.Node(kv.Key)
 		if problem := r.unusable(d, n, kv); problem != "" {
 			r.complain(d, problem)
@@ -263,11 +265,16 @@ func (r *Refresher) apply(d *registry.Descriptor, known []*graph.Node, found []a
 			n = r.Graph.Ensure(kv.Key, d, nil)
 		}
 		r.Graph.Mark(n, graph.Seen)
-		r.found(n, kv)
+		nodes[i] = n
 	}
 	for _, n := range known {
 		if !r.Graph.Marked(n, graph.Seen) {
 			r.lost(n)
+		}
+	}
+	for i, n := range nodes {
+		if n != nil {
+			r.found(n, found[i])
 		}
 	}
 }

@@ -139,6 +139,24 @@ tap/same CONFIGURED 1
 	}
 }
 
+// What is found under another key than before keeps its derived values, whichever key is first.
+func TestFoundUnderAnotherKey(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"tap/1", "tap/3"} {
+		f := newFixture(t)
+		of := &model.Item{Value: 1, Derived: []*model.Derived{{Key: "piece/1"}}}
+		f.believe("tap/2", of)
+		f.g.SetWant(f.g.Node("tap/2"), nil)
+		f.sb.Put(key, of)
+		f.sb.Put("piece/1", item(0))
+		f.refresher().All([]api.RecordedKVPair{{Key: key, Value: of, Origin: api.FromNB}})
+		f.expect("piece/1 CONFIGURED 0\n" + key + " DISCOVERED 1\n")
+		if base := f.g.Node("piece/1").Base; base == nil || base.Key != key {
+			t.Errorf("piece/1 is derived from %v", base)
+		}
+	}
+}
+
 // lateCalls are the keys of operations that timed out, a refresh.Calls.
 type lateCalls map[string]bool
 
