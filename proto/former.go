@@ -31,7 +31,7 @@ func (former) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Des
 	return formerFiles().FindDescriptorByName(name)
 }
 
-// formerFiles has all files of the program; those of the predecessor are reduced.
+// formerFiles has all files of the program; files of the predecessor are reduced.
 var formerFiles = sync.OnceValue(func() *protoregistry.Files {
 	files := &protoregistry.Files{}
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {

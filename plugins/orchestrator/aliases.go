@@ -174,7 +174,7 @@ func (p *Plugin) logRenamed(s *watched, renamed []string) {
 		}
 		s.aliases.logged[prefix] = true
 		keys := byPrefix[prefix]
-		p.Log.Warn("keys of the store are not those of their values; the items are used under the keys of the values", "source", s.name,
+		p.Log.Warn("keys of the store differ from the keys of their values; the items are used under the keys of the values", "source", s.name,
 			"prefix", prefix, "keys", len(keys), "key", keys[0], "used-as", s.aliases.byStored[keys[0]])
 	}
 }

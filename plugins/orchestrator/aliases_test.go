@@ -63,7 +63,7 @@ func TestKeysThatAreNotThoseOfTheirValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("the start", own+"=1", 0)
-	if n := len(wit.about("keys of the store are not those of their values")); n != 1 {
+	if n := len(wit.about("keys of the store differ from the keys of their values")); n != 1 {
 		t.Errorf("%d lines in the log, want 1", n)
 	}
 	change(routeAt(routeOverAOld, 2))
@@ -104,7 +104,7 @@ func TestKeysThatAreNotThoseOfTheirValues(t *testing.T) {
 	}
 }
 
-// TestSingletonsBelowSettings checks keys below that of a singleton.
+// TestSingletonsBelowSettings checks keys below the key of a singleton.
 func TestSingletonsBelowSettings(t *testing.T) {
 	t.Parallel()
 	s := &fakeStore{name: "etcd"}

@@ -340,7 +340,7 @@ type accepted struct {
 
 // AcceptSource makes the content of a store take effect that is not followed because it may
 // be the result of an accident. It returns the number of changed items. The error is
-// ErrUnknownSource, ErrNothingToAccept, or that of the transaction.
+// ErrUnknownSource, ErrNothingToAccept, or the error of the transaction.
 func (p *Plugin) AcceptSource(ctx context.Context, name string, caller Caller) (changes int, err error) {
 	p.mu.RLock()
 	at := slices.IndexFunc(p.stores, func(s *watched) bool { return s.name == name })

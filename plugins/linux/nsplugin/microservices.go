@@ -62,7 +62,7 @@ type followed struct {
 	err    error // nil: it is followed
 	since  time.Time
 	listed bool     // it has listed its containers since the start
-	kept   []string // labels of containers that it does not list any more, whose processes run
+	kept   []string // labels of containers that it no longer lists, whose processes run
 }
 
 // absent reports whether the source does not exist, as on hosts without a container engine.
@@ -190,7 +190,7 @@ func (m *microservices) noteKept(s *followed, all bool, kept []string) {
 	s.kept = kept
 }
 
-// apply tells the scheduler what changed. listed reports that the source is followed.
+// apply notifies the scheduler of changes. listed reports that the source is followed.
 func (m *microservices) apply(s *followed, u containers.Update, listed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -191,7 +191,7 @@ func (m *microservices) tellHealth() {
 	m.tell(HealthEngine, away)
 }
 
-// tell reports a part of the health while there is something to say.
+// tell reports a part of the health while there are texts.
 func (m *microservices) tell(part string, texts []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

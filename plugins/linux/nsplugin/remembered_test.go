@@ -106,7 +106,7 @@ func TestRestartWithoutEngine(t *testing.T) {
 	expectNamespace(t, p, microservice("web"), pid)
 	e.Close()
 	part(t, tree, nsplugin.HealthEngine, "its 2 containers are kept")
-	e.Stop(web) // without the engine, its process tells
+	e.Stop(web) // without the engine, its process proves that it runs
 	told.expect(t, "linux/microservice/web is gone")
 	stop()
 }

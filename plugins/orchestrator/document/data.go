@@ -106,7 +106,7 @@ func (d *decoder) keyed(n, key, value *yaml.Node, p *path, model models.Known) {
 	}
 }
 
-// renamed is an item whose key in the text is not that of its value.
+// renamed is an item whose key in the text differs from the key of its value.
 type renamed struct {
 	node, key *yaml.Node
 	path      string
@@ -123,7 +123,7 @@ func (d *decoder) addRenamed(n, key *yaml.Node, p *path, real string, value prot
 	}
 }
 
-// addRest adds the items whose keys are not those of their values, as if they had these keys. An
+// addRest adds the items whose keys differ from the keys of their values, under the keys of the values. An
 // item that the text also has under the right key must be the same.
 func (d *decoder) addRest() {
 	values := map[string]proto.Message{}

@@ -125,7 +125,7 @@ type Item struct {
 	Position
 	Key   string // short: "config/vpp/v2/interfaces/loop1"
 	Value proto.Message
-	// Written is the key in the text, if that is another one: that of a store of the predecessor.
+	// Written is the key in the text, if it differs from Key, as in stores of the predecessor.
 	Written string
 }
 

@@ -19,7 +19,7 @@ var release = flag.String(vpptest.ReleaseFlag, "", "the release of VPP that is s
 
 // faults are the tests of crashes, stalls, timeouts, sizes and allocated addresses. They take
 // long, and what they test does not depend on the release: they run with the newest one alone. So
-// do those of settings without a field, which are of the messages of the newest release.
+// do tests of settings without a field, which use the messages of the newest release.
 const faults = "^Test(Killed|Stall|Canceled|LostReplies|NoReply|ReadAfterCanceled|DeletedByHandUnderLoad|" +
 	"IKEv2InitiatesAgain|ClassifierRoom|ACLScale|RestartBesideMany|ItemFaults|ItemsWithAllocatedAddresses|" +
 	"DumpFields|ForeignSettings)"

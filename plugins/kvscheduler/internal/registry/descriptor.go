@@ -150,8 +150,7 @@ func (d *Descriptor) Claims(key string, v *Value) (claims []Claim) {
 	return claims
 }
 
-// Vacated returns a value with temporary identities in the place of v; nil if the
-// descriptor has none.
+// Vacated returns v with temporary identities, or nil if the descriptor has no Vacate.
 func (d *Descriptor) Vacated(key string, v *Value) *Value {
 	if d.Vacate == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 const few = 20
 
 // Limit is how many items of a store an accident may delete. The deletion of all items
-// always exceeds it, except that of a Limit that is off.
+// always exceeds it, except if the Limit is off.
 type Limit struct {
 	off     bool
 	all     bool // only the deletion of all items
@@ -73,7 +73,7 @@ func (l Limit) exceeded(deleted, items int) bool {
 type Case struct {
 	Before, Now kv.Identity
 	Items       int  // number of items in effect; without those that the store requests to delete
-	Deleted     int  // items that the store does not have any more
+	Deleted     int  // items that the store no longer has
 	Changed     int  // items with another value
 	Empty       bool // the store has no items at all
 	// Lost are the doubtful places that deleted items came from, with the reasons.
