@@ -7,14 +7,16 @@ MAKEFLAGS += --no-print-directory
 
 # The agent is pure Go: one static binary, the same on every Linux.
 export CGO_ENABLED := 0
+# All commands build with the same flags, so that each package is compiled once. Without the trace
+# pages of grpc, which are templates: with a template in a program, the linker keeps all exported
+# methods of all types.
+TAGS := grpcnotrace
+export GOFLAGS := -trimpath -tags=$(TAGS)
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0-dev)
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
 DATE    := $(shell git log -1 --format=%cI 2>/dev/null)
 INFO    := github.com/tenuto-dev/tenuto/cmd/internal/buildinfo
-# Without the trace pages of grpc, which are templates: with a template in a program,
-# the linker keeps all exported methods of all types.
-TAGS    := grpcnotrace
 LDFLAGS := -s -w -X $(INFO).version=$(VERSION) -X $(INFO).commit=$(COMMIT) -X $(INFO).date=$(DATE)
 
 # Modules of their own, whose dependencies do not become requirements of programs that
@@ -38,7 +40,7 @@ help: ## list the targets
 .PHONY: build
 build: ## build the programs into bin/
 	@mkdir -p bin
-	go build -tags '$(TAGS)' -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	go build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 .PHONY: run
 run: build ## start the agent with examples/quickstart; Ctrl-C ends it and cleans up
@@ -49,11 +51,21 @@ run: build ## start the agent with examples/quickstart; Ctrl-C ends it and clean
 deps: ## install the programs that the tests use (Debian and Ubuntu, as root); prints what it installs
 	@./.ci/need ip iptables nft ping ps setsid zsh fish busybox etcd etcdctl redis-server consul systemd-analyze promtool chromium
 
+# "make check" vets. Without symbols, programs of tests link faster.
+TESTFLAGS := -v -vet=off -ldflags='-s -w' -timeout 40m
+# Tests take the programs from here instead of building them.
+test nightly: export TENUTO_PROGRAMS := $(CURDIR)/bin
+
 .PHONY: test
-test: deps ## install what the tests use, vet and test all packages
-	go vet ./...
-	go test -v -timeout 40m ./... 2>&1 | ./.ci/summary
-	set -e; for module in $(MODULES); do go -C $$module test -v -timeout 40m ./... 2>&1 | ./.ci/summary; done
+test: deps build ## install what the tests use, and test all packages
+	go test $(TESTFLAGS) ./... 2>&1 | ./.ci/summary
+	set -e; for module in $(MODULES); do go -C $$module test $(TESTFLAGS) ./... 2>&1 | ./.ci/summary; done
+
+.PHONY: nightly
+nightly: deps build ## what takes too long for every change: all releases of VPP, all code for arm64, more random histories
+	go test $(TESTFLAGS) ./plugins/vpp/vpptest -run '^TestEveryRelease$$' -every-release 2>&1 | ./.ci/summary
+	go test $(TESTFLAGS) ./plugins/kvscheduler/internal/engine -run '^TestRandom' -rapid.checks=20000 -policies 2>&1 | ./.ci/summary
+	GOARCH=arm64 go vet ./...
 
 .PHONY: race
 race: ## test with the race detector (needs gcc)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/buildtest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 )
 
@@ -29,10 +30,8 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	programs := t.TempDir()
-	build := exec.Command("go", "build", "-o", programs+"/", "../cmd/vpp-agent", "../cmd/agentctl")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	if err := buildtest.Programs(t.Context(), programs, "vpp-agent", "agentctl"); err != nil {
+		t.Fatal(err)
 	}
 	t.Run("simulated VPP", func(t *testing.T) { newCheckout(t, programs, "rs", "SIMULATE=vpp").follow(t, false) })
 	t.Run("real VPP", func(t *testing.T) {

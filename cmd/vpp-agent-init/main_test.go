@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/buildtest"
 )
 
 // programs builds the programs once for all tests.
@@ -31,12 +34,7 @@ var built = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-o", dir, ".", "../vpp-agent", "../vpp-sim")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return dir, fmt.Errorf("build: %w\n%s", err, out)
-	}
-	return dir, nil
+	return dir, buildtest.Programs(context.Background(), dir, "vpp-agent-init", "vpp-agent", "vpp-sim")
 })
 
 func TestMain(m *testing.M) {

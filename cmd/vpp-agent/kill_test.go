@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/buildtest"
 )
 
 // patience is how long the test waits for what must happen.
@@ -29,14 +31,12 @@ type simulator struct {
 	out *bufio.Scanner
 }
 
-// build makes the programs.
-func build(t testing.TB, flags ...string) (dir string) {
+// build returns a directory with the programs.
+func build(t testing.TB) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	cmd := exec.Command("go", slices.Concat([]string{"build", "-o", dir}, flags, []string{".", "../vpp-sim"})...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	if err := buildtest.Programs(t.Context(), dir, "vpp-agent", "vpp-sim"); err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }

@@ -20,12 +20,11 @@ import (
 )
 
 var (
-	agentKills    = flag.Int("agent-kills", 6, "how often the agent is killed in the trial")
-	agentRounds   = flag.Int("agent-rounds", 15, "rounds of the trial with one configuration directory; then another one begins")
-	agentValues   = flag.String("agent-values", "150-300", "how many values the configurations of the trial have")
-	agentPrograms = flag.String("agent-programs", "", "directory with the vpp-agent and the vpp-sim of the trial; without it they are built")
-	agentSeed     = flag.Uint64("agent-seed", 0, "seed of the trial of the agent; 0 chooses one")
-	agentLimit    = flag.Duration("agent-limit", 0, "longest time between a start of the agent and the state that the configuration asks for; 0 is without limit")
+	agentKills  = flag.Int("agent-kills", 6, "how often the agent is killed in the trial")
+	agentRounds = flag.Int("agent-rounds", 15, "rounds of the trial with one configuration directory; then another one begins")
+	agentValues = flag.String("agent-values", "150-300", "how many values the configurations of the trial have")
+	agentSeed   = flag.Uint64("agent-seed", 0, "seed of the trial of the agent; 0 chooses one")
+	agentLimit  = flag.Duration("agent-limit", 0, "longest time between a start of the agent and the state that the configuration asks for; 0 is without limit")
 )
 
 // trial is an agent that is killed at random moments, while its configuration changes. What
@@ -329,10 +328,7 @@ func series(t *testing.T, what string, enough int, round func(*trial), count fun
 		seed = rand.Uint64()
 	}
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	programs := *agentPrograms
-	if programs == "" {
-		programs = build(t)
-	}
+	programs := build(t)
 	var took []time.Duration
 	slow := 0
 	for n := 0; n < enough; seed++ {

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/buildtest"
 )
 
 // patience is how long a test waits for a process or the kernel; it is no
@@ -34,10 +36,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-o", dir, "../../cmd/vpp-agent")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the agent: %v\n%s", err, out)
+	if err := buildtest.Programs(context.Background(), dir, "vpp-agent"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	if err := os.Chmod(dir, 0o755); err != nil { // also for the test without root

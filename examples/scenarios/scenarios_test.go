@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/buildtest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 )
 
@@ -56,10 +57,8 @@ func TestScenarios(t *testing.T) {
 func build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir+"/", "../../cmd/vpp-agent", "../../cmd/agentctl", "./...")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	if err := errors.Join(buildtest.Programs(t.Context(), dir, "vpp-agent", "agentctl"), buildtest.Build(t.Context(), "-o", dir+"/", "./...")); err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }

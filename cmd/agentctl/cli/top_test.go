@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tenuto-dev/tenuto/infra/buildtest"
 	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
@@ -42,12 +43,9 @@ const (
 // was.
 func TestTopOnTerminal(t *testing.T) {
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "agentctl")
-	build := exec.Command("go", "build", "-o", program, "..")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	dir := t.TempDir()
+	errtest.Fatal(t, buildtest.Programs(t.Context(), dir, "agentctl"))
+	program := filepath.Join(dir, "agentctl")
 	host, port := simulated(t)
 	file := write(t, "net.yaml", "vppConfig:\n  interfaces:\n  - {name: loop1, type: SOFTWARE_LOOPBACK}\n"+
 		"  routes:\n  - {dst_network: 10.0.0.0/8, outgoing_interface: missing}\n")

@@ -15,7 +15,14 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 )
 
-var release = flag.String(vpptest.ReleaseFlag, "", "the release of VPP that is simulated")
+var (
+	release      = flag.String(vpptest.ReleaseFlag, "", "the release of VPP that is simulated")
+	everyRelease = flag.Bool("every-release", false, "TestEveryRelease tests the simulators of all releases; default: of those that differ most")
+)
+
+// different are the oldest and the newest release, and releases before which many messages
+// that the agent sends, or the simulator, changed.
+var different = []string{"22.10", "23.10", "24.02", "24.10", "25.10", "26.06"}
 
 // faults are the tests of crashes, stalls, timeouts, sizes and allocated addresses. They take
 // long, and what they test does not depend on the release: they run with the newest one alone. So
@@ -26,6 +33,7 @@ const faults = "^Test(Killed|Stall|Canceled|LostReplies|NoReply|ReadAfterCancele
 
 // Every test of this package passes with the simulator of every release: each is
 // a process of its own, which runs all the others but for the faults.
+// Without -every-release, only some releases are tested.
 func TestEveryRelease(t *testing.T) {
 	if *release != "" {
 		t.Skip("all others do, of release ", *release)
@@ -35,7 +43,13 @@ func TestEveryRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range binding.Releases() {
+	releases := different
+	if all := binding.Releases(); *everyRelease {
+		releases = all
+	} else if first, last := all[0], all[len(all)-1]; different[0] != first || different[len(different)-1] != last {
+		t.Errorf("the releases tested are %v, expected %s and %s to be the first and the last one", different, first, last)
+	}
+	for _, r := range releases {
 		t.Run(r, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())

@@ -1,0 +1,63 @@
+// Package buildtest gives tests the programs of this repository.
+package buildtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Env names the environment variable with a directory of programs that are built already. "make
+// test" sets it, so that each program is linked once and not by every test that runs it.
+const Env = "TENUTO_PROGRAMS"
+
+// Programs puts programs of cmd into a directory. It builds them if Env is not set; the end of the
+// context ends the build.
+func Programs(ctx context.Context, dir string, names ...string) error {
+	if built := os.Getenv(Env); built != "" {
+		return copyAll(built, dir, names)
+	}
+	args := []string{"-o", dir + "/"}
+	for _, name := range names {
+		args = append(args, "github.com/tenuto-dev/tenuto/cmd/"+name)
+	}
+	return Build(ctx, args...)
+}
+
+// Build runs "go build" as the project does: without cgo.
+func Build(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build"}, args...)...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%v: %w\n%s", cmd, err, out)
+	}
+	return nil
+}
+
+// copyAll copies programs: a test may run them as a user who cannot read the directory of Env.
+func copyAll(from, to string, names []string) error {
+	for _, name := range names {
+		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+			return fmt.Errorf("%s: %w", Env, err)
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
+}
