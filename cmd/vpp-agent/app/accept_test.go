@@ -33,7 +33,7 @@ func keepsEmptied(t *testing.T) *house {
 	t.Helper()
 	h := newHouse(t, network, "--simulate")
 	h.write(t, "http.conf", strings.Replace(acceptUsers, "%s", "nbConfigRead, nbConfigWrite", 1))
-	h.write(t, "grpc.conf", strings.Replace(acceptUsers, "%s", "/tenuto.v1.AgentService/AcceptSource", 1))
+	h.write(t, "grpc.conf", strings.Replace(acceptUsers, "%s", "tenuto.v1.AgentService/AcceptSource", 1))
 	h.start(t)
 	h.await(t, routeKey, kvs.ValueState_CONFIGURED)
 	h.empty(t)
