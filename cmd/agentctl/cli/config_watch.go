@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gopkg.in/yaml.v3"
 
+	"github.com/tenuto-dev/tenuto/infra/models/fields"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 )
 
@@ -117,13 +120,15 @@ func (known interfaceStates) change(a *app, n *configurator.Notification) string
 		model, state = "linux.interfaces.interface", linux.GetInterface().GetState()
 	}
 	item := model + "/" + cmp.Or(state.GetName(), state.GetInternalName())
-	was, is, at := known[item], fieldsOf(state), a.now()
+	was, is, at := known[item], fields.Of(state).Set(), a.now()
 	known[item] = is
 	if when := state.GetLastChange(); when != 0 && was["last_change"] != is["last_change"] {
 		at = time.Unix(when, 0)
 	}
 	var changes []string
-	for _, path := range pathsOf(was, is) {
+	paths := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
 		before, after := strings.Trim(was[path], `"`), strings.Trim(is[path], `"`)
 		switch {
 		case before == after || path == "name" || path == "last_change" || before+after == "{}":
@@ -133,7 +138,7 @@ func (known interfaceStates) change(a *app, n *configurator.Notification) string
 			changes = append(changes, fmt.Sprintf("%s: %s -> %s", path, cmp.Or(before, unset), cmp.Or(after, unset)))
 		}
 	}
-	if is["oper_status"] == `"DELETED"` {
+	if is["oper_status"] == "DELETED" {
 		delete(known, item)
 	}
 	if len(changes) == 0 {

@@ -1,15 +1,10 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
-
+	"github.com/tenuto-dev/tenuto/infra/models/fields"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -178,21 +173,26 @@ func summary(counts map[api.StepKind]int) string {
 
 // diff writes the differing fields, one per line.
 func (w *planWriter) diff(s *api.PlanStep) {
-	was, is := fieldsOf(s.Before), fieldsOf(s.Op.NewValue)
-	for _, path := range pathsOf(was, is) {
-		old, had := was[path]
-		now, has := is[path]
-		switch {
-		case had && has && old != now:
-			w.field(yellow, "~", path+": "+old+" -> "+now, s.Forces(path))
-		case had && !has:
-			w.field(red, "-", path+": "+old, s.Forces(path))
-		case has && !had:
-			w.field(green, "+", path+": "+now, s.Forces(path))
-		}
+	for _, c := range fields.Diff(fields.Of(s.Before), fields.Of(s.Op.NewValue)) {
+		w.change(c, s.Forces(c.Path))
+	}
+	lacked, lacks := strings.Join(api.Unmodeled(s.Before), ", "), strings.Join(api.Unmodeled(s.Op.NewValue), ", ")
+	if lacked != lacks {
+		w.change(fields.Change{Path: api.UnmodeledField, Old: lacked, New: lacks, Had: lacked != "", Has: lacks != ""}, s.Forces(api.UnmodeledField))
 	}
 	for _, path := range s.Secrets {
 		w.field(yellow, "~", path+": a secret differs", s.Forces(path))
+	}
+}
+
+func (w *planWriter) change(c fields.Change, forces bool) {
+	switch {
+	case !c.Has:
+		w.field(red, "-", c.Path+": "+c.Old, forces)
+	case !c.Had:
+		w.field(green, "+", c.Path+": "+c.New, forces)
+	default:
+		w.field(yellow, "~", c.Path+": "+c.Old+" -> "+c.New, forces)
 	}
 }
 
@@ -203,52 +203,4 @@ func (w *planWriter) field(c colour, sign, text string, forces bool) {
 		w.lines.WriteString(w.paint(magenta, "  # forces re-creation"))
 	}
 	w.lines.WriteByte('\n')
-}
-
-// pathsOf returns the paths of all fields of two messages, sorted.
-func pathsOf(was, is map[string]string) []string {
-	paths := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
-	slices.Sort(paths)
-	return slices.Compact(paths)
-}
-
-// fieldsOf returns the fields of a message by path ("nodes[0].weight"). A message without
-// fields is one itself: a rule of an ACL that denies everything, for example.
-func fieldsOf(m proto.Message) map[string]string {
-	fields := map[string]string{}
-	if m == nil {
-		return fields
-	}
-	text, err := protojson.MarshalOptions{UseProtoNames: true, AllowPartial: true}.Marshal(m)
-	if err != nil {
-		return map[string]string{"(value)": err.Error()}
-	}
-	var data any
-	if err := json.Unmarshal(text, &data); err != nil {
-		return map[string]string{"(value)": err.Error()}
-	}
-	flatten("", data, fields)
-	if lacks := api.Unmodeled(m); len(lacks) > 0 {
-		fields[api.UnmodeledField] = strings.Join(lacks, ", ")
-	}
-	return fields
-}
-
-func flatten(path string, data any, into map[string]string) {
-	switch d := data.(type) {
-	case map[string]any:
-		if len(d) == 0 && path != "" {
-			into[path] = "{}"
-		}
-		for name, child := range d {
-			flatten(strings.TrimPrefix(path+"."+name, "."), child, into)
-		}
-	case []any:
-		for i, child := range d {
-			flatten(fmt.Sprintf("%s[%d]", path, i), child, into)
-		}
-	default:
-		text, _ := json.Marshal(d) // cannot fail: it was decoded from JSON
-		into[path] = string(text)
-	}
 }

@@ -179,7 +179,7 @@ func TestPlanOfDefaults(t *testing.T) {
 		{Operation: kvscheduler.TxnOperation_CREATE, Key: "acl/1", NewState: kvscheduler.ValueState_CONFIGURED, NewValue: list},
 		{Operation: kvscheduler.TxnOperation_CREATE, Key: "acl/2", NewState: kvscheduler.ValueState_CONFIGURED, NewValue: &acl.ACL{}},
 	}}}, planView{})
-	if want := legend + "\n\n  + acl/1\n      + rules[0].ip_rule: {}\n  + acl/2\n\n2 to create\n"; err != nil || out.String() != want {
+	if want := legend + "\n\n  + acl/1\n      + rules[0].action: DENY\n      + rules[0].ip_rule: {}\n  + acl/2\n\n2 to create\n"; err != nil || out.String() != want {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }

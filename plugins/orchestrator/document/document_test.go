@@ -12,6 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
@@ -259,6 +260,23 @@ netallocConfig: {}
 	out, err := c.Encode(items...)
 	if err != nil || string(out) != in {
 		t.Errorf("got %v\n%s\nwant\n%s", err, out, in)
+	}
+}
+
+// Enums of list elements are written, also with their zero value.
+func TestEncodeZeroEnums(t *testing.T) {
+	t.Parallel()
+	item := &acl.ACL{Name: "a", Rules: []*acl.ACL_Rule{
+		{Action: acl.ACL_Rule_DENY}, {Action: acl.ACL_Rule_PERMIT, IpRule: &acl.ACL_Rule_IpRule{Tcp: &acl.ACL_Rule_IpRule_Tcp{}}}}}
+	const want = `name: a
+rules:
+  - action: DENY
+  - action: PERMIT
+    ipRule:
+      tcp: {}
+`
+	if out, err := document.EncodeItem(item); err != nil || string(out) != want {
+		t.Errorf("got %v\n%s\nwant\n%s", err, out, want)
 	}
 }
 

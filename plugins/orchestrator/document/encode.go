@@ -121,7 +121,44 @@ func nodeOf(m proto.Message) (*yaml.Node, error) {
 	if syntax != nil {
 		return nil, fmt.Errorf("offset %d: %s", syntax.offset, syntax.msg)
 	}
+	addZeros(n, m.ProtoReflect(), false)
 	return n, nil
+}
+
+// addZeros adds enums with their zero value to the elements of lists: a rule with the action DENY
+// must not look like one without an action. n is m as JSON has it.
+func addZeros(n *yaml.Node, m protoreflect.Message, listed bool) {
+	if n.Kind != yaml.MappingNode { // a duration, for example
+		return
+	}
+	at := 0 // of the next field in n, which has the fields of m in their order
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		fd := fields.Get(i)
+		isNext := at < len(n.Content) && n.Content[at].Value == fd.JSONName()
+		switch {
+		case !isNext && listed && fd.Kind() == protoreflect.EnumKind && !fd.HasPresence() && !fd.IsList():
+			zero := fd.Enum().Values().ByNumber(0)
+			n.Content = slices.Insert(n.Content, at, word(fd.JSONName()), word(string(zero.Name())))
+			at += 2
+		case isNext:
+			addZerosOf(n.Content[at+1], fd, m.Get(fd))
+			at += 2
+		}
+	}
+}
+
+// addZerosOf is addZeros for the messages of a field.
+func addZerosOf(n *yaml.Node, fd protoreflect.FieldDescriptor, v protoreflect.Value) {
+	switch {
+	case fd.Message() == nil || fd.IsMap():
+	case fd.IsList():
+		for i, element := range n.Content {
+			addZeros(element, v.List().Get(i).Message(), true)
+		}
+	default:
+		addZeros(n, v.Message(), false)
+	}
 }
 
 // writeJSON writes a node of a tree, which has no aliases.

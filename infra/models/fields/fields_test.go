@@ -1,0 +1,63 @@
+package fields_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/models/fields"
+	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
+	vppif "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
+)
+
+// shown writes changes as a plan does.
+func shown(changes []fields.Change) string {
+	var lines []string
+	for _, c := range changes {
+		switch {
+		case !c.Has:
+			lines = append(lines, fmt.Sprintf("- %s: %s", c.Path, c.Old))
+		case !c.Had:
+			lines = append(lines, fmt.Sprintf("+ %s: %s", c.Path, c.New))
+		default:
+			lines = append(lines, fmt.Sprintf("~ %s: %s -> %s", c.Path, c.Old, c.New))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Zero values that matter are shown: enums of list elements, and changes to and from zero.
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	rules := func(actions ...acl.ACL_Rule_Action) *acl.ACL {
+		a := &acl.ACL{Name: "a"}
+		for _, action := range actions {
+			a.Rules = append(a.Rules, &acl.ACL_Rule{Action: action})
+		}
+		return a
+	}
+	for _, c := range []struct {
+		before, after proto.Message
+		want          string
+	}{
+		{nil, rules(acl.ACL_Rule_DENY), "+ name: \"a\"\n+ rules[0].action: DENY"},
+		{rules(acl.ACL_Rule_DENY), rules(acl.ACL_Rule_REFLECT), "~ rules[0].action: DENY -> REFLECT"},
+		{rules(acl.ACL_Rule_PERMIT), rules(acl.ACL_Rule_DENY), "~ rules[0].action: PERMIT -> DENY"},
+		{rules(acl.ACL_Rule_PERMIT, acl.ACL_Rule_DENY), rules(acl.ACL_Rule_PERMIT), "- rules[1].action: DENY"},
+		{&l2.BridgeDomain{Name: "b", Learn: true}, &l2.BridgeDomain{Name: "b"}, "~ learn: true -> false"},
+		{&l2.BridgeDomain{Name: "b"}, &l2.BridgeDomain{Name: "b", MacAge: 5}, "~ mac_age: 0 -> 5"},
+		{&vppif.Interface{Name: "i", PhysAddress: "02:00:00:00:00:01"}, &vppif.Interface{Name: "i"}, `~ phys_address: "02:00:00:00:00:01" -> ""`},
+		{&vppif.Interface{Name: "i", IpAddresses: []string{"10.0.0.1/8"}}, &vppif.Interface{Name: "i"}, `- ip_addresses[0]: "10.0.0.1/8"`},
+		{&vppif.Interface{Link: &vppif.Interface_Memif{Memif: &vppif.MemifLink{Id: 1}}}, &vppif.Interface{}, "- memif.id: 1"},
+		{&vppif.Interface{Link: &vppif.Interface_Memif{Memif: &vppif.MemifLink{Id: 1}}}, &vppif.Interface{Link: &vppif.Interface_Memif{Memif: &vppif.MemifLink{Master: true}}},
+			"~ memif.id: 1 -> 0\n~ memif.master: false -> true"},
+		{rules(acl.ACL_Rule_DENY), rules(acl.ACL_Rule_DENY), ""},
+	} {
+		if got := shown(fields.Diff(fields.Of(c.before), fields.Of(c.after))); got != c.want {
+			t.Errorf("%v -> %v:\n%s\nexpected\n%s", c.before, c.after, got, c.want)
+		}
+	}
+}
