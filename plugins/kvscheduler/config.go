@@ -27,8 +27,9 @@ type Config struct {
 
 	Ownership []OwnershipRule `yaml:"ownership" desc:"what the agent may do with which values; the longest key prefix wins, then the descriptor, and everything else is managed"`
 
-	CheckContracts  bool `yaml:"check-contracts" desc:"fail callbacks that change the values handed to them; for the development of plugins, it costs time"`
-	QuarantineAfter int  `yaml:"quarantine-after" desc:"how many times within an hour a southbound may disconnect during an operation on a value before the scheduler stops operations on the value; 0 is no limit"`
+	CheckContracts  bool          `yaml:"check-contracts" desc:"fail callbacks that change the values handed to them; for the development of plugins, it costs time"`
+	QuarantineAfter int           `yaml:"quarantine-after" desc:"how many times within an hour a southbound may disconnect during an operation on a value before the scheduler stops operations on the value, or soon after values were applied before it searches the value that is the cause; 0 is no limit"`
+	CrashWindow     time.Duration `yaml:"crash-window" desc:"how soon after its values were applied a southbound may disconnect, with no operation in flight, for one of them to be the cause; 0: none ever is"`
 
 	DriftDetectionInterval time.Duration     `yaml:"drift-detection-interval" desc:"how often the southbound is compared with the record of the agent; 0 is never"`
 	DriftRepair            string            `yaml:"drift-repair" desc:"what to do about drift: repair; report, then also lost values stay missing; empty: lost values are created again, and a detection only reports"`
@@ -58,6 +59,7 @@ func DefaultConfig() Config {
 		// routes included, and less than people wait before they call for help.
 		CallbackTimeout: 30 * time.Second,
 		QuarantineAfter: 3,
+		CrashWindow:     10 * time.Second,
 	}
 }
 
@@ -71,6 +73,7 @@ func (c Config) Validate() error {
 	check.Expect(c.QueueAgeing >= time.Millisecond, "queue-ageing: expected at least 1ms")
 	check.Expect(c.CallbackTimeout == 0 || c.CallbackTimeout >= time.Millisecond, "callback-timeout is %v: expected 1ms or more, or 0 for no limit", c.CallbackTimeout)
 	check.Expect(c.QuarantineAfter >= 0, "quarantine-after is %d: expected 1 or more, or 0 for no limit", c.QuarantineAfter)
+	check.Expect(c.CrashWindow == 0 || c.CrashWindow >= 100*time.Millisecond, "crash-window is %v: expected 100ms or more, or 0 for none", c.CrashWindow)
 	check.Add(c.validateDrift(), c.validateOwnership())
 	return check.Err()
 }

@@ -19,9 +19,9 @@ func TestConfig(t *testing.T) {
 	}
 	err := kvscheduler.Config{}.Validate()
 	bad := kvscheduler.Config{
-		CallbackTimeout: 1, QuarantineAfter: -1, DriftDetectionInterval: 1, DriftRepair: "always", DriftRepairFor: map[string]string{"tap": "fix"},
+		CallbackTimeout: 1, QuarantineAfter: -1, CrashWindow: 1, DriftDetectionInterval: 1, DriftRepair: "always", DriftRepairFor: map[string]string{"tap": "fix"},
 	}.Validate()
-	for _, key := range []string{"callback-timeout is 1ns", "quarantine-after is -1", "drift-detection-interval", `drift-repair is "always"`, `drift-repair-for.tap is "fix"`} {
+	for _, key := range []string{"callback-timeout is 1ns", "quarantine-after is -1", "crash-window is 1ns", "drift-detection-interval", `drift-repair is "always"`, `drift-repair-for.tap is "fix"`} {
 		if bad == nil || !strings.Contains(bad.Error(), key) {
 			t.Errorf("the error does not say %s: %v", key, bad)
 		}

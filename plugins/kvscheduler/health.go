@@ -52,16 +52,23 @@ func named[T any](list []T, separator string, text func(*T) string) error {
 	return errors.New(strings.Join(texts, separator))
 }
 
-// Suspects shows which values are in quarantine.
+// Suspects shows which values are in quarantine, and that others are held back for a search.
 func (c *conditions) Suspects(all []api.Suspect) {
 	scope := c.health.Scope(HealthQuarantine)
-	var keys []string
+	var keys, searches []string
 	for i := range all {
-		if all[i].Quarantined {
-			keys = append(keys, all[i].Key)
+		switch s := &all[i]; {
+		case s.Quarantined:
+			keys = append(keys, s.Key)
+		case s.HeldBack && !slices.Contains(searches, s.Search):
+			searches = append(searches, s.Search)
 		}
 	}
-	if len(keys) == 0 {
+	switch {
+	case len(searches) > 0:
+		scope.Degraded("values held back", fmt.Errorf("%s; see agentctl quarantine", strings.Join(searches, "; ")))
+		return
+	case len(keys) == 0:
 		scope.OK("no values in quarantine")
 		return
 	}

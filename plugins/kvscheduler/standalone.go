@@ -73,7 +73,7 @@ func (s *Scheduler) start() {
 	opts := engine.Options{
 		Log: s.Log, Rand: s.rand, History: s.cfg.history(), Record: s.cfg.RecordTransactionHistory, Print: s.print,
 		Waited: s.waited, QueueCapacity: s.cfg.QueueCapacity, QueueAgeing: s.cfg.QueueAgeing,
-		CallbackTimeout: s.cfg.CallbackTimeout, QuarantineAfter: s.cfg.QuarantineAfter, Conditions: &conditions{s.Health},
+		CallbackTimeout: s.cfg.CallbackTimeout, QuarantineAfter: s.cfg.QuarantineAfter, CrashWindow: s.cfg.CrashWindow, Conditions: &conditions{s.Health},
 		CheckContracts: s.cfg.CheckContracts, RepairLost: s.cfg.repairsLost, ResyncFirst: s.resyncFirst,
 	}
 	if s.clock != nil {

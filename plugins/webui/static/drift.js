@@ -136,7 +136,7 @@ class Drift {
     const columns = [['Value', 'key'], ['Southbound'], ['Operation'], ['Disconnects', 'num'], ['State'], ['']];
     const release = (s) => h('button', { type: 'button', 'aria-label': `Release ${s.Key}`, onclick: () => this.askRelease(s.Key) }, 'Release');
     const line = (s) => row(columns, [keyLink(this.app, s.Key), s.Southbound, s.Operation, String(s.Crashes?.length ?? 0),
-      s.Quarantined ? 'in quarantine' : 'under suspicion', s.Quarantined && this.mayRelease ? release(s) : '']);
+      s.Quarantined ? 'in quarantine' : s.HeldBack ? 'held back' : 'under suspicion', (s.Quarantined || s.HeldBack) && this.mayRelease ? release(s) : '']);
     this.quarantine.replaceChildren(h('h2', {}, 'Quarantine'), list.length ? table('Quarantine', columns, list.map(line))
       : h('p', { class: 'legend' }, 'No value is in quarantine.'),
     list.some((s) => s.Quarantined) && !this.mayRelease ? h('p', { class: 'legend faint' }, 'You may not release values: that needs the permission POST /scheduler/quarantine.') : '');

@@ -78,6 +78,9 @@ type Options struct {
 	// QuarantineAfter is how many crashes of its southbound within an hour put a value
 	// into quarantine; 0 disables quarantine and releases the values of earlier runs.
 	QuarantineAfter int
+	// CrashWindow is how soon after its values were applied a southbound may go down for them to
+	// be the cause, with nothing in flight; 0: they never are.
+	CrashWindow time.Duration
 	// CheckContracts makes callbacks fail that modify their arguments.
 	CheckContracts bool
 	// Conditions receives what impairs the scheduler; nil disables that.
@@ -177,6 +180,7 @@ func New(opts Options) *Engine {
 		s.exec.Intend = s.journal.intend
 	}
 	s.trials = &trials{shared: s, suspects: quarantine.New(opts.QuarantineAfter), queued: map[string]int{}}
+	s.trials.deaths = newDeaths(s.trials)
 	s.retries, s.unreadable = &retries{shared: s}, &unreadable{shared: s}
 	s.losses = &lossRepair{shared: s, process: e.process, paces: map[string]lostPace{}, reported: map[string]bool{}}
 	s.drift = &driftDetector{shared: s, turn: make(chan struct{}, 1)}

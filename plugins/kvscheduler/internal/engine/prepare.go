@@ -56,7 +56,7 @@ func (e *Engine) prepareNB(p *transaction, changeOf func(n *graph.Node, kv api.R
 			p.request.Changes = append(p.request.Changes, change)
 			asked := &p.request.Changes[len(p.request.Changes)-1]
 			e.retries.postpone(p, asked)
-			e.trials.releaseIfChanged(p, asked, p.dry)
+			e.trials.changing(p, asked)
 			e.observer.observe(asked)
 		case !p.dry: // only how failures are retried is new
 			n.Retry = p.opts.Retry
@@ -66,7 +66,7 @@ func (e *Engine) prepareNB(p *transaction, changeOf func(n *graph.Node, kv api.R
 		named := len(p.request.Changes)
 		p.request.Changes = e.dropObsolete(p.request.Changes)
 		for i := named; i < len(p.request.Changes); i++ {
-			e.trials.releaseIfChanged(p, &p.request.Changes[i], p.dry)
+			e.trials.changing(p, &p.request.Changes[i])
 		}
 	}
 	if e.opts.Policies != nil {

@@ -101,8 +101,12 @@ func (e *Engine) prepareSession(s *sessionChange, p *transaction) bool {
 	}
 	now := e.clock.Now()
 	var calls []exec.InFlight
+	lost, known := e.exec.Crashes.LostAt(s.name)
 	if s.up || !errors.Is(s.reason, api.ErrUnresponsive) {
 		calls = e.exec.Crashes.Take(s.name, now)
+	}
+	if known {
+		e.trials.deaths.down(s.name, lost, nil)
 	}
 	if !before.up && !s.up && len(calls) == 0 {
 		return false
@@ -118,8 +122,12 @@ func (e *Engine) prepareSession(s *sessionChange, p *transaction) bool {
 	switch {
 	case s.up && e.opts.ResyncFirst && e.named == 0:
 		e.postponed[s.name] = true
+		e.trials.deaths.lives[s.name] = &life{began: now}
 	case s.up:
 		e.readSessions(p, map[string]bool{s.name: true})
+		e.trials.deaths.up(s.name)
+		e.trials.pin(&p.request)
+		e.trials.markQuarantined()
 	}
 	return true
 }

@@ -148,6 +148,9 @@ func (f facts) Blocked(key string) (why string, leaving bool) {
 		return why, leaving
 	}
 	if s := f.trials.suspects.Get(key); s != nil {
+		if s.HeldBack {
+			return s.Search, false
+		}
 		return fmt.Sprintf("a trial without other operations, since southbound %q went down during its operation", s.Southbound), false
 	}
 	return "", false

@@ -241,7 +241,7 @@ func (t *sessionChange) prepare(e *Engine, p *transaction) (bool, error) {
 
 func (t *sessionChange) settle(e *Engine, _ *transaction, res *exec.Result) {
 	if t.up {
-		e.trials.tryNext(t.name, 0)
+		e.trials.connected(t.name)
 	}
 	res.Changed = append(res.Changed, e.state.valuesOf(t.name)...)
 }
@@ -265,6 +265,7 @@ type trial struct {
 	internal
 	ofTxn      uint64
 	southbound string
+	life       *life  // of the southbound; nil: any
 	suspect    string // set by prepare; empty: none is due
 }
 

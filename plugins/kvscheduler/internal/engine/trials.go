@@ -28,6 +28,8 @@ type trials struct {
 
 	suspects *quarantine.Tracker
 
+	deaths *deaths
+
 	queued  map[string]int // number of queued trials, by southbound
 	unsaved bool           // a write failed: the next one has to include all suspects
 }
@@ -42,25 +44,20 @@ func (tr *trials) unknown(n *graph.Node) bool {
 // due returns the suspects of a southbound that wait for their trial.
 func (tr *trials) due(southbound string) []api.Suspect {
 	return tr.suspects.List(func(s *quarantine.Suspect) bool {
-		return s.Southbound == southbound && !s.Quarantined && !s.Tried && !s.Early
+		return s.Southbound == southbound && !s.Quarantined && !s.HeldBack && !s.Tried && !s.Early
 	})
 }
 
 // afterCrash adds the suspects for the crash of a southbound: the callbacks that failed,
 // and those that hang.
 func (tr *trials) afterCrash(southbound string, now time.Time, calls []exec.InFlight) {
-	for _, call := range tr.overdue.List() {
-		if call.Southbound == southbound && !call.Stale && !call.Unread() && call.Owed != nil {
-			calls = append(calls, exec.InFlight{Key: call.Key, Base: call.Owed.Base, Callback: call.Callback})
-		}
-	}
-	for i := range calls {
-		if calls[i].Base == calls[i].Key {
-			calls[i].Base = ""
-		}
-	}
+	calls = tr.inFlight(southbound, calls)
+	tr.deaths.down(southbound, now, calls) // with a disconnect
 	if len(calls) > 0 {
 		tr.log.Warn("southbound went down during operations", "southbound", southbound, "operations", len(calls))
+	}
+	if tr.suspects.Search(southbound).Searches() {
+		return // which takes account of all values
 	}
 	for _, s := range tr.suspects.Crashed(southbound, now, calls) {
 		tr.log.Error("value quarantined", "key", s.Key, "southbound", southbound, "crashes", len(s.Crashes))
@@ -74,6 +71,21 @@ func (tr *trials) afterCrash(southbound string, now time.Time, calls []exec.InFl
 	tr.save() // immediately: the agent may crash with its southbound
 }
 
+// inFlight adds the callbacks that hang to those that failed.
+func (tr *trials) inFlight(southbound string, calls []exec.InFlight) []exec.InFlight {
+	for _, call := range tr.overdue.List() {
+		if call.Southbound == southbound && !call.Stale && !call.Unread() && call.Owed != nil {
+			calls = append(calls, exec.InFlight{Key: call.Key, Base: call.Owed.Base, Callback: call.Callback})
+		}
+	}
+	for i := range calls {
+		if calls[i].Base == calls[i].Key {
+			calls[i].Base = ""
+		}
+	}
+	return calls
+}
+
 func (tr *trials) reportSuspects() { tr.conditions.Suspects(tr.Suspects()) }
 
 // beginTrials queues the trial of the next suspect of a southbound, unless one is
@@ -84,15 +96,29 @@ func (tr *trials) beginTrials(southbound string) {
 	}
 }
 
+// connected begins the trials of a southbound after it was synchronized, and waits whether it
+// survives.
+func (tr *trials) connected(southbound string) {
+	tr.deaths.watch(southbound)
+	delay := min(calm, tr.opts.CrashWindow)
+	if tr.deaths.off() || len(tr.due(southbound)) == 0 {
+		delay = 0
+	}
+	tr.tryNext(southbound, delay)
+}
+
 // tryNext queues the trial of the next suspect of a southbound.
 func (tr *trials) tryNext(southbound string, delay time.Duration) {
-	if len(tr.suspects.List(func(s *quarantine.Suspect) bool { return s.Southbound == southbound && !s.Quarantined })) == 0 {
+	if len(tr.suspects.List(func(s *quarantine.Suspect) bool {
+		return s.Southbound == southbound && !s.Quarantined && !s.HeldBack
+	})) == 0 {
 		tr.save()
 		return
 	}
 	tr.queued[southbound]++
 	t := &trial{ofTxn: tr.journal.seq, southbound: southbound}
 	if delay > 0 {
+		t.life = tr.deaths.lives[southbound]
 		tr.timers.after(delay, t)
 	} else {
 		_ = tr.admission.push(t) // fails if the scheduler is closed
@@ -105,6 +131,9 @@ func (tr *trials) prepareTrial(t *trial, p *transaction) bool {
 	tr.queued[southbound]--
 	if p.request.Closed[southbound] {
 		return false // the trials continue after the reconnect
+	}
+	if t.life != nil && t.life != tr.deaths.lives[southbound] && tr.queued[southbound] > 0 {
+		return false // the southbound was connected again, and another one is queued since
 	}
 	p.request.DropUnwanted = tr.state.fullResyncDone // an earlier run may have failed to remove undesired values
 	// The southbound survived the trials of these suspects, so they are released.
@@ -155,6 +184,14 @@ func (tr *trials) afterTrial(t *trial, res *exec.Result) {
 	tr.tryNext(t.southbound, verdict)
 }
 
+// changing notes a change of the northbound.
+func (tr *trials) changing(p *transaction, change *plan.Change) {
+	if !p.dry {
+		tr.deaths.changing(p, change)
+	}
+	tr.releaseIfChanged(p, change, p.dry)
+}
+
 // releaseIfChanged releases a value, and the values derived from it, from quarantine if a
 // transaction changes or deletes it. If the value is unchanged, it adds a QuarantineError.
 func (tr *trials) releaseIfChanged(p *transaction, change *plan.Change, dry bool) {
@@ -172,6 +209,9 @@ func (tr *trials) releaseIfChanged(p *transaction, change *plan.Change, dry bool
 		}
 		delete(p.request.Pinned, s.Key)
 		if !dry {
+			if tr.suspects.Get(s.Key).Found() && change.Want != nil {
+				tr.deaths.retry([]api.Suspect{s})
+			}
 			tr.suspects.Drop(s.Key)
 			tr.reportSuspects()
 		}
@@ -206,18 +246,31 @@ func (tr *trials) ReleaseQuarantined(ctx context.Context, keys ...string) error 
 }
 
 func (tr *trials) release(keys []string) error {
-	quarantined := tr.suspects.List(func(s *quarantine.Suspect) bool {
-		return s.Quarantined && (len(keys) == 0 || slices.Contains(keys, s.Key))
+	released := tr.suspects.List(func(s *quarantine.Suspect) bool {
+		return (s.Quarantined || s.HeldBack) && (len(keys) == 0 || slices.Contains(keys, s.Key))
 	})
 	for _, key := range keys {
-		if !slices.ContainsFunc(quarantined, func(s api.Suspect) bool { return s.Key == key }) {
+		if !slices.ContainsFunc(released, func(s api.Suspect) bool { return s.Key == key }) {
 			return fmt.Errorf("%s: %w", key, api.ErrNotQuarantined)
 		}
 	}
 	southbounds := map[string]bool{}
-	for _, q := range quarantined {
-		tr.suspects.Release(q.Key)
-		southbounds[q.Southbound] = true
+	var back []string
+	for _, q := range released {
+		switch s := tr.suspects.Get(q.Key); {
+		case s == nil: // given back with another one
+			continue
+		case s.HeldBack:
+			back = append(back, tr.deaths.endSearch(q.Southbound)...)
+			continue
+		case s.Found():
+			tr.suspects.Drop(q.Key)
+			tr.deaths.retry([]api.Suspect{q})
+			back = append(back, q.Key)
+		default:
+			tr.suspects.Release(q.Key)
+			southbounds[q.Southbound] = true
+		}
 		if n := tr.state.graph.Node(q.Key); n != nil {
 			tr.state.setError(n, nil)
 		}
@@ -227,7 +280,20 @@ func (tr *trials) release(keys []string) error {
 	for southbound := range southbounds {
 		tr.beginTrials(southbound)
 	}
+	tr.giveBack(back)
 	return nil
+}
+
+// giveBack queues a transaction that applies released values.
+func (tr *trials) giveBack(keys []string) {
+	if len(keys) == 0 {
+		return
+	}
+	_ = tr.admission.push(&work{typ: api.RetryFailedOps, plan: func(p *transaction) bool { // fails if the scheduler is closed
+		p.opts.Description = "released: " + abbreviated(keys)
+		p.request.Touch = keys
+		return true
+	}})
 }
 
 // pin excludes values from a planning request that must not change now: suspects, and
@@ -240,6 +306,9 @@ func (tr *trials) pin(req *plan.Request) {
 
 // suspectsName is the name under which the journal keeps the suspects.
 const suspectsName = "quarantine"
+
+// searchesName is the name under which the journal keeps the searches.
+const searchesName = "quarantine-search"
 
 // open restores the suspects of an earlier run. They stay unchanged until a client
 // configures them, or sends a full resync without them.
@@ -254,6 +323,7 @@ func (tr *trials) open() {
 			tr.log.Error("a record of the quarantine is damaged and ignored", "key", key, "error", err)
 		}
 	}
+	tr.deaths.openSearches()
 	if n := tr.suspects.Len(); n > 0 {
 		tr.log.Warn("values are known to have been worked on when their southbound went down, in an earlier run",
 			"values", n, "quarantined", len(tr.quarantined()))
@@ -266,7 +336,7 @@ func (tr *trials) quarantined() []api.Suspect {
 	return tr.suspects.List(func(s *quarantine.Suspect) bool { return s.Quarantined })
 }
 
-// save writes the suspects that changed to the journal.
+// save writes the suspects that changed, and the searches, to the journal.
 func (tr *trials) save() {
 	if tr.journal.store == nil || !tr.suspects.Changed() && !tr.unsaved {
 		return
@@ -275,7 +345,15 @@ func (tr *trials) save() {
 	if err != nil {
 		tr.log.Error("a value in quarantine could not be recorded", "error", err)
 	}
-	if err := tr.journal.store.SaveState(suspectsName, put, tr.unsaved); err != nil {
+	searches, searched, err := tr.suspects.TakeSearches(tr.unsaved)
+	if err != nil {
+		tr.log.Error("a search for what brings a southbound down could not be recorded", "error", err)
+	}
+	err = tr.journal.store.SaveState(suspectsName, put, tr.unsaved)
+	if err == nil && searched {
+		err = tr.journal.store.SaveState(searchesName, searches, true)
+	}
+	if err != nil {
 		if !tr.unsaved {
 			tr.log.Error("who may have brought a southbound down could not be recorded; it is kept in memory until it can be", "error", err)
 		}

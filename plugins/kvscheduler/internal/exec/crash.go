@@ -18,6 +18,8 @@ type Crashes struct {
 	// failed holds, by southbound, the failed callbacks after which no successful
 	// one started.
 	failed map[string][]InFlight
+	// changed is when the last callback ended, by southbound, since Begin.
+	changed map[string]time.Time
 
 	mu     sync.Mutex
 	losses map[string]time.Time // when southbounds went down, until Take
@@ -25,7 +27,22 @@ type Crashes struct {
 
 // NewCrashes returns an empty record.
 func NewCrashes() *Crashes {
-	return &Crashes{failed: map[string][]InFlight{}, losses: map[string]time.Time{}}
+	return &Crashes{failed: map[string][]InFlight{}, changed: map[string]time.Time{}, losses: map[string]time.Time{}}
+}
+
+// Begin starts a new life of a southbound.
+func (c *Crashes) Begin(southbound string) { delete(c.changed, southbound) }
+
+// Changed returns when the last callback of the southbound ended in its present life; zero:
+// there was none.
+func (c *Crashes) Changed(southbound string) time.Time { return c.changed[southbound] }
+
+// LostAt returns when the southbound went down, before Take.
+func (c *Crashes) LostAt(southbound string) (at time.Time, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, known = c.losses[southbound]
+	return at, known
 }
 
 // InFlight is a callback that may have brought a southbound down.
@@ -102,6 +119,9 @@ func (c *Crashes) ended(op *plan.Op, j *job, err error) {
 		return
 	}
 	southbound := op.Desc.Southbound
+	if southbound != "" {
+		c.changed[southbound] = j.end
+	}
 	if err != nil && southbound != "" {
 		c.failed[southbound] = append(c.failed[southbound], InFlight{
 			op.Key, op.Base, callback(op), j.start, j.end, errors.Is(err, api.ErrUnreached),

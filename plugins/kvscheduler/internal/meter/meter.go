@@ -181,7 +181,7 @@ func (c current) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	gauge("quarantined_values", "Values with which nothing is done, because they bring their southbound down.", float64(quarantined))
-	gauge("suspected_values", "Values that wait to be tried alone, because their southbound went down.", float64(len(suspects)-quarantined))
+	gauge("suspected_values", "Values that wait to be tried alone, or are held back by a search, because their southbound went down.", float64(len(suspects)-quarantined))
 	hanging := map[string]int{}
 	for _, call := range c.source.Hanging() {
 		hanging[call.Descriptor]++

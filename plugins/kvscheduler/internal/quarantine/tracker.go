@@ -27,12 +27,16 @@ const window = time.Hour
 type Tracker struct {
 	after int // crashes until quarantine; 0: never
 
+	searches map[string]*Search // by southbound; the worker only
+
 	mu       sync.Mutex
 	suspects map[string]*Suspect
 	changed  map[string]bool // keys of suspects whose state the journal does not know
+	searched bool            // it does not know the state of the searches
 }
 
-// Suspect is a value that was worked on when its southbound crashed.
+// Suspect is a value that was worked on when its southbound crashed, or one that a Search
+// found or holds back.
 type Suspect struct {
 	api.Suspect
 	// Desired is what the northbound wanted of the base value at the latest crash; nil:
@@ -51,8 +55,11 @@ type Suspect struct {
 
 // New returns a tracker that quarantines a value after so many crashes; 0: never.
 func New(after int) *Tracker {
-	return &Tracker{after: after, suspects: map[string]*Suspect{}, changed: map[string]bool{}}
+	return &Tracker{after: after, searches: map[string]*Search{}, suspects: map[string]*Suspect{}, changed: map[string]bool{}}
 }
+
+// After is the number of crashes until quarantine; 0: never.
+func (t *Tracker) After() int { return t.after }
 
 // List returns copies of the selected suspects, of all without a selection, sorted by key.
 func (t *Tracker) List(selected func(s *Suspect) bool) (list []api.Suspect) {
@@ -220,7 +227,7 @@ func (s *Suspect) encode() ([]byte, error) {
 func (t *Tracker) Changed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.changed) > 0
+	return len(t.changed) > 0 || t.searched
 }
 
 // TakeChanges returns the records of the suspects that changed since the last call, or of
@@ -229,15 +236,17 @@ func (t *Tracker) TakeChanges(all bool) (put map[string][]byte, problem error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if all {
-		for key := range t.suspects {
-			t.changed[key] = true
+		for key, s := range t.suspects {
+			if !s.HeldBack {
+				t.changed[key] = true
+			}
 		}
 	}
 	put = make(map[string][]byte, len(t.changed))
 	for key := range t.changed {
 		switch s := t.suspects[key]; {
 		case len(key) > ownership.MaxKey:
-		case s == nil:
+		case s == nil || s.HeldBack: // which is in the record of the search
 			put[key] = nil
 		default:
 			data, err := s.encode()

@@ -72,7 +72,7 @@ func Endpoints(deps Deps) []rest.Endpoint {
 		{s.repairDrift, rest.Endpoint{Path: "/scheduler/drift", Methods: post, Query: []string{"repair", "retry", secrets}, Response: response.Drift{},
 			Doc: "detect drift and repair just that; ?repair=1, ?retry=1"}},
 		{s.quarantine, rest.Endpoint{Path: "/scheduler/quarantine", Methods: get, Groups: dump, Response: response.Quarantine{},
-			Doc: "values in quarantine, because their southbound went down whenever they were worked on, and those under suspicion"}},
+			Doc: "values in quarantine, because their southbound went down whenever they were worked on or soon after, those under suspicion, and those held back"}},
 		{s.releaseQuarantined, rest.Endpoint{Path: "/scheduler/quarantine", Methods: post, Query: []string{"release", "key..."}, Response: response.Quarantine{},
 			Doc: "try values in quarantine again; ?release=1, ?key=K (repeatable; all without)"}},
 		{s.orphans, rest.Endpoint{Path: "/scheduler/orphans", Methods: get, Groups: dump, Query: []string{secrets}, Response: response.Orphans{},
