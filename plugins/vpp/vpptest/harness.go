@@ -168,6 +168,12 @@ func (i identity) Identity() holder.Identity { return holder.Identity(i) }
 // agents do. Without it they stay missing, for tests of what else repairs them.
 func RepairLost() Option { return func(b *Harness) { b.sched.DriftRepair = "" } }
 
+// SearchDeaths makes the agent search what VPP dies of after it was applied, as agents do. Without
+// it tests that make VPP die again and again need not wait for the search.
+func SearchDeaths() Option {
+	return func(b *Harness) { b.sched.CrashWindow = kvscheduler.DefaultConfig().CrashWindow }
+}
+
 // Start starts an agent and waits until it is connected.
 func Start(tb testing.TB, target Target, opts ...Option) *Harness {
 	tb.Helper()
@@ -177,7 +183,7 @@ func Start(tb testing.TB, target Target, opts ...Option) *Harness {
 	conf.ReplyTimeout = patience // the machine may be busy
 	conf.HealthCheckProbeInterval = 0
 	b := &Harness{Target: target, tb: tb, conf: conf, sched: kvscheduler.DefaultConfig()}
-	b.sched.DriftRepair = kvscheduler.DriftReport
+	b.sched.DriftRepair, b.sched.CrashWindow = kvscheduler.DriftReport, 0
 	b.Scheduler = kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
 	b.If = ifplugin.NewPlugin(ifplugin.UseDeps(func(d *ifplugin.Deps) { d.Scheduler = b.Scheduler }))
 	alloc := netalloc.NewPlugin(netalloc.UseDeps(func(d *netalloc.Deps) { d.Scheduler = b.Scheduler }))

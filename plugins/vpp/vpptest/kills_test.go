@@ -31,7 +31,7 @@ const (
 // and nothing else.
 func TestKilledUnderLoad(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
-		b := vpptest.Start(t, target)
+		b := vpptest.Start(t, target, vpptest.SearchDeaths())
 		wanted := catalogueOf(t, b)
 		// What VPP died of is created last, maybe behind sub-interfaces. VPP would take
 		// another interface for LLDP then; the item is FAILED and says so.

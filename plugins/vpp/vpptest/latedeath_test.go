@@ -45,7 +45,7 @@ func TestDiesLaterOfAnItem(t *testing.T) {
 	t.Parallel()
 	target := vpptest.Simulator(t, vppsim.Options{})
 	deaths := dieOf(t, target, "02:00:00:00:de:ad")
-	b := vpptest.Start(t, target)
+	b := vpptest.Start(t, target, vpptest.SearchDeaths())
 	wanted := network()
 	culprit := &l3.ARPEntry{Interface: "lo", IpAddress: "10.1.1.3", PhysAddress: "02:00:00:00:de:ad", Static: true}
 	_ = b.Commit(wanted) // it has nothing that is deadly
