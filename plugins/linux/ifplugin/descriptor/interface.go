@@ -229,8 +229,7 @@ func (d *iface) identities(_ string, v *interfaces.Interface) []string {
 	if v.GetType() == interfaces.Interface_LOOPBACK {
 		return nil
 	}
-	ns := v.GetNamespace()
-	return []string{fmt.Sprintf("link/%d/%s/%s", ns.GetType(), ns.GetReference(), d.host(v))}
+	return []string{fmt.Sprintf("link/%s/%s", nsmodel.Text(v.GetNamespace()), d.host(v))}
 }
 
 // vacate returns the value with a temporary name of the link, while another one takes its name.

@@ -3,6 +3,7 @@ package descriptor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 
@@ -56,6 +57,7 @@ func NewARP(deps Deps) *api.KVDescriptor {
 		ValueComparator: sameARP,
 		Validate:        d.validate,
 		Dependencies:    arpDependencies,
+		Identities:      arpIdentities,
 		CreateContext: func(ctx context.Context, _ string, v *l3.ARPEntry) (ARPMetadata, error) {
 			return d.set(ctx, v, addNeighbour)
 		},
@@ -105,6 +107,14 @@ func (d arp) validate(_ string, v *l3.ARPEntry) error {
 func arpDependencies(_ string, v *l3.ARPEntry) []api.Dependency {
 	return append([]api.Dependency{isUp(arpInterfaceUp, v.GetInterface()), hasAddress(arpInterfaceAddress, v.GetInterface())},
 		netallocmodel.Dependencies("", v.GetIpAddress(), v.GetInterface())...)
+}
+
+// arpIdentities are the address, however it is written, of an interface.
+func arpIdentities(_ string, v *l3.ARPEntry) []string {
+	if refers(v.GetIpAddress()) {
+		return nil
+	}
+	return []string{fmt.Sprintf("neighbour/%s/%s", v.GetInterface(), address(v.GetIpAddress()))}
 }
 
 // neighbour converts a value.

@@ -86,6 +86,9 @@ func NewNexthop(deps Deps) *api.KVDescriptor {
 		ValueComparator: func(_ string, a, b *l3.Nexthop) bool { return sameNexthop(a, b) },
 		Validate:        validateNexthop,
 		Dependencies:    nexthopDependencies,
+		Identities: func(_ string, v *l3.Nexthop) []string {
+			return []string{fmt.Sprintf("nexthop/%s/%d", nsmodel.Text(v.GetNamespace()), v.GetId())}
+		},
 		UpdateWithRecreate: func(_ string, a, b *l3.Nexthop, _ NexthopMetadata) bool {
 			return !nsmodel.Equal(a.GetNamespace(), b.GetNamespace()) || a.GetId() != b.GetId() || isGroup(a) != isGroup(b)
 		},

@@ -52,6 +52,7 @@ func NewRoute(deps Deps) *api.KVDescriptor {
 		ValueComparator: sameRoute,
 		Validate:        d.validate,
 		Dependencies:    routeDependencies,
+		Identities:      routeIdentities,
 		DerivedValues:   routeDerived,
 		UpdateWithRecreate: func(_ string, a, b *l3.Route, _ any) bool {
 			return metric(a) != metric(b)
@@ -196,6 +197,15 @@ func routeDependencies(_ string, v *l3.Route) []api.Dependency {
 		}})
 	}
 	return deps
+}
+
+// routeIdentities are what the kernel has once, however the destination is written.
+func routeIdentities(_ string, v *l3.Route) []string {
+	dst, err := destination(v)
+	if err != nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("route/%s/%d/%s/%d", v.GetOutgoingInterface(), v.GetTable(), dst, metric(v))}
 }
 
 // reaches reports whether the key is of an address or of a link-local route that

@@ -73,6 +73,9 @@ func NewRule(deps Deps) *api.KVDescriptor {
 		},
 		Validate:     validateRule,
 		Dependencies: func(_ string, v *l3.Rule) []api.Dependency { return nsmodel.Dependencies(v.GetNamespace()) },
+		Identities: func(_ string, v *l3.Rule) []string {
+			return []string{fmt.Sprintf("rule/%s/%v", nsmodel.Text(v.GetNamespace()), kernelRule(v))}
+		},
 		UpdateWithRecreate: func(_ string, a, b *l3.Rule, _ RuleMetadata) bool {
 			return !nsmodel.Equal(a.GetNamespace(), b.GetNamespace())
 		},
