@@ -8,6 +8,7 @@ import (
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -28,6 +29,7 @@ var renamed = []struct {
 	}, true},
 	{"IPIP", func(name string) *interfaces.Interface { return ipip(name, "192.0.2.1", "192.0.2.2") }, false},
 	{"sub-interface", func(name string) *interfaces.Interface { return subif(name, "q", 10) }, true},
+	{"WireGuard", func(name string) *interfaces.Interface { return wireguard(name) }, false},
 	{"memif", func(name string) *interfaces.Interface { return memif(name, 7, "") }, true},
 	{"bond", func(name string) *interfaces.Interface { return bond(name, 7) }, true},
 	{"TAP", func(name string) *interfaces.Interface {
@@ -41,6 +43,8 @@ var renamed = []struct {
 func referrers(iface string, layer2 bool) []proto.Message {
 	list := []proto.Message{
 		&l3.Route{DstNetwork: "10.9.0.0/16", OutgoingInterface: iface},
+		received("list", 0, iface), steers(1, "list", iface, "10.9.0.2", attachedTo("m", 0, false)),
+		&l3.L3XConnect{Interface: "q", Paths: []*l3.L3XConnect_Path{{OutgoingInterface: iface, NextHopAddr: "10.9.0.2"}}},
 		&interfaces.Span{InterfaceFrom: "m", InterfaceTo: iface, Direction: interfaces.Span_RX},
 	}
 	if layer2 {
@@ -78,6 +82,54 @@ func TestRenames(t *testing.T) {
 			b.Must(deleted(before))
 			b.InSync()
 		}
+	})
+}
+
+// What uses an interface gets another name together with it.
+func TestRenamedTogether(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		policy := catalogue.SRv6Policy("2001:db8::1", catalogue.SRv6Segments(1, "2001:db8:9::1"))
+		b.Must(of(&nat.Nat44Global{}, policy))
+		named := func(name string, last string) values {
+			peer := peerOn(name + "-wg")
+			addresses := pool("192.0.2.10", last)
+			addresses.Name = name
+			return of(wireguard(name+"-wg"), peer, memif(name+"-member", 7, ""), bond("bond", 7, name+"-member"),
+				addresses, catalogue.SRv6Steering(name, "2001:db8::1", "10.5.0.0/16"))
+		}
+		before := named("m", "192.0.2.12")
+		b.Must(before, kvs.WithRevert())
+		for _, name := range []string{"a", "z"} {
+			change := deleted(before)
+			after := named(name, "192.0.2.14")
+			for key, v := range after {
+				change[key] = v
+			}
+			if err := b.Commit(change, kvs.WithRevert()); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			allConfigured(t, b, after)
+			b.InSync()
+			before = after
+		}
+	})
+}
+
+// Two pools exchange addresses in place.
+func TestExchangedAddresses(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		named := func(name, first, last string) *nat.Nat44AddressPool {
+			p := pool(first, last)
+			p.Name = name
+			return p
+		}
+		b.Must(of(&nat.Nat44Global{}, named("a", "192.0.2.10", "192.0.2.19"), named("b", "192.0.2.20", "192.0.2.29")))
+		b.Must(of(named("a", "192.0.2.15", "192.0.2.24"), named("b", "192.0.2.25", "192.0.2.29")), kvs.WithRevert())
+		b.InSync()
+		b.Must(of(named("a", "192.0.2.25", "192.0.2.29"), named("b", "192.0.2.15", "192.0.2.24")), kvs.WithRevert())
+		b.InSync()
 	})
 }
 

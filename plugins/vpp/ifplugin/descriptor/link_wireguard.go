@@ -21,7 +21,8 @@ type wireguardParams struct {
 
 // A WireGuard interface has a key and sends from an address and a port; its
 // peers are items of their own. VPP knows no other identity of it: one that is left over
-// without tag is not found again.
+// without tag is not found again. Several may have one port, but VPP may forget a wrong one of
+// them when it deletes one: an interface leaves its port before another one takes it over.
 var wireguards = linkSpec[wireguardParams]{
 	op: declareLinks("interface WIREGUARD_TUNNEL", "wireguard", linkCalls[wireguardParams]{
 		set: func(_ bool, p wireguardParams) (req, reply api.Message) {
@@ -55,6 +56,9 @@ var wireguards = linkSpec[wireguardParams]{
 		i.Type, i.Link = interfaces.Interface_WIREGUARD_TUNNEL, &interfaces.Interface_Wireguard{Wireguard: &interfaces.WireguardLink{
 			PrivateKey: base64.StdEncoding.EncodeToString(p.key[:]), Port: uint32(p.port), SrcAddr: item.Addr(p.src),
 		}}
+	},
+	identity: func(i *interfaces.Interface) string {
+		return identity("wireguard port", field{value: i.GetWireguard().GetPort()})
 	},
 	chosen: func(*wireguardParams, wireguardParams) {},
 	delete: deletion[*wireguard.WireguardInterfaceDelete, *wireguard.WireguardInterfaceDeleteReply],

@@ -149,7 +149,8 @@ func NewPool(vpp *session.VPP) *kvs.KVDescriptor {
 			waitForPool(r, v.GetVrfId(), v.GetTwiceNat())
 			return addressesOf(r, v)
 		},
-		ID: func(a address) addressID { return a.addressID },
+		ID:   func(a address) addressID { return a.addressID },
+		Once: func(a address) any { return a.addressID },
 		Key: func(_ *item.Names, a address) string {
 			return model.PoolModel.Key(poolOf([]address{a}))
 		},
@@ -177,6 +178,7 @@ func NewGlobalAddress(vpp *session.VPP) *kvs.KVDescriptor {
 			return []address{{addressID: addressID{ip4(r, "address", v.GetAddress()), v.GetTwiceNat()}, vrf: v.GetVrfId()}}
 		},
 		ID:   func(a address) addressID { return a.addressID },
+		Once: func(a address) any { return a.addressID },
 		Gone: gone, Explain: explainAddress,
 	})
 }

@@ -2,6 +2,7 @@ package descriptor
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 
 	"go.fd.io/govpp/api"
@@ -71,6 +72,7 @@ func NewSteering(vpp *session.VPP, ifs item.Interfaces) (d *kvs.KVDescriptor, us
 	d = item.NewEntry(vpp, ifs, item.Entry[*srv6.Steering, steering, traffic]{
 		Name: SteeringName, Model: model.SteeringModel, Operation: steeringOperation,
 		Resolve:    resolveSteering,
+		Identities: steeringIdentities,
 		ID:         func(s steering) traffic { return s.traffic },
 		Value:      steeringValue,
 		Changeable: func(steering, steering) bool { return true },
@@ -114,6 +116,18 @@ func resolveSteering(r *item.Resolver, v *srv6.Steering) steering {
 		r.Fail("traffic", "empty, expected l2_traffic or l3_traffic")
 	}
 	return s
+}
+
+// steeringIdentities are the packets that are chosen.
+func steeringIdentities(v *srv6.Steering) []string {
+	if t := v.GetL2Traffic(); t != nil {
+		return []string{"sr-steering/l2/" + t.GetInterfaceName()}
+	}
+	p, err := netip.ParsePrefix(v.GetL3Traffic().GetPrefixAddress())
+	if err != nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("sr-steering/l3/%d/%s", v.GetL3Traffic().GetInstallationVrfId(), p.Masked())}
 }
 
 // steeringOf returns what VPP lists, in the form of resolveSteering. VPP lists the interface and
