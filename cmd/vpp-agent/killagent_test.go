@@ -99,7 +99,8 @@ func (tr *trial) newSources() *sources {
 	write("govpp.conf", "reply-timeout: "+timeout+"\nbinapi-socket-path: "+filepath.Join(tr.dir, "api.sock")+"\n")
 	write("kvscheduler.conf", "print-txn-summary: false\n")
 	patient := []string{"30s", "300ms", "50ms"}[tr.rnd.IntN(3)] // with less the first synchronisation may come before the sources
-	// Stores and files lose most of their content on purpose here, and that is to be followed.
+	// A configuration that is replaced while the agent is down may lack more than half of the
+	// items, as that of a store that lies; the guard has tests of its own.
 	write("orchestrator.conf", "initial-sync-timeout: "+patient+"\nguard-deletes: \"off\"\n")
 	tr.t.Logf("initial-sync-timeout: %s", patient)
 	kind := tr.rnd.IntN(3)

@@ -43,7 +43,7 @@ func of(t *testing.T, socket, label, text string, args ...string) *house {
 	t.Helper()
 	h := newHouse(t, text, append([]string{"--microservice-label", label}, args...)...)
 	h.vpp(t, "binapi-socket-path: "+socket+"\nretry-connect-timeout: 50ms\n")
-	h.write(t, "orchestrator.conf", "guard-deletes: \"off\"\n") // another file replaces the one of an earlier run
+	h.write(t, "orchestrator.conf", "guard-deletes: \"off\"\n") // each run has an empty file or another one, which the guard holds back, as it should
 	h.start(t)
 	return h
 }
