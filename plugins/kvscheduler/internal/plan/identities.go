@@ -43,8 +43,16 @@ func (p identities) claims(n *node) bool {
 	return n.desc != nil && n.desc.Identities != nil && !p.req.Notified[n.key] && !p.req.Lost[n.key]
 }
 
-func without(all, but []registry.Claim) []registry.Claim {
-	return slices.DeleteFunc(all, func(c registry.Claim) bool { return slices.Contains(but, c) })
+// without returns the identities that are not among others. There may be thousands of both.
+func without(all, others []registry.Claim) []registry.Claim {
+	if len(all) == 0 || len(others) == 0 {
+		return all
+	}
+	known := make(map[registry.Claim]bool, len(others))
+	for _, c := range others {
+		known[c] = true
+	}
+	return slices.DeleteFunc(all, func(c registry.Claim) bool { return known[c] })
 }
 
 // contend looks at the values that have an identity which another one is to get: they may
