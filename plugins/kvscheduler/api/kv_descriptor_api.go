@@ -289,6 +289,12 @@ type Dependency struct {
 	// only on fields whose change recreates the value with the Key. nil: any value fits. It has
 	// no effect without a Key.
 	Accepts func(provider proto.Message) error
+	// Creation restricts the dependency to the creation of the value: a provider that the agent
+	// does not see is no reason to remove an existing value, because it may exist where the agent
+	// cannot look. A provider that was seen and disappears is a reason. When a provider appears,
+	// an existing value is recreated, since it belongs to an earlier provider. The dependency
+	// needs a Key.
+	Creation bool
 }
 
 // DependsOn returns the dependency on the value with the given key, which is its label.

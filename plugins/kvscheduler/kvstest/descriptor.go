@@ -182,6 +182,9 @@ func dependencies(_ string, v *model.Item) (deps []api.Dependency) {
 	for _, key := range v.GetDeps() {
 		deps = append(deps, api.DependsOn(key))
 	}
+	for _, key := range v.GetCreatedWith() {
+		deps = append(deps, api.Dependency{Label: key, Key: key, Creation: true})
+	}
 	if prefixes := v.GetAnyOf(); len(prefixes) > 0 {
 		deps = append(deps, api.Dependency{
 			Label: "any of " + strings.Join(prefixes, " "), AnyOf: api.AnyOfDependency{KeyPrefixes: prefixes}})

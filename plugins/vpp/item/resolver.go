@@ -49,6 +49,11 @@ func (r *Resolver) DependsOn(label, key string) {
 	r.depend(kvs.Dependency{Label: label, Key: key})
 }
 
+// CreatedWith adds a dependency on what the agent may not see; see Creation of kvs.Dependency.
+func (r *Resolver) CreatedWith(label, key string) {
+	r.depend(kvs.Dependency{Label: label, Key: key, Creation: true})
+}
+
 // DependsOnAny adds a dependency of the value that any of several keys meets.
 func (r *Resolver) DependsOnAny(label string, any kvs.AnyOfDependency) {
 	r.depend(kvs.Dependency{Label: label, AnyOf: any})

@@ -205,7 +205,7 @@ func Start(tb testing.TB, target Target, opts ...Option) *Harness {
 		all = append(all, p)
 	}
 	b.agent = agenttest.Start(tb, all...)
-	if err := b.Scheduler.RegisterKVDescriptor(hostInterfaces()); err != nil {
+	if err := b.Scheduler.RegisterKVDescriptor(linux()); err != nil {
 		tb.Fatal(err)
 	}
 	b.Connected(0)

@@ -1,6 +1,8 @@
 package vpptest
 
 import (
+	"strings"
+
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -11,23 +13,28 @@ import (
 // or gone, as the Linux plugins do.
 func (b *Harness) SetHostInterface(name string, up bool) {
 	b.tb.Helper()
-	kv := api.KVWithMetadata{Key: linuxmodel.HostInterfaceKey.Key(name), Origin: api.FromSB}
-	if up {
+	b.SetLinux(linuxmodel.HostInterfaceKey.Key(name), up)
+}
+
+// SetLinux tells the scheduler that Linux has a value, or no longer has it.
+func (b *Harness) SetLinux(key string, exists bool) {
+	b.tb.Helper()
+	kv := api.KVWithMetadata{Key: key, Origin: api.FromSB}
+	if exists {
 		kv.Value = &emptypb.Empty{}
 	}
 	if err := b.Scheduler.PushSBNotification(kv); err != nil {
-		b.tb.Fatalf("notification of %s: %v", name, err)
+		b.tb.Fatalf("notification of %s: %v", key, err)
 	}
 	b.Scheduler.TransactionBarrier()
 }
 
-// hostInterfaces describes the interfaces of the kernel that tests announce.
-func hostInterfaces() *api.KVDescriptor {
+// linux describes the values of Linux that tests announce.
+func linux() *api.KVDescriptor {
 	return api.Adapt(&api.Descriptor[*emptypb.Empty, api.Metadata]{
-		Name: "test-host-interface",
+		Name: "test-linux",
 		KeySelector: func(key string) bool {
-			_, ok := linuxmodel.ParseHostInterfaceKey(key)
-			return ok
+			return strings.HasPrefix(key, "linux/") || strings.HasPrefix(key, linuxmodel.InterfaceModel.KeyPrefix())
 		},
 	})
 }

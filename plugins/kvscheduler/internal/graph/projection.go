@@ -23,7 +23,7 @@ type Reason uint8
 const (
 	// Missing: no value that meets the dependency exists.
 	Missing Reason = iota
-	// Unread: one may exist, but reading it failed.
+	// Unread: one may exist, but reading it failed, or the agent may not see it.
 	Unread
 	// Leaving: one exists, and is about to be removed.
 	Leaving

@@ -44,6 +44,25 @@ func (p *planner) actOn(n *node) {
 			p.reconsider(n)
 		}
 	}
+	if n.exists() && n.stays() && !n.pinned && n.holder == "" && p.outlived(n) {
+		n.bounce, n.away = true, nil
+	}
+}
+
+// outlived reports whether n was created with a provider that no longer exists, because
+// another one is created.
+func (p *planner) outlived(n *node) bool {
+	for i := range n.have.Deps {
+		if !n.have.Deps[i].Creation {
+			continue
+		}
+		if _, w := p.named(n, n.have, i); w != nil {
+			if p.actOn(w); w.kind == Up {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // reconsider looks again at the values that contradict n, which is created again.

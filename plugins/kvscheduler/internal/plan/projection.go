@@ -43,7 +43,7 @@ func (t *target) Why(dep *api.Dependency) graph.Reason {
 	switch {
 	case t.p.g.Provider(dep) != nil:
 		return graph.Leaving
-	case t.p.req.Unread.Meets(dep):
+	case dep.Creation, t.p.req.Unread.Meets(dep):
 		return graph.Unread
 	}
 	return graph.Missing

@@ -250,7 +250,7 @@ func (p *planner) expand() {
 		}
 		var found []*graph.Node
 		p.dependentsOf(n, p.patterns.awake(n), func(gn *graph.Node) {
-			if gn.Want != nil && gn.Have == nil && p.of(gn) == nil {
+			if gn.Want != nil && (gn.Have == nil || createdWith(gn.Have, n.key)) && p.of(gn) == nil {
 				found = append(found, gn)
 			}
 		})
@@ -259,6 +259,11 @@ func (p *planner) expand() {
 			p.assume(p.touchNode(gn))
 		}
 	}
+}
+
+// createdWith reports whether a value needs the key for its creation only.
+func createdWith(v *registry.Value, key string) bool {
+	return slices.ContainsFunc(v.Deps, func(dep api.Dependency) bool { return dep.Creation && dep.Key == key })
 }
 
 func byKey(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) }

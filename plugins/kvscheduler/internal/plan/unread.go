@@ -107,8 +107,7 @@ func (u *Unread) key(key string) bool {
 // unsure reports whether an existing value with an unmet dependency stays
 // all the same, because what meets it may exist.
 func (p *planner) unsure(n *node) bool {
-	u := p.req.Unread
-	if u == nil || !n.exists() || !p.mayStand(n, n.have) {
+	if !n.exists() || !p.mayStand(n, n.have) {
 		return false
 	}
 	other := false // it may not be what the new value needs
@@ -118,6 +117,9 @@ func (p *planner) unsure(n *node) bool {
 	})
 	if !other {
 		return true
+	}
+	if p.req.Unread == nil {
+		return false
 	}
 	if n.base != nil && n.base.exists() && n.base.target != n.base.have {
 		if _, recreate := p.change(n.base); recreate {

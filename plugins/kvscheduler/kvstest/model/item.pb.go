@@ -44,7 +44,9 @@ type Item struct {
 	// Text that makes no difference: items that differ only here are equivalent.
 	Note string `protobuf:"bytes,7,opt,name=note,proto3" json:"note,omitempty"`
 	// What the item alone can be in the southbound.
-	Identities    []string `protobuf:"bytes,8,rep,name=identities,proto3" json:"identities,omitempty"`
+	Identities []string `protobuf:"bytes,8,rep,name=identities,proto3" json:"identities,omitempty"`
+	// Keys that must exist when the item is created; see Creation of api.Dependency.
+	CreatedWith   []string `protobuf:"bytes,9,rep,name=created_with,json=createdWith,proto3" json:"created_with,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -135,6 +137,13 @@ func (x *Item) GetIdentities() []string {
 	return nil
 }
 
+func (x *Item) GetCreatedWith() []string {
+	if x != nil {
+		return x.CreatedWith
+	}
+	return nil
+}
+
 // Derived is one derived value.
 type Derived struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -194,7 +203,7 @@ var File_plugins_kvscheduler_kvstest_model_item_proto protoreflect.FileDescripto
 
 const file_plugins_kvscheduler_kvstest_model_item_proto_rawDesc = "" +
 	"\n" +
-	",plugins/kvscheduler/kvstest/model/item.proto\x12\x0etenuto.kvstest\"\xe4\x01\n" +
+	",plugins/kvscheduler/kvstest/model/item.proto\x12\x0etenuto.kvstest\"\x87\x02\n" +
 	"\x04Item\x12\x14\n" +
 	"\x05value\x18\x01 \x01(\x03R\x05value\x12\x12\n" +
 	"\x04deps\x18\x02 \x03(\tR\x04deps\x12\x15\n" +
@@ -205,7 +214,8 @@ const file_plugins_kvscheduler_kvstest_model_item_proto_rawDesc = "" +
 	"\x04note\x18\a \x01(\tR\x04note\x12\x1e\n" +
 	"\n" +
 	"identities\x18\b \x03(\tR\n" +
-	"identities\"E\n" +
+	"identities\x12!\n" +
+	"\fcreated_with\x18\t \x03(\tR\vcreatedWith\"E\n" +
 	"\aDerived\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12(\n" +
 	"\x04item\x18\x02 \x01(\v2\x14.tenuto.kvstest.ItemR\x04itemB@Z>github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/modelb\x06proto3"

@@ -257,7 +257,7 @@ func (d *interfaceDescriptor) changeAdminState(ctx context.Context, i *interface
 	if err := d.setAdminState(ctx, i, m); err != nil || i.GetEnabled() {
 		return err
 	}
-	return d.kindOf(i).afterAdminDown(ctx, i)
+	return d.kindOf(i).afterAdminDown(ctx, i, m)
 }
 
 func (d *interfaceDescriptor) remove(ctx context.Context, _ string, i *interfaces.Interface, m *ifaceidx.IfMeta) error {

@@ -29,7 +29,7 @@ type linkKind interface {
 	// remove deletes the interface; if it is gone already, that is a success.
 	remove(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error
 	// afterAdminDown is called when the interface was set down and stays.
-	afterAdminDown(ctx context.Context, i *interfaces.Interface) error
+	afterAdminDown(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error
 	// claims reports whether d, found in VPP, is of this kind. No two kinds claim
 	// the same interface.
 	claims(d vppcalls.Details) bool
@@ -61,7 +61,7 @@ func (kindDefaults) dependencies(*interfaces.Interface) []kvs.Dependency { retur
 
 func (kindDefaults) sameLink(_, _ *interfaces.Interface) bool { return true }
 
-func (kindDefaults) afterAdminDown(context.Context, *interfaces.Interface) error { return nil }
+func (kindDefaults) afterAdminDown(context.Context, *interfaces.Interface, *ifaceidx.IfMeta) error { return nil }
 
 // traits are facts about a type of interface.
 type traits struct {

@@ -16,7 +16,8 @@ import (
 )
 
 // An AF_PACKET interface attaches VPP to an interface of the kernel, in the
-// namespace of VPP. The value waits for that interface. VPP sets the link of
+// namespace of VPP. The value waits for that interface to be created, and outlives an agent that
+// cannot see it. VPP sets the link of
 // the host interface up and down together with its own, and leaves it down when
 // the VPP interface is deleted. The MAC address is chosen at creation.
 
@@ -58,7 +59,7 @@ func (afPacket) dependencies(i *interfaces.Interface) []kvs.Dependency {
 	if logical := i.GetAfpacket().GetLinuxInterface(); logical != "" {
 		key = linuxmodel.InterfaceModel.KeyFor(logical)
 	}
-	return []kvs.Dependency{{Label: "afpacket-host-interface-exists", Key: key}}
+	return []kvs.Dependency{{Label: "afpacket-host-interface-exists", Key: key, Creation: true}}
 }
 
 func (afPacket) identities(i *interfaces.Interface) []string {
@@ -127,8 +128,8 @@ func (k afPacket) attachedTo(i *interfaces.Interface, m *ifaceidx.IfMeta) (strin
 	return k.hostName(i)
 }
 
-func (k afPacket) afterAdminDown(ctx context.Context, i *interfaces.Interface) error {
-	host, err := k.hostName(i)
+func (k afPacket) afterAdminDown(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	host, err := k.attachedTo(i, m)
 	if err != nil {
 		return err
 	}
@@ -158,7 +159,8 @@ func (k afPacket) read(ctx context.Context, _ func(uint32) string) (recogniser, 
 		i.Type = interfaces.Interface_AF_PACKET
 		l := &interfaces.AfpacketLink{HostIfName: host}
 		if w := wanted.GetAfpacket(); w.GetLinuxInterface() != "" && k.host != nil {
-			if name, known := k.host.HostName(w.GetLinuxInterface()); known && name == host {
+			// An interface that the agent does not see is taken for the one that was used.
+			if name, known := k.host.HostName(w.GetLinuxInterface()); !known || name == host {
 				l = proto.CloneOf(w)
 			}
 		}

@@ -37,7 +37,7 @@ var rdmaCards = linkSpec[rdma.RdmaCreateV4]{
 		if r.NotEmpty("rdma.host_if_name", host, "the name of an interface of the kernel") && len(host) > maxHostName {
 			r.Fail("rdma.host_if_name", "%q has %d bytes, expected at most %d", host, len(host), maxHostName)
 		}
-		r.DependsOn("rdma-host-interface-exists", linuxmodel.HostInterfaceKey.Key(host))
+		r.CreatedWith("rdma-host-interface-exists", linuxmodel.HostInterfaceKey.Key(host))
 		return rdma.RdmaCreateV4{
 			HostIf: host, Name: host, Mode: rdma.RdmaMode(l.GetMode()),
 			RxqNum:  uint16(r.Range("rdma.rxq_num", orDefault(l.GetRxqNum(), 1), 1, 65535)),

@@ -72,7 +72,7 @@ var taps = linkSpec[tapParams]{
 			r.Fail("tap.host_if_name", "%q has %d bytes, expected at most %d", n, len(n), maxHostName)
 		}
 		if label := l.GetToMicroservice(); label != "" {
-			r.DependsOn("microservice-available", microserviceKeyPrefix+label)
+			r.CreatedWith("microservice-available", microserviceKeyPrefix+label)
 		}
 		return tapParams{microservice: l.GetToMicroservice(), TapCreateV3: tapv2.TapCreateV3{
 			ID: anyInstance, UseRandomMac: true, NumRxQueues: 1, NumTxQueues: 1, Tag: i.GetName(),
