@@ -272,7 +272,10 @@ func (s *service) GetGraph(ctx context.Context, req *pb.GetGraphRequest) (*pb.Ge
 }
 
 // ListOrphans implements the call.
-func (s *service) ListOrphans(context.Context, *pb.ListOrphansRequest) (*pb.ListOrphansResponse, error) {
+func (s *service) ListOrphans(ctx context.Context, _ *pb.ListOrphansRequest) (*pb.ListOrphansResponse, error) {
+	if err := s.Scheduler.ReadOrphans(ctx); err != nil {
+		return nil, apierr.Of(ctx, err)
+	}
 	resp := &pb.ListOrphansResponse{}
 	for _, o := range s.Scheduler.Orphans() {
 		resp.Orphans = append(resp.Orphans, &pb.Orphan{Key: o.Key, DescriptorName: o.Descriptor, Ours: o.Ours, Marked: o.Marked, Problem: o.Problem})

@@ -17,7 +17,7 @@ func (a *app) orphansCommand() *cobra.Command {
 	cmd := a.formatted(&cobra.Command{
 		Use:   "orphans [--remove KEY... | --remove --all]",
 		Short: "Show what exists in the southbound and is not configured",
-		Long: "Shows what exists in the southbound and is not configured:\n\n" +
+		Long: "Reads the southbound and shows what exists there and is not configured:\n\n" +
 			"  agent   on record as made by this agent, now or before a restart. The next\n" +
 			"          resync removes it, if it can be removed\n" +
 			"  marked  has an agent's mark (a tag in VPP, an alias with this agent's label in\n" +

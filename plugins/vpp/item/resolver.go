@@ -10,6 +10,7 @@ import (
 	"go.fd.io/govpp/binapi/ethernet_types"
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/ip_types"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -259,11 +260,36 @@ func (r *Resolver) Enum(field string, e protoreflect.Enum) {
 type Names struct {
 	snapshot *ifaceidx.Snapshot
 	unknown  bool
+	// What Interface was asked for: whether an interface had a tag, and those without one.
+	tagged   bool
+	untagged []interface_types.InterfaceIndex
 }
 
 // Interface returns the name of the interface with an index.
 func (n *Names) Interface(index interface_types.InterfaceIndex) string {
-	return n.Known(n.snapshot.Name(uint32(index)))
+	name, ok := n.snapshot.Name(uint32(index))
+	if ok {
+		n.tagged = true
+	} else {
+		n.untagged = append(n.untagged, index)
+	}
+	return n.Known(name, ok)
+}
+
+// next starts with another value.
+func (n *Names) next() { n.unknown, n.tagged, n.untagged = false, false, nil }
+
+// partly reports that the value names interfaces with and without a tag. Then it is of interest,
+// and is marked with the others.
+func (n *Names) partly(v proto.Message) bool {
+	if !n.tagged || len(n.untagged) == 0 {
+		return false
+	}
+	for _, index := range n.untagged {
+		kvs.AddUnmodeled(v, fmt.Sprintf("interface %d, which has no tag", index))
+	}
+	n.unknown = false
+	return true
 }
 
 // LookupInterface returns the name of the interface with an index, if it has one.

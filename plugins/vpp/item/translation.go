@@ -62,7 +62,7 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 			seen[key] = true
 			each(i, key, v, origin)
 		}
-		n.unknown = false
+		n.next()
 	}
 	var others []int
 	for i, e := range all {
@@ -88,8 +88,12 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 	}
 	for _, i := range others {
 		if (t.learned == nil || !t.learned(all[i])) && (t.implicit == nil || !t.implicit(all[i])) {
-			v := t.value(n, all[i])
-			t.mark(n, v, all[i])
+			v, origin := t.value(n, all[i]), origin
+			if n.partly(v) {
+				origin = kvs.UnknownOrigin // no agent can have made it
+			} else {
+				t.mark(n, v, all[i])
+			}
 			found(i, t.model.Key(v), v, origin)
 		}
 	}

@@ -81,6 +81,17 @@ func List[D api.Message, E any](request api.Message, entry func(D) (E, bool)) Du
 	}
 }
 
+// Completed is a dump with a function that adds what other requests tell of the entries.
+func Completed[E any](d Dump[E], add func(ctx context.Context, v *session.VPP, all []E) error) Dump[E] {
+	return Dump[E]{messages: d.messages, read: func(ctx context.Context, v *session.VPP) ([]E, error) {
+		all, err := d.read(ctx, v)
+		if err == nil {
+			err = add(ctx, v, all)
+		}
+		return all, err
+	}}
+}
+
 // ListWith returns the dump that a function makes with several requests. messages are those that it
 // needs.
 func ListWith[E any](read func(ctx context.Context, v *session.VPP) ([]E, error), messages ...api.Message) Dump[E] {

@@ -1,6 +1,7 @@
 package vpptest_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -17,14 +18,17 @@ import (
 	ipipapi "go.fd.io/govpp/binapi/ipip"
 	"go.fd.io/govpp/binapi/l2"
 	ed "go.fd.io/govpp/binapi/nat44_ed"
+	"go.fd.io/govpp/binapi/span"
 	vxlanapi "go.fd.io/govpp/binapi/vxlan"
 	"google.golang.org/protobuf/proto"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	ifs "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
 )
 
@@ -118,11 +122,22 @@ func foreignCases() map[string]foreignCase {
 		"inner any":     subInterface(two|interface_types.SUB_IF_API_FLAG_INNER_VLAN_ID_ANY, 34, 0, "sub_if_flags"),
 		"VXLAN port":    foreignVXLAN(func(v *vxlanapi.VxlanAddDelTunnelV3) { v.DstPort = 8472 }, "dst_port 8472"),
 		"VXLAN source":  foreignVXLAN(func(v *vxlanapi.VxlanAddDelTunnelV3) { v.SrcPort = 8472 }, "src_port 8472"),
+		"tag rewrite":   foreignRewrite(),
 		"protocol MTU":  foreignMTU(),
 		"IPIP flags":    foreignIPIP(),
 		"bridge domain": foreignBridgeDomain(),
 		"NAT mapping":   foreignMapping(),
 	}
+}
+
+func foreignRewrite() foreignCase {
+	c := foreignVXLAN(func(*vxlanapi.VxlanAddDelTunnelV3) {}, "vtr_tag1 7")
+	made := c.make
+	c.make = func(t *testing.T, b *vpptest.Harness) {
+		made(t, b)
+		byHand(t, b, &l2.L2InterfaceVlanTagRewrite{SwIfIndex: indexOfTag(b, "x"), VtrOp: 1, Tag1: 7}, &l2.L2InterfaceVlanTagRewriteReply{})
+	}
+	return c
 }
 
 func foreignMTU() foreignCase {
@@ -157,22 +172,36 @@ func foreignIPIP() foreignCase {
 func foreignBridgeDomain() foreignCase {
 	return foreignCase{
 		make: func(t *testing.T, b *vpptest.Harness) {
-			byHand(t, b, &l2.BridgeDomainAddDelV2{BdID: 77, Flood: true, Forward: true, Learn: true, ArpUfwd: true, BdTag: "x", IsAdd: true},
-				&l2.BridgeDomainAddDelV2Reply{})
+			bridgeByHand(t, b, &l2.BridgeDomainAddDelV2{BdID: 77, Flood: true, Forward: true, Learn: true, ArpUfwd: true, BdTag: "x", IsAdd: true})
 		},
 		remove: func(t *testing.T, b *vpptest.Harness) {
-			byHand(t, b, &l2.BridgeDomainAddDelV2{BdID: 77}, &l2.BridgeDomainAddDelV2Reply{})
+			bridgeByHand(t, b, &l2.BridgeDomainAddDelV2{BdID: 77})
 		},
 		item:  bridge("x"),
 		lacks: "arp_ufwd true",
 	}
 }
 
+// bridgeByHand uses the message that old releases have, if there is no other.
+func bridgeByHand(t *testing.T, b *vpptest.Harness, v2 *l2.BridgeDomainAddDelV2) {
+	t.Helper()
+	if sim := b.Target.Sim; sim != nil && !slices.Contains(sim.Messages(), v2.GetMessageName()) {
+		v1 := session.SameFields[l2.BridgeDomainAddDel](v2)
+		byHand(t, b, &v1, &l2.BridgeDomainAddDelReply{})
+		return
+	}
+	byHand(t, b, v2, &l2.BridgeDomainAddDelV2Reply{})
+}
+
 func foreignMapping() foreignCase {
+	noInterface := interface_types.InterfaceIndex(math.MaxUint32)
+	if *release == "22.10" {
+		noInterface = 0
+	}
 	request := func(add bool) *ed.Nat44AddDelStaticMappingV2 {
 		return &ed.Nat44AddDelStaticMappingV2{
 			IsAdd: add, LocalIPAddress: ip_types.IP4Address{10, 0, 0, 5}, ExternalIPAddress: ip_types.IP4Address{203, 0, 113, 1},
-			Protocol: 6, LocalPort: 80, ExternalPort: 8080, ExternalSwIfIndex: math.MaxUint32, Tag: "web",
+			Protocol: 6, LocalPort: 80, ExternalPort: 8080, ExternalSwIfIndex: noInterface, Tag: "web",
 		}
 	}
 	return foreignCase{
@@ -382,6 +411,60 @@ func TestNoMadeUpNames(t *testing.T) {
 		byHand(t, b, &aclapi.ACLDel{ACLIndex: reply.ACLIndex}, &aclapi.ACLDelReply{})
 		byHand(t, b, &aclapi.ACLDel{ACLIndex: cli.ACLIndex}, &aclapi.ACLDelReply{})
 		b.Must(deleted(of(loop("x"))))
+		b.Stop()
+	})
+}
+
+// What names an interface with a tag and one without is no agent's, and orphans lists it at once,
+// without a resync. So do other objects of other clients, and no longer when they are removed.
+func TestOrphansAreRead(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		b.Must(of(loop("x"), loop("y")))
+		untagged := &interfacesapi.CreateLoopbackReply{}
+		byHand(t, b, &interfacesapi.CreateLoopback{}, untagged)
+		x, y := interface_types.InterfaceIndex(indexOf(b, "x")), interface_types.InterfaceIndex(indexOf(b, "y"))
+		mirror := func(state span.SpanState) {
+			byHand(t, b, &span.SwInterfaceSpanEnableDisable{SwIfIndexFrom: x, SwIfIndexTo: untagged.SwIfIndex, State: state},
+				&span.SwInterfaceSpanEnableDisableReply{})
+		}
+		connect := func(enable bool) {
+			byHand(t, b, &l2.SwInterfaceSetL2Xconnect{RxSwIfIndex: y, TxSwIfIndex: untagged.SwIfIndex, Enable: enable}, &l2.SwInterfaceSetL2XconnectReply{})
+		}
+		list := &aclapi.ACLAddReplaceReply{}
+		mirror(span.SPAN_STATE_API_RX)
+		connect(true)
+		byHand(t, b, &aclapi.ACLAddReplace{ACLIndex: math.MaxUint32, Tag: "made", R: []acl_types.ACLRule{{}}}, list)
+		read := func() {
+			t.Helper()
+			if err := b.Scheduler.ReadOrphans(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read()
+		nameless := fmt.Sprintf("interface %d, which has no tag", untagged.SwIfIndex)
+		for _, key := range []string{key(&ifs.Span{InterfaceFrom: "x"}), key(&pb.XConnectPair{ReceiveInterface: "y"})} {
+			if o := orphan(b, key); o == nil || o.Ours || o.Marked || !slices.Contains(kvs.Unmodeled(o.Value.Message), nameless) {
+				t.Errorf("%s is %+v, expected a foreign one with %q", key, o, nameless)
+			}
+		}
+		if o := orphan(b, key(&acl.ACL{Name: "made"})); o == nil || !o.Marked {
+			t.Errorf("the list is %+v, expected a marked one", o)
+		}
+		if b.InSync(); len(dumped[*span.SwInterfaceSpanDetails](t, b, &span.SwInterfaceSpanDump{})) != 1 {
+			t.Error("the mirroring ended")
+		}
+		mirror(span.SPAN_STATE_API_DISABLED)
+		connect(false)
+		byHand(t, b, &aclapi.ACLDel{ACLIndex: list.ACLIndex}, &aclapi.ACLDelReply{})
+		read()
+		for _, o := range b.Scheduler.Orphans() {
+			if strings.HasPrefix(o.Key, "config/vpp/v2/span") || strings.HasPrefix(o.Key, "config/vpp/acls") || strings.Contains(o.Key, "xconnect") {
+				t.Errorf("%s is still listed", o.Key)
+			}
+		}
+		byHand(t, b, &interfacesapi.DeleteLoopback{SwIfIndex: untagged.SwIfIndex}, &interfacesapi.DeleteLoopbackReply{})
+		b.Must(deleted(of(loop("x"), loop("y"))))
 		b.Stop()
 	})
 }

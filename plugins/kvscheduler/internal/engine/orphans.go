@@ -41,6 +41,36 @@ func (f *orphanFinder) Orphans() []api.Orphan {
 	return out
 }
 
+func (f *orphanFinder) ReadOrphans(ctx context.Context) error {
+	done := make(chan struct{}, 1)
+	err := f.admission.push(&work{typ: api.SBNotification, plan: func(p *transaction) bool {
+		ok := f.readOthers(p)
+		select {
+		case done <- struct{}{}:
+		default: // prepared again
+		}
+		return ok
+	}})
+	if err == nil {
+		_, err = await(ctx, f.admission, done)
+	}
+	return err
+}
+
+// readOthers reads the values that are not desired and that no operation made, and plans for
+// the values that depend on those which appeared or disappeared.
+func (f *orphanFinder) readOthers(p *transaction) bool {
+	p.retryLeft = patiently()
+	r := f.southbound.refresher(p.request.Closed)
+	for _, d := range f.state.registry.Load().RetrieveOrder {
+		if d.Retrieve != nil && !d.IsProperty() && !p.request.Closed[d.Session()] {
+			p.request.Touch = append(p.request.Touch, r.Others(d)...)
+		}
+	}
+	slices.Sort(p.request.Touch)
+	return len(p.request.Touch) > 0
+}
+
 func (f *orphanFinder) orphans() (out []api.Orphan) {
 	f.state.mu.RLock()
 	defer f.state.mu.RUnlock()

@@ -2,6 +2,7 @@ package refresh
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -77,6 +78,34 @@ func (r *Refresher) Among(d *registry.Descriptor, keys map[string]bool) {
 	known = slices.DeleteFunc(known, func(n *graph.Node) bool { return !keys[n.Key] })
 	kept := slices.DeleteFunc(slices.Clone(found), func(kv api.KVWithMetadata) bool { return !keys[kv.Key] })
 	r.apply(d, known, kept)
+}
+
+// Others reads one descriptor and takes over what it says about foreign base values that are not
+// desired. It returns the keys of those that appeared or disappeared.
+func (r *Refresher) Others(d *registry.Descriptor) (changed []string) {
+	known, found, err := r.Read(d)
+	if err != nil {
+		r.Observer.Problem(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged", false)
+		return nil
+	}
+	gone := map[string]bool{}
+	known = slices.DeleteFunc(known, func(n *graph.Node) bool { return n.Desired() != nil || n.Owner != graph.Foreign })
+	for _, n := range known {
+		gone[n.Key] = true
+	}
+	found = slices.DeleteFunc(slices.Clone(found), func(kv api.KVWithMetadata) bool {
+		if gone[kv.Key] {
+			delete(gone, kv.Key)
+			return false
+		}
+		if r.Graph.Node(kv.Key) != nil || kv.Origin == api.FromSB {
+			return true
+		}
+		changed = append(changed, kv.Key)
+		return false
+	})
+	r.apply(d, known, found)
+	return slices.AppendSeq(changed, maps.Keys(gone))
 }
 
 // Disconnected is the error of a descriptor whose southbound cannot be reached.

@@ -83,6 +83,9 @@ func unavailable(err error) error {
 }
 
 func (s *server) orphans(r *http.Request, _ arguments) (answer, error) {
+	if err := s.Scheduler.ReadOrphans(r.Context()); err != nil {
+		return nil, unavailable(err)
+	}
 	return asJSON(s.listOrphans(r)), nil
 }
 
@@ -105,6 +108,9 @@ func (s *server) removeOrphans(r *http.Request, args arguments) (answer, error) 
 	keys := args.list("key")
 	if len(keys) == 0 {
 		return nil, badRequest(fmt.Errorf("argument %q is missing: expected the keys of the objects to remove", "key"))
+	}
+	if err := s.Scheduler.ReadOrphans(r.Context()); err != nil {
+		return nil, unavailable(err)
 	}
 	seq, err := s.Scheduler.RemoveOrphans(r.Context(), keys)
 	errs, err := valueErrors(err)

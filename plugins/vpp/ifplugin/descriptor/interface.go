@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"go.fd.io/govpp/api"
 
@@ -56,6 +57,9 @@ type interfaceDescriptor struct {
 	seed    string
 	changed func(swIfIndex uint32)
 	subs    enabledSubs
+
+	// rewritten are indices of interfaces whose VLAN tags were rewritten; see endRewrite.
+	rewritten sync.Map
 }
 
 // NewInterface describes interfaces.
@@ -191,7 +195,7 @@ func (d *interfaceDescriptor) finish(ctx context.Context, i *interfaces.Interfac
 			return fmt.Errorf("set tag: %w", err)
 		}
 	}
-	if err := d.initialise(ctx, i, m, kind); err != nil {
+	if err := errors.Join(d.initialise(ctx, i, m, kind), d.endRewrite(ctx, i, m)); err != nil {
 		return err
 	}
 	if mac != nil && kind.traits().macAfter {

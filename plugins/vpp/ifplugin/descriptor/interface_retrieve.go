@@ -156,6 +156,9 @@ func (d *interfaceDescriptor) read(ctx context.Context) (*reading, error) {
 	slices.SortFunc(r.all, func(a, b vppcalls.Details) int { return int(a.SwIfIndex) - int(b.SwIfIndex) })
 	for _, found := range r.all {
 		r.names[found.SwIfIndex] = found.Tag
+		if found.Rewrite.Op != 0 {
+			d.rewritten.Store(found.SwIfIndex, nil)
+		}
 	}
 	return r, nil
 }
@@ -212,6 +215,7 @@ func (r *reading) interfaceOf(ctx context.Context, found vppcalls.Details) (*int
 		return nil, nil, err
 	}
 	kvs.AddUnmodeled(i, item.Unmodeled(found.ProtocolMTU, vppcalls.ProtocolMTU{})...)
+	addRewrite(found, i)
 	encap := i.Vrf
 	if err := r.doubtLink(ctx, found, i); err != nil {
 		return nil, nil, err
@@ -278,6 +282,9 @@ func (r *reading) addSources(i *interfaces.Interface, m *ifaceidx.IfMeta) error 
 	var client vppcalls.DHCPClient
 	if client, i.SetDhcpClient = r.dhcp[m.SwIfIndex]; i.SetDhcpClient {
 		kvs.AddUnmodeled(i, item.Unmodeled(client.Settings, vppcalls.DHCPSettings{})...)
+		if client.HostName != i.GetName() {
+			kvs.AddUnmodeled(i, fmt.Sprintf("hostname %q of the DHCP client", client.HostName))
+		}
 	}
 	m.DHCP = i.SetDhcpClient
 	nd, known, err := r.d.vpp.IP6ND(m.SwIfIndex)

@@ -61,7 +61,9 @@ func (kindDefaults) dependencies(*interfaces.Interface) []kvs.Dependency { retur
 
 func (kindDefaults) sameLink(_, _ *interfaces.Interface) bool { return true }
 
-func (kindDefaults) afterAdminDown(context.Context, *interfaces.Interface, *ifaceidx.IfMeta) error { return nil }
+func (kindDefaults) afterAdminDown(context.Context, *interfaces.Interface, *ifaceidx.IfMeta) error {
+	return nil
+}
 
 // traits are facts about a type of interface.
 type traits struct {

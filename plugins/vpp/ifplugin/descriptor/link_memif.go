@@ -11,6 +11,7 @@ import (
 	memifapi "go.fd.io/govpp/binapi/memif"
 	"google.golang.org/protobuf/proto"
 
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -180,6 +181,9 @@ func (k memif) read(ctx context.Context, _ func(uint32) string) (recogniser, err
 			l.RingSize, l.BufferSize = found.RingSize, uint32(found.BufferSize)
 		}
 		i.Type, i.Link = interfaces.Interface_MEMIF, &interfaces.Interface_Memif{Memif: l}
+		if found.ZeroCopy == l.Master { // VPP sets it for slaves, unless it is asked not to
+			kvs.AddUnmodeled(i, fmt.Sprintf("zero_copy %t", found.ZeroCopy))
+		}
 		return true
 	}, err
 }

@@ -33,6 +33,7 @@ type DHCPLease struct {
 type DHCPClient struct {
 	Lease    *DHCPLease // nil: it has none yet
 	Settings DHCPSettings
+	HostName string // that it tells the server
 }
 
 // DHCPSettings are the settings of a client that its model lacks.
@@ -92,7 +93,7 @@ func (c *Calls) DumpDHCP(ctx context.Context) (map[uint32]DHCPClient, error) {
 	out := make(map[uint32]DHCPClient, len(found))
 	for _, d := range found {
 		id, _, _ := bytes.Cut(d.Client.ID, []byte{0})
-		out[uint32(d.Client.SwIfIndex)] = DHCPClient{leaseOf(&d.Lease), DHCPSettings{string(id), d.Client.SetBroadcastFlag, d.Client.Dscp}}
+		out[uint32(d.Client.SwIfIndex)] = DHCPClient{leaseOf(&d.Lease), DHCPSettings{string(id), d.Client.SetBroadcastFlag, d.Client.Dscp}, d.Client.Hostname}
 	}
 	return out, nil
 }

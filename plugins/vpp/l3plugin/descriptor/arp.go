@@ -15,7 +15,7 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-const static = ip_neighbor.IP_API_NEIGHBOR_FLAG_STATIC
+const static, withoutRoute = ip_neighbor.IP_API_NEIGHBOR_FLAG_STATIC, ip_neighbor.IP_API_NEIGHBOR_FLAG_NO_FIB_ENTRY
 
 var neighbors = item.Declare(&vppcalls.Operations, "ARP entry", "", item.Variant[ip_neighbor.IPNeighbor]{
 	Change: func(e ip_neighbor.IPNeighbor, add bool) (request, reply api.Message) {
@@ -27,7 +27,7 @@ var neighbors = item.Declare(&vppcalls.Operations, "ARP entry", "", item.Variant
 func dumpNeighbors(family ip_types.AddressFamily) item.Dump[ip_neighbor.IPNeighbor] {
 	req := &ip_neighbor.IPNeighborDump{SwIfIndex: interface_types.InterfaceIndex(vppcalls.NoInterface), Af: family}
 	return item.List(req, func(d *ip_neighbor.IPNeighborDetails) (ip_neighbor.IPNeighbor, bool) {
-		d.Neighbor.Flags &= static
+		d.Neighbor.Flags &= static | withoutRoute
 		return d.Neighbor, true
 	})
 }
@@ -35,7 +35,8 @@ func dumpNeighbors(family ip_types.AddressFamily) item.Dump[ip_neighbor.IPNeighb
 // NewARP describes neighbours. A neighbour is the MAC address of an IP address, of either
 // version, on an interface. VPP learns neighbours itself; an entry that is not expected counts
 // as configured only if it is static. VPP makes a learned entry static, and gives a static one
-// another MAC address, but does not make it a learned one again.
+// another MAC address, but does not make it a learned one again. The model lacks a neighbour without
+// a route to it.
 func NewARP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	type neighbor = ip_neighbor.IPNeighbor
 	return item.NewEntry(vpp, ifs, item.Entry[*l3.ARPEntry, neighbor, neighbor]{
@@ -54,11 +55,11 @@ func NewARP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 		Value: func(n *item.Names, e neighbor) *l3.ARPEntry {
 			return &l3.ARPEntry{
 				Interface: n.Interface(e.SwIfIndex), IpAddress: item.Addr(e.IPAddress), PhysAddress: e.MacAddress.String(),
-				Static: e.Flags == static,
+				Static: e.Flags&static != 0,
 			}
 		},
-		Changeable: func(old, e neighbor) bool { return old.Flags == 0 || e.Flags == static },
-		Learned:    func(e neighbor) bool { return e.Flags == 0 },
+		Changeable: func(old, e neighbor) bool { return old.Flags == 0 || old.Flags == static && e.Flags == static },
+		Learned:    func(e neighbor) bool { return e.Flags&static == 0 },
 		Gone:       []api.VPPApiError{api.NO_SUCH_ENTRY},
 	})
 }

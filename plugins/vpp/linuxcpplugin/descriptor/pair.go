@@ -1,7 +1,9 @@
 package descriptor
 
 import (
+	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.fd.io/govpp/api"
@@ -21,7 +23,7 @@ type pair struct {
 	host      string
 	typ       lcp.LcpItfHostType
 	namespace string // "" of the configuration is the default one; VPP lists which
-	listed    bool   // by VPP
+	inDefault bool   // listed with the default namespace
 }
 
 var pairs = item.Declare(&Operations, "LCP pair", "linux-cp",
@@ -45,9 +47,33 @@ var pairs = item.Declare(&Operations, "LCP pair", "linux-cp",
 
 // listPairs does not use the newer request, which VPP answers as the older one
 // (src/plugins/linux-cp/lcp_api.c).
-var listPairs = []item.Dump[pair]{item.ListFrom[lcp.LcpItfPairGet, lcp.LcpItfPairGetReply](func(d *lcp.LcpItfPairDetails) (pair, bool) {
-	return pair{iface: d.PhySwIfIndex, host: d.HostIfName, typ: d.HostIfType, namespace: d.Netns, listed: true}, true
-})}
+var listPairs = []item.Dump[pair]{item.Completed(
+	item.ListFrom[lcp.LcpItfPairGet, lcp.LcpItfPairGetReply](func(d *lcp.LcpItfPairDetails) (pair, bool) {
+		return pair{iface: d.PhySwIfIndex, host: d.HostIfName, typ: d.HostIfType, namespace: d.Netns}, true
+	}), noteDefault,
+)}
+
+// noteDefault notes which pairs are in the default namespace.
+func noteDefault(ctx context.Context, vpp *session.VPP, all []pair) error {
+	if !slices.ContainsFunc(all, func(p pair) bool { return p.namespace != "" }) {
+		return nil
+	}
+	s, _, err := global{vpp}.read(ctx)
+	for i := range all {
+		all[i].inDefault = all[i].namespace == s.namespace
+	}
+	return err
+}
+
+// without returns what is compared with another pair: for one that is configured without a
+// namespace, the default one is none.
+func (p pair) without(other pair) pair {
+	if p.inDefault && other.namespace == "" {
+		p.namespace = ""
+	}
+	p.inDefault = false
+	return p
+}
 
 const (
 	maxHostName  = 15
@@ -73,11 +99,7 @@ func NewPair(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			}
 		},
 		Equal: func(a, b pair) bool {
-			if a.listed != b.listed && (!a.listed && a.namespace == "" || !b.listed && b.namespace == "") {
-				a.namespace, b.namespace = "", "" // a change of the default one creates the pair again
-			}
-			a.listed, b.listed = false, false
-			return a == b
+			return a.without(b) == b.without(a)
 		},
 		Learned: func(pair) bool { return false },
 		Exists:  []api.VPPApiError{api.VALUE_EXIST, api.INVALID_INTERFACE}, // the latter before VPP 24.02

@@ -34,6 +34,8 @@ type route struct {
 	routeID
 	payload fib_types.FibPathNhProto
 	paths   []path // sorted
+	// multicast: all paths get a copy. VPP to 25.10 does not report it.
+	multicast bool
 }
 
 type routeID struct {
@@ -101,7 +103,7 @@ func messages(paths []path) []fib_types.FibPath {
 // routeOf is false for the routes of special labels, and for those with paths that no value has.
 func routeOf(d *mpls.MplsRouteDetails) (route, bool) {
 	m := d.MrRoute
-	r := route{routeID: routeID{m.MrTableID, m.MrLabel, m.MrEos != 0}, payload: fib_types.FibPathNhProto(m.MrEosProto)}
+	r := route{routeID: routeID{m.MrTableID, m.MrLabel, m.MrEos != 0}, payload: fib_types.FibPathNhProto(m.MrEosProto), multicast: m.MrIsMulticast}
 	for _, p := range m.MrPaths {
 		converted, ok := pathOf(p)
 		if !ok {
