@@ -44,14 +44,14 @@ func (p *planner) actOn(n *node) {
 			p.reconsider(n)
 		}
 	}
-	if n.exists() && n.stays() && !n.pinned && n.holder == "" && p.outlived(n) {
+	if n.exists() && n.stays() && !n.pinned && n.holder == "" && n.outlived(p) {
 		n.bounce, n.away = true, nil
 	}
 }
 
 // outlived reports whether n was created with a provider that no longer exists, because
 // another one is created.
-func (p *planner) outlived(n *node) bool {
+func (n *node) outlived(p *planner) bool {
 	for i := range n.have.Deps {
 		if !n.have.Deps[i].Creation {
 			continue
