@@ -28,7 +28,11 @@ func dieOf(t *testing.T, target vpptest.Target, what string) (deaths func() int)
 			if !strings.Contains(target.Sim.Dump(), what) {
 				continue
 			}
-			time.Sleep(200 * time.Millisecond)
+			select {
+			case <-stop:
+				return
+			case <-time.After(200 * time.Millisecond):
+			}
 			n++
 			if err := target.Sim.Restart(); err != nil {
 				t.Errorf("restart: %v", err)
@@ -62,7 +66,7 @@ func TestDiesLaterOfAnItem(t *testing.T) {
 	if text := b.Scheduler.GetValueStatus(key).GetValue().GetError(); !strings.Contains(text, "soon after it was applied") {
 		t.Errorf("the error is %q", text)
 	}
-	time.Sleep(time.Second) // it would die again within this
+	<-time.After(time.Second) // it would die again within this
 	if n := deaths(); n > 12 {
 		t.Errorf("it took %d deaths", n)
 	}

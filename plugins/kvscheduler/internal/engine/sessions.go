@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/holder"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -119,17 +120,23 @@ func (e *Engine) prepareSession(s *sessionChange, p *transaction) bool {
 		e.trials.markQuarantined()
 	}
 	delete(e.postponed, s.name)
-	switch {
-	case s.up && e.opts.ResyncFirst && e.named == 0:
-		e.postponed[s.name] = true
-		e.trials.deaths.lives[s.name] = &life{began: now}
-	case s.up:
-		e.readSessions(p, map[string]bool{s.name: true})
-		e.trials.deaths.up(s.name)
-		e.trials.pin(&p.request)
-		e.trials.markQuarantined()
+	if s.up {
+		e.beginSession(p, s.name, now)
 	}
 	return true
+}
+
+// beginSession reads a southbound that has connected, or postpones that.
+func (e *Engine) beginSession(p *transaction, name string, now time.Time) {
+	if e.opts.ResyncFirst && e.named == 0 {
+		e.postponed[name] = true
+		e.trials.deaths.lives[name] = &life{began: now}
+		return
+	}
+	e.readSessions(p, map[string]bool{name: true})
+	e.trials.deaths.up(name)
+	e.trials.pin(&p.request)
+	e.trials.markQuarantined()
 }
 
 // readPostponed reads the southbounds whose reading was postponed.
