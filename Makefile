@@ -110,6 +110,10 @@ kills: ## kill VPP (VPP_BIN) under load a hundred times, and the simulator: some
 matrix: ## every item on every kind of interface, on VPP (VPP_BIN): which combinations kill it; an hour and more
 	go test ./plugins/vpp/vpptest -run '^TestMatrix$$/real' -v -count 1 -timeout 24h -matrix-all $(MATRIX) | grep -E "VPP died|combinations|^ *(---|ok|FAIL)|NOT CHECKED|^		"
 
+.PHONY: walks
+walks: ## random walks over configurations, WALKS times, on the simulator, or on VPP (VPP_BIN): the state depends on the last one only
+	go test ./plugins/vpp/vpptest -run '^TestWalks$$/^$(if $(VPP_BIN),real,simulator)$$' -v -count 1 -timeout 24h -walks $(or $(WALKS),10000) -real-walks $(or $(WALKS),300) $(WALK) | grep -E "walks_test.go|^ *(---|ok|FAIL)|NOT CHECKED|^        "
+
 .PHONY: stalls
 stalls: ## VPP (the simulator) stops answering under changes: CASES messages of unknown outcome
 	go test ./plugins/vpp/vpptest -run '^TestStalls$$' -count 1 -timeout 24h -stall-cases $(or $(CASES),100000) -stall-parallel 16

@@ -177,7 +177,7 @@ func (p *Plugin) register() error {
 		descriptor.NewDHCPLease(p.calls, p.index),
 		descriptor.NewSpan(p.vpp, p.index),
 		descriptor.NewIP6ND(p.calls, p.index),
-		descriptor.NewBondMember(p.calls, p.index),
+		descriptor.NewBondMember(p.calls, p.index, p.seed()),
 		descriptor.NewLinkState(p.calls, p.index),
 		descriptor.NewPhysical(p.calls),
 		descriptor.NewRxMode(p.calls, p.index),

@@ -65,3 +65,36 @@ func TestBondMembers(t *testing.T) {
 		b.InSync()
 	})
 }
+
+// VPP gives a bond the MAC address of its first member. The bond does not keep it when the member
+// has it again.
+func TestBondReturnsMAC(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		m := memif("m", 3, "")
+		m.PhysAddress = "02:00:00:00:00:33"
+		b.Must(of(m, bond("bo", 5, "m")))
+		if mac := found(t, b, "bo").L2Address.String(); mac != m.PhysAddress {
+			t.Fatalf("the bond has the MAC address %s: the test has no sense", mac)
+		}
+		b.Must(of(bond("bo", 5)))
+		if mac := found(t, b, "bo").L2Address.String(); mac == m.PhysAddress {
+			t.Errorf("the bond has the MAC address %s of its former member", mac)
+		}
+		if mac := found(t, b, "m").L2Address.String(); mac != m.PhysAddress {
+			t.Errorf("the former member has the MAC address %s", mac)
+		}
+		b.InSync()
+
+		chosen := bond("bo", 5, "m")
+		chosen.PhysAddress = m.PhysAddress
+		b.Must(of(chosen))
+		chosen = proto.CloneOf(chosen)
+		chosen.GetBond().BondedInterfaces = nil
+		b.Must(of(chosen))
+		if mac := found(t, b, "bo").L2Address.String(); mac != m.PhysAddress {
+			t.Errorf("the bond has the MAC address %s, and should have %s", mac, m.PhysAddress)
+		}
+		b.InSync()
+	})
+}

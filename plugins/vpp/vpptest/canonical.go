@@ -66,7 +66,10 @@ var (
 	tagIn       = regexp.MustCompile(` tag "([^"]*)"`)
 	internal    = regexp.MustCompile(`^interface (\d+) \S+ `)
 	madeUpMAC   = regexp.MustCompile(` mac [0-9a-f:]+`)
-	ofInterface = regexp.MustCompile(`( to| on| member| if| of| from| interface|^lcp| tunnel) (\d+)( |]|$)`)
+	ofInterface = regexp.MustCompile(`(( to| on| member| if| of| from| interface|^lcp| tunnel| via|^bfd echo source) |\{SwIfIndex:|\} )(\d+)( |$|\]|:)`)
+	labelPath   = regexp.MustCompile(`^(mpls route .* to )(\d+ )`)                                                                          // the number is of a kind of payload
+	localSID    = regexp.MustCompile(`^(sr localsid .* (?:SR_BEHAVIOR_API_(?:X|DX\d)|SrBehavior\(\d+\)) .*) argument (\d+ )(.*) incoming `) // interfaces
+	natReceives = regexp.MustCompile(`^(nat44-.. receives .*) on .*`)                                                                       // the interface that came last
 	domainOf    = regexp.MustCompile(`^bridge-domain (\d+)`)
 	fibDomain   = regexp.MustCompile(`^(l2fib.* in) (\d+)`)
 	classifier  = regexp.MustCompile(`^classifier table (\d+) (mask \S+)`)
@@ -91,11 +94,14 @@ func renamed(line string, names, domains map[string]string) string {
 	}
 	named := func(s string) string {
 		m := ofInterface.FindStringSubmatch(s)
-		if name, known := names[m[2]]; known {
-			return m[1] + " " + name + m[3]
+		if name, known := names[m[3]]; known {
+			return m[1] + name + m[4]
 		}
 		return s
 	}
+	line = labelPath.ReplaceAllString(line, "$1payload $2")
+	line = localSID.ReplaceAllString(line, "$1 to $2$3 from ")
+	line = natReceives.ReplaceAllString(line, "$1")
 	for range 2 { // matches that follow each other share a blank
 		line = ofInterface.ReplaceAllStringFunc(line, named)
 	}

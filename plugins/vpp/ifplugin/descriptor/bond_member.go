@@ -19,13 +19,14 @@ import (
 // for the interface. VPP ends it by itself when the interface is deleted.
 
 type bondMemberDescriptor struct {
-	vpp *vppcalls.Calls
-	ifs index
+	vpp  *vppcalls.Calls
+	ifs  index
+	seed string
 }
 
 // NewBondMember describes the membership of interfaces in bonds.
-func NewBondMember(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
-	d := &bondMemberDescriptor{vpp, ifs}
+func NewBondMember(vpp *vppcalls.Calls, ifs index, seed string) *kvs.KVDescriptor {
+	d := &bondMemberDescriptor{vpp, ifs, seed}
 	return kvs.Adapt(&kvs.Descriptor[*interfaces.BondLink_BondedInterface, kvs.Metadata]{
 		Name:        BondMemberName,
 		Southbound:  Southbound,
@@ -103,9 +104,34 @@ func (d *bondMemberDescriptor) inBond(ctx context.Context, wanted *bondapi.BondA
 }
 
 func (d *bondMemberDescriptor) remove(ctx context.Context, key string, _ *interfaces.BondLink_BondedInterface, _ kvs.Metadata) error {
-	_, member, err := d.parse(key)
+	bond, member, err := d.parse(key)
 	if err != nil {
 		return err
 	}
-	return d.vpp.DetachBondMember(ctx, member)
+	if err := d.vpp.DetachBondMember(ctx, member); err != nil {
+		return err
+	}
+	args, _ := model.BondedInterfaceKey.Parse(key)
+	return d.returnMAC(ctx, args[0], bond, member)
+}
+
+// returnMAC gives a bond without members another MAC address, if it still has the address of its
+// former member.
+func (d *bondMemberDescriptor) returnMAC(ctx context.Context, name string, bond, member uint32) error {
+	if m, ok := d.ifs.LookupByName(name); !ok || m.ChosenMAC != "" {
+		return nil
+	}
+	has, err := d.vpp.DumpInterface(ctx, bond)
+	if err != nil || has == nil {
+		return err
+	}
+	had, err := d.vpp.DumpInterface(ctx, member)
+	if err != nil || had == nil || has.MAC != had.MAC {
+		return err
+	}
+	all, err := d.vpp.DumpBonds(ctx)
+	if err != nil || len(all[bond].Members) > 0 {
+		return err
+	}
+	return d.vpp.SetMAC(ctx, bond, madeUpMAC(d.seed, name))
 }

@@ -1,0 +1,186 @@
+package vpptest_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+)
+
+var (
+	walks     = flag.Int("walks", 10, "random walks over configurations of the test that states do not depend on history")
+	realWalks = flag.Int("real-walks", 1, "those on a real VPP")
+	walkSteps = flag.Int("walk-steps", 10, "configurations of a walk")
+	walkSeed  = flag.Uint64("walk-seed", 1, "seed of the first walk")
+)
+
+// After any sequence of configurations, each replacing the one before it, VPP has the same state
+// as a fresh one that gets only the last.
+func TestWalks(t *testing.T) {
+	t.Run("simulator", func(t *testing.T) {
+		t.Parallel()
+		walkAll(t, *walks, false)
+	})
+	t.Run("real", func(t *testing.T) {
+		vpptest.Real(t) // skips
+		walkAll(t, *realWalks, true)
+	})
+}
+
+func walkAll(t *testing.T, count int, real bool) {
+	tried, items, different := 0, 0, 0
+	for n := range count {
+		seed := *walkSeed + uint64(n)
+		w := newWalker(seed, real)
+		steps := make([]values, *walkSteps)
+		for s := range steps {
+			steps[s] = w.next()
+			items += len(steps[s])
+		}
+		at, diff := diverges(t, steps, real)
+		if diff == "" {
+			tried += len(steps)
+			continue
+		}
+		tried += at + 1
+		different++
+		t.Errorf("walk %d, step %d of %d: the state depends on history\n%s", seed, at+1, len(steps), diff)
+		if different == 1 {
+			if short, diff := shrink(t, steps[:at+1], diff, real); diff != "" {
+				t.Errorf("the shortest walk with it:\n%s%s", describeSteps(short), diff)
+			}
+		}
+	}
+	t.Logf("%d walks, %d of them with differences; %d configurations, %d items", count, different, tried, items)
+}
+
+// diverges walks over the configurations and returns the first one after which the state
+// differs from a fresh one, and the difference.
+func diverges(t *testing.T, steps []values, real bool) (at int, diff string) {
+	walked := startWalk(t, real)
+	defer walked.end()
+	for n, step := range steps {
+		walked.apply(step)
+		fresh := startWalk(t, real)
+		fresh.apply(step)
+		diff := onlyIn(walked.state(), fresh.state())
+		fresh.end()
+		if diff != "" {
+			return n, diff
+		}
+	}
+	return 0, ""
+}
+
+// onlyIn returns the lines that two states do not have in common.
+func onlyIn(walked, fresh []string) string {
+	count := map[string]int{}
+	for _, line := range walked {
+		count[line]++
+	}
+	for _, line := range fresh {
+		count[line]--
+	}
+	var lines []string
+	for line, n := range count {
+		switch {
+		case n > 0:
+			lines = append(lines, line+"\n  only after the walk\n")
+		case n < 0:
+			lines = append(lines, line+"\n  only in the fresh VPP\n")
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}
+
+// walk is an agent and its VPP.
+type walk struct {
+	*vpptest.Harness
+	target vpptest.Target
+	t      *testing.T
+}
+
+func startWalk(t *testing.T, real bool) *walk {
+	var target vpptest.Target
+	if real {
+		target = vpptest.Real(t)
+	} else {
+		target = vpptest.Simulator(t, simOptions())
+	}
+	w := &walk{vpptest.Start(t, target, vpptest.Quiet(), vpptest.Labelled("walk")), target, t}
+	announceHosts(t, w.Harness)
+	for n := range poolSize {
+		w.SetHostInterface(fmt.Sprintf("walk%d", n), true)
+	}
+	return w
+}
+
+// end ends the agent and VPP.
+func (w *walk) end() {
+	w.Stop()
+	if w.target.Real != nil {
+		w.target.Real.Kill()
+	}
+}
+
+// apply makes a configuration the only one. Items that VPP refuses stay failed.
+func (w *walk) apply(step values) {
+	txn := w.Scheduler.StartNBTransaction()
+	for key, v := range step {
+		txn.SetValue(key, v)
+	}
+	_, _ = txn.Commit(w.t.Context(), kvs.WithResync(kvs.FullResync, false))
+	w.Scheduler.TransactionBarrier()
+}
+
+// shrink removes steps and items as long as the state still differs.
+func shrink(t *testing.T, steps []values, diff string, real bool) ([]values, string) {
+	smaller := func(s []values) bool {
+		at, d := diverges(t, s, real)
+		if d != "" && at == len(s)-1 {
+			steps, diff = s, d
+			return true
+		}
+		return false
+	}
+	for n := 0; n < len(steps)-1; {
+		if !smaller(slices.Delete(slices.Clone(steps), n, n+1)) {
+			n++
+		}
+	}
+	for n := range steps {
+		keys := slices.Sorted(maps.Keys(steps[n]))
+		for size := (len(keys) + 1) / 2; size > 0; size /= 2 {
+			for chunk := range slices.Chunk(slices.Clone(keys), size) {
+				without := maps.Clone(steps[n])
+				for _, key := range chunk {
+					delete(without, key)
+				}
+				s := slices.Clone(steps)
+				s[n] = without
+				if smaller(s) {
+					keys = slices.DeleteFunc(keys, func(key string) bool { return slices.Contains(chunk, key) })
+				}
+			}
+		}
+	}
+	return steps, diff
+}
+
+func describeSteps(steps []values) string {
+	var b strings.Builder
+	for n, step := range steps {
+		fmt.Fprintf(&b, "step %d\n", n+1)
+		for _, key := range slices.Sorted(maps.Keys(step)) {
+			fmt.Fprintf(&b, "  %s %s\n", key, text(step[key]))
+		}
+	}
+	return b.String()
+}
