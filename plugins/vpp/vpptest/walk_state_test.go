@@ -70,7 +70,7 @@ func (w *walk) read() []string {
 }
 
 // passing matches lines without state: numbers that VPP chooses, and times.
-var passing = regexp.MustCompile(`(?i)link-local address|sw_if_index|index|adjacency|\blast\b|\bnext\b|packets|heap|uptime|[0-9.]+s\b`)
+var passing = regexp.MustCompile(`(?i)link-local address|sw_if_index|index|adjacency|\blast\b|\bnext\b|packets|solicitations|advertisements sent|heap|uptime|[0-9.]+s\b`)
 
 // vppNames are the names of the interfaces, in VPP and by their indices.
 type vppNames struct {
