@@ -59,8 +59,9 @@ func (w *walker) next() values {
 
 // unwalked are items for which VPP itself depends on history.
 var unwalked = map[string]string{
-	"vpp.lldp.interface": "VPP uses the index of the interface as a hardware index: they differ after a sub-interface was created",
-	"vpp.nat.dnat44":     "VPP adds the address of a load-balanced mapping to the tables of the outside interfaces that come after it, and never removes it",
+	"vpp.lldp.interface":      "VPP uses the index of the interface as a hardware index: they differ after a sub-interface was created",
+	"vpp.nat.nat44-interface": "of several outside interfaces in a table the first that goes takes the outside addresses out of it",
+	"vpp.nat.dnat44":          "VPP adds the address of a load-balanced mapping to the tables of the outside interfaces that come after it, and never removes it",
 }
 
 // item is an exemplar of the catalogue, or a change of it, with most of what it needs.

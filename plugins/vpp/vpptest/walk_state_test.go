@@ -95,7 +95,7 @@ var (
 	word  = regexp.MustCompile(`[A-Za-z_][\w./-]*`)
 	blank = regexp.MustCompile(`\s+`)
 	mac   = regexp.MustCompile(`\b([0-9a-f]{2}:){5}[0-9a-f]{2}\b`)
-	link  = regexp.MustCompile(`\bfe80::[0-9a-f:]+`) // follow from MAC addresses
+	link  = regexp.MustCompile(`\b(fe80::|ff02::1:ff)[0-9a-f:]+`) // follow from MAC addresses
 )
 
 // named calls interfaces by their tags, and hides the addresses that VPP or the agent chose.
