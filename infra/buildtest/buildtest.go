@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
 // Env names the environment variable with a directory of programs that are built already. "make
@@ -18,7 +20,7 @@ const Env = "TENUTO_PROGRAMS"
 // Programs puts programs of cmd into a directory. It builds them if Env is not set; the end of the
 // context ends the build.
 func Programs(ctx context.Context, dir string, names ...string) error {
-	if built := os.Getenv(Env); built != "" {
+	if built, _ := config.ProcessEnviron(Env); built != "" {
 		return copyAll(built, dir, names)
 	}
 	args := []string{"-o", dir + "/"}
@@ -31,7 +33,7 @@ func Programs(ctx context.Context, dir string, names ...string) error {
 // Build runs "go build" as the project does: without cgo.
 func Build(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"build"}, args...)...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%v: %w\n%s", cmd, err, out)
 	}

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gopkg.in/yaml.v3"
 
-	"github.com/tenuto-dev/tenuto/infra/models/fields"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/fields"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 )
 

@@ -58,8 +58,12 @@ func (h *house) isHeld() bool {
 // awaitGuard waits until the content of a source is held back, or of none.
 func (h *house) awaitGuard(t *testing.T, held bool) {
 	t.Helper()
-	for late := time.Now().Add(patience); h.isHeld() != held; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(late) {
+	tick, late := time.NewTicker(10*time.Millisecond), time.After(patience)
+	defer tick.Stop()
+	for h.isHeld() != held {
+		select {
+		case <-tick.C:
+		case <-late:
 			t.Fatalf("sources %+v: expected held back: %v", h.Orchestrator.Sources(), held)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra/models/fields"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/fields"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	vppif "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
