@@ -100,7 +100,7 @@ func (tr *trial) newSources() *sources {
 	write("kvscheduler.conf", "print-txn-summary: false\n")
 	patient := []string{"30s", "300ms", "50ms"}[tr.rnd.IntN(3)] // with less the first synchronisation may come before the sources
 	// A configuration that is replaced while the agent is down may lack more than half of the
-	// items, as that of a store that lies; the guard has tests of its own.
+	// items, like the content of an emptied store; the guard has tests of its own.
 	write("orchestrator.conf", "initial-sync-timeout: "+patient+"\nguard-deletes: \"off\"\n")
 	tr.t.Logf("initial-sync-timeout: %s", patient)
 	kind := tr.rnd.IntN(3)

@@ -14,9 +14,9 @@ type OrphanFinder interface {
 	// Orphans lists such values, sorted by key, as of the last reading of the southbound.
 	// Properties are none.
 	Orphans() []Orphan
-	// ReadOrphans reads the southbound, so that Orphans lists what exists now. Of the values that
-	// exist and are not desired, those of the southbound itself and what could not be read are
-	// as of the last resync. The error is that of the context, or ErrClosedScheduler.
+	// ReadOrphans reads the southbound, so that Orphans lists what exists now. Values that
+	// the southbound makes itself, and values that could not be read, are listed as of the last
+	// resync. The error is the cause of the context, or ErrClosedScheduler.
 	ReadOrphans(ctx context.Context) error
 	// RemoveOrphans removes values that are Ours or Marked in one transaction, and waits for
 	// it, bounded by ctx. If one of the keys is another value, nothing is done and the error

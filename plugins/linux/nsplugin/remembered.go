@@ -191,7 +191,7 @@ func (m *microservices) tellHealth() {
 	m.tell(HealthEngine, away)
 }
 
-// tell reports a part of the health while there are texts.
+// tell reports a part of the health: degraded while texts is not empty.
 func (m *microservices) tell(part string, texts []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,7 +20,7 @@ type Fields struct {
 	zeros map[string]string // scalars that are not set, of messages that exist
 }
 
-// Of returns the fields of a message; nil has none. Names are those of the schema, enum values
+// Of returns the fields of a message; nil has none. Names are as in the schema, enum values
 // are names, strings are quoted.
 //
 // An enum of a list element counts as set: a rule with the action DENY, the zero value, must not

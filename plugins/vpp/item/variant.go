@@ -81,7 +81,7 @@ func List[D api.Message, E any](request api.Message, entry func(D) (E, bool)) Du
 	}
 }
 
-// Completed is a dump with a function that adds what other requests tell of the entries.
+// Completed is a dump with a function that adds what other requests return about the entries.
 func Completed[E any](d Dump[E], add func(ctx context.Context, v *session.VPP, all []E) error) Dump[E] {
 	return Dump[E]{messages: d.messages, read: func(ctx context.Context, v *session.VPP) ([]E, error) {
 		all, err := d.read(ctx, v)

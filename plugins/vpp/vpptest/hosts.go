@@ -16,7 +16,7 @@ func (b *Harness) SetHostInterface(name string, up bool) {
 	b.SetLinux(linuxmodel.HostInterfaceKey.Key(name), up)
 }
 
-// SetLinux tells the scheduler that Linux has a value, or no longer has it.
+// SetLinux notifies the scheduler that Linux has a value, or no longer has it.
 func (b *Harness) SetLinux(key string, exists bool) {
 	b.tb.Helper()
 	kv := api.KVWithMetadata{Key: key, Origin: api.FromSB}

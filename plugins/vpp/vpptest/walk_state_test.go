@@ -186,7 +186,7 @@ func (w *walk) domains(vpp vppNames) (state []string) {
 	return state
 }
 
-// routes reads all routes, including those of neighbours and of VPP itself.
+// routes reads all routes, including routes of neighbours and of VPP itself.
 func (w *walk) routes(vpp vppNames) (state []string) {
 	tables, err := binapi.Dump[*ip.IPTableDetails](w.t.Context(), w.Mux.Conn(), &ip.IPTableDump{})
 	if err != nil {
@@ -200,7 +200,7 @@ func (w *walk) routes(vpp vppNames) (state []string) {
 		state = append(state, fmt.Sprintf("%s in table %d ip6 %t %s via %s", what, table.TableID, table.IsIP6, prefix, strings.Join(paths, "; ")))
 	}
 	for _, t := range tables {
-		if t.Table.TableID == ^uint32(0) { // those of SRv6: they share this number, and VPP lists one of them
+		if t.Table.TableID == ^uint32(0) { // tables of SRv6: they share this number, and VPP lists one of them
 			continue
 		}
 		table := ip.IPTable{TableID: t.Table.TableID, IsIP6: t.Table.IsIP6}

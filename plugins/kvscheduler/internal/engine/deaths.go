@@ -70,7 +70,7 @@ func (d *deaths) changing(p *transaction, change *plan.Change) {
 	}
 	if p != lately.last {
 		if l != nil && l.ended.IsZero() && d.clock.Now().Sub(later(l.began, changed)) > d.opts.CrashWindow {
-			clear(lately.at) // it lives with what was changed before
+			clear(lately.at) // it survived the earlier changes
 		}
 		lately.last, lately.count = p, lately.count+1
 	}
@@ -228,12 +228,12 @@ func (d *deaths) convict(s *quarantine.Search, key string, deaths []time.Time) b
 	return true
 }
 
-// conclude goes on after a step of a search. It returns the values that are given back.
+// conclude acts on the verdict of a step of a search. It returns the values that are no longer held back.
 func (d *deaths) conclude(s *quarantine.Search, v quarantine.Verdict) (back []string) {
 	switch v {
 	case quarantine.Continues:
 		back = d.hold(s)
-		d.log.Info("the search for the value that a southbound goes down of goes on", "southbound", s.Southbound,
+		d.log.Info("the next step of the search for the value that brings a southbound down", "southbound", s.Southbound,
 			"steps", s.Steps, "values", len(s.Order), "in question", s.Hi-max(s.Lo, 0), "held back", len(s.Held()))
 		return back
 	case quarantine.Culprit:
@@ -314,7 +314,7 @@ func (d *deaths) endSearch(name string) (back []string) {
 	return d.hold(s)
 }
 
-// watch waits whether a southbound survives, if that tells something.
+// watch starts the probation of a southbound, if its survival is needed for a verdict.
 func (d *deaths) watch(name string) {
 	l := d.lives[name]
 	if s := d.suspects.Search(name); d.off() || !s.Active() || l == nil || !l.ended.IsZero() {
@@ -364,7 +364,7 @@ func (t *survival) prepare(e *Engine, p *transaction) (bool, error) {
 	return len(t.back) > 0, nil
 }
 
-// left is how long the probation goes on because values changed meanwhile, or because the
+// left is the remaining time of the probation, which is longer if values changed meanwhile, or if the
 // northbound has not asked for anything yet.
 func (d *deaths) left(t *survival, asked bool) time.Duration {
 	now, probation := d.clock.Now(), d.probation(t.southbound)
@@ -378,7 +378,7 @@ func (d *deaths) left(t *survival, asked bool) time.Duration {
 	return d.exec.Crashes.Changed(t.southbound).Add(probation).Sub(now)
 }
 
-// openSearches goes on with the searches of an earlier run.
+// openSearches restores the searches of an earlier run.
 func (d *deaths) openSearches() {
 	kept, err := d.journal.load(searchesName)
 	if err != nil {
@@ -394,7 +394,7 @@ func (d *deaths) openSearches() {
 
 // candidates lists the values of a southbound that it may die of, each after those that it
 // depends on. Those that changed last, with what depends on them, come last. tries are the numbers
-// of values without those of the last change, and without all that changed.
+// of values without the last change, and without all changes.
 func (d *deaths) candidates(name string) (order []string, tries []int) {
 	r := ranks{state: d.state, of: map[*graph.Node]*rank{}}
 	if lately := d.latest[name]; lately != nil && len(lately.at) <= maxLatest {

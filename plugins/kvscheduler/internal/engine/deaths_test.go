@@ -20,7 +20,7 @@ import (
 )
 
 // mortal is a southbound that dies some time after certain values exist in it, whether an
-// operation is in flight or not, and comes back empty after five seconds.
+// operation is in flight or not, and restarts empty after five seconds.
 type mortal struct {
 	t *testing.T
 	c *engine.Engine
@@ -239,7 +239,7 @@ func TestDiesOfAValueLater(t *testing.T) {
 	}
 }
 
-// What was changed last is held back first.
+// The values that changed last are held back first.
 func TestDiesOfANewValue(t *testing.T) {
 	t.Parallel()
 	for _, added := range []map[string]*model.Item{
@@ -369,7 +369,7 @@ func TestDiesOfNoValue(t *testing.T) {
 	})
 }
 
-// Without values nothing is held back; what is applied later is.
+// Without values nothing is held back; values that are applied later are.
 func TestDiesEmpty(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -417,7 +417,7 @@ func TestKilledByOthers(t *testing.T) {
 	}
 }
 
-// The search goes on after a restart of the agent at any time.
+// The search continues after a restart of the agent at any time.
 func TestSearchAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	for after := time.Second; after < 2*time.Minute; after += 1700 * time.Millisecond {

@@ -30,8 +30,8 @@ type derivedKey struct {
 	base *graph.Node
 }
 
-// indexDerived looks up what is derived from desired values: in a southbound that is down it is
-// not in the graph.
+// indexDerived computes the derived values of desired values. The graph does not have them while
+// the southbound is down.
 func (r *ranks) indexDerived() {
 	for n := range r.state.graph.Nodes {
 		if want := n.Desired(); want != nil && !n.IsDerived() {

@@ -109,7 +109,7 @@ func (t *Tracker) TakeSearches(all bool) (records map[string][]byte, changed boo
 	return records, true, problem
 }
 
-// RestoreSearch goes on with the search of an earlier run.
+// RestoreSearch restores the search of an earlier run from its record.
 func (t *Tracker) RestoreSearch(southbound string, data []byte, within time.Duration) error {
 	if t.after == 0 || within == 0 {
 		return nil

@@ -32,7 +32,7 @@ type Search struct {
 	// Steps counts the deaths and survivals of the search.
 	Steps int
 	// Found are the culprits that are in quarantine. The last one is certain when the southbound
-	// survives without it, and the others when it dies of them once more.
+	// survives without it, and the other ones when it dies of them again.
 	Found []string `json:",omitempty"`
 	// Retried are values that were in quarantine and are applied again.
 	Retried []Retried `json:",omitempty"`
@@ -98,7 +98,7 @@ func (s *Search) Held() []string {
 	return s.Order[s.Mid:]
 }
 
-// Changed says that a value was changed or deleted: it may not be the culprit any more. down: the
+// Changed records that a value was changed or deleted: it may no longer be the culprit. down: the
 // southbound has died, and Fell follows.
 func (s *Search) Changed(key string, deleted, down bool) {
 	if !s.Searches() {
@@ -124,14 +124,14 @@ func (s *Search) Changed(key string, deleted, down bool) {
 	}
 }
 
-// doubt says that the value at a place may not be the culprit any more.
+// doubt records that the value at a place may no longer be the culprit.
 func (s *Search) doubt(i int) {
 	if i < s.Hi && i >= s.Lo {
 		s.Sure, s.Died = false, false
 	}
 }
 
-// Active reports whether a death or a survival of the southbound tells something.
+// Active reports whether a death or a survival of the southbound matters to the search.
 func (s *Search) Active() bool { return s.Searches() || len(s.Found) > 0 || len(s.Retried) > 0 }
 
 // Fell says that the southbound died with the values that were applied.
@@ -189,7 +189,7 @@ func (s *Search) limit() int {
 	return 4*bits + 8
 }
 
-// Recent forgets the deaths that do not count any more.
+// Recent removes the deaths that no longer count.
 func (s *Search) Recent(now time.Time) {
 	suspect := Suspect{}
 	suspect.Crashes = s.Deaths

@@ -61,7 +61,7 @@ func TestSearchFindsTheCulprit(t *testing.T) {
 	})
 }
 
-// again is the search that the next run goes on with.
+// again returns the search as the next run restores it.
 func again(t *rapid.T, s quarantine.Search) (next quarantine.Search) {
 	data, err := json.Marshal(&s)
 	if err == nil {
@@ -83,7 +83,7 @@ func TestSearchEnds(t *testing.T) {
 		died := false
 		for steps := 0; ; steps++ {
 			if steps > 100 {
-				t.Fatalf("it goes on: %+v", s)
+				t.Fatalf("it continues: %+v", s)
 			}
 			if s.Mid < 0 || s.Mid > n {
 				t.Fatalf("%d of %d values are applied", s.Mid, n)

@@ -14,7 +14,7 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// VPP can rewrite the VLAN tags of all Ethernet interfaces, the agent only those of
+// VPP can rewrite the VLAN tags of all Ethernet interfaces, the agent only the tags of
 // sub-interfaces. VPP keeps a rewrite by index after the interface is deleted.
 
 // addRewrite marks an interface, other than a sub-interface, whose VLAN tags are rewritten.

@@ -33,7 +33,7 @@ type DHCPLease struct {
 type DHCPClient struct {
 	Lease    *DHCPLease // nil: it has none yet
 	Settings DHCPSettings
-	HostName string // that it tells the server
+	HostName string // sent to the server
 }
 
 // DHCPSettings are the settings of a client that its model lacks.

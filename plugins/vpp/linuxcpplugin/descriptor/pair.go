@@ -65,8 +65,8 @@ func noteDefault(ctx context.Context, vpp *session.VPP, all []pair) error {
 	return err
 }
 
-// without returns what is compared with another pair: for one that is configured without a
-// namespace, the default one is none.
+// without returns the pair as it is compared with another one: if the other one is configured without a
+// namespace, the default namespace counts as none.
 func (p pair) without(other pair) pair {
 	if p.inDefault && other.namespace == "" {
 		p.namespace = ""
