@@ -47,6 +47,7 @@ func Adapt[V proto.Message, M any](d *Descriptor[V, M]) *KVDescriptor {
 		KeySelector:          d.KeySelector,
 		KeyLabel:             d.KeyLabel,
 		WithMetadata:         d.WithMetadata,
+		Unrecorded:           d.Unrecorded,
 		MetadataMapFactory:   d.MetadataMapFactory,
 		IsRetriableFailure:   d.IsRetriableFailure,
 		Absent:               d.Absent,

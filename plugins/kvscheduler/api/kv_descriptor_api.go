@@ -92,6 +92,11 @@ type Descriptor[V proto.Message, M any] struct {
 	// WithMetadata reports whether Create, Update and Retrieve return metadata.
 	WithMetadata bool
 
+	// Unrecorded reports that the values exist only to order the operations of other values.
+	// Plans, the log and the history do not show their operations, and summaries do not count
+	// them.
+	Unrecorded bool
+
 	// MetadataMapFactory creates the metadata map. Default: a map of M.
 	MetadataMapFactory MetadataMapFactory
 

@@ -64,7 +64,7 @@ func descriptorOption(word string) (DescriptorOption, error) {
 	plain := map[string]DescriptorOption{
 		"metadata": WithMetadata(), "derived": Derived(), "property": Property(), "peer": func(*build) {}, "obtained": Obtained(),
 		"no-update": WithoutUpdate(), "no-retrieve": WithoutRetrieve(), "take-over": TakesOver(),
-		"vacate": WithVacate(),
+		"vacate": WithVacate(), "unrecorded": Unrecorded(),
 	}
 	if opt := plain[name]; opt != nil {
 		return opt, nil

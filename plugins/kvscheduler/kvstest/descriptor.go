@@ -47,6 +47,9 @@ func Property() DescriptorOption {
 	}
 }
 
+// Unrecorded is for values whose operations are not recorded.
+func Unrecorded() DescriptorOption { return func(b *build) { b.d.Unrecorded = true } }
+
 // Obtained is for values that come from the southbound: they can be read back
 // and notified, and there is nothing to do for them.
 func Obtained() DescriptorOption {

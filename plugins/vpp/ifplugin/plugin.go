@@ -172,6 +172,7 @@ func (p *Plugin) register() error {
 		descriptor.NewAddress(p.calls, p.index, p.allocated()),
 		descriptor.NewHasAddress(),
 		descriptor.NewVrf(p.calls, p.index),
+		descriptor.NewNoTable(),
 		descriptor.NewUnnumbered(p.calls, p.index),
 		descriptor.NewDHCPClient(p.calls, p.index, p.leases.look),
 		descriptor.NewDHCPLease(p.calls, p.index),

@@ -91,6 +91,9 @@ type Gate struct {
 
 // Silent operations are executed but not recorded.
 func (o *Op) Silent() bool {
+	if o.Desc != nil && o.Desc.Unrecorded {
+		return true
+	}
 	switch o.Kind {
 	case Adopt:
 		return o.Before != kvscheduler.ValueState_FAILED && o.Before != kvscheduler.ValueState_RETRYING &&

@@ -24,6 +24,9 @@ func (r *Reader) Summary(filter api.ValueFilter, worst int) api.StateSummary {
 	found := make([][]*graph.Node, len(severity))
 	groups := map[*registry.Descriptor]map[api.ValueState]int{}
 	r.each(filter, "", func(n *graph.Node, state api.ValueState) bool {
+		if n.Desc != nil && n.Desc.Unrecorded {
+			return true
+		}
 		counts := groups[n.Desc]
 		if counts == nil {
 			counts = map[api.ValueState]int{}

@@ -23,6 +23,7 @@ const (
 	AddressName     = "vpp-interface-address"
 	HasAddressName  = "vpp-interface-has-address"
 	VrfName         = "vpp-interface-vrf"
+	NoTableName     = "vpp-interface-no-table"
 	UnnumberedName  = "vpp-unnumbered-interface"
 	LinkStateName   = "vpp-interface-link-state"
 	PhysicalName    = "vpp-physical-interface"

@@ -46,8 +46,21 @@ func isVrf(key string) bool {
 	if _, _, ok := model.ParseInheritedVrfKey(key); ok {
 		return true
 	}
-	_, _, _, _, ok := model.ParseVrfKey(key)
-	return ok
+	return model.IsTableKey(key)
+}
+
+// NewNoTable describes a property of interfaces without addresses: VPP has them in table 0. When
+// they get addresses, what uses their table is removed before and made again afterwards.
+func NewNoTable() *kvs.KVDescriptor {
+	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
+		Name:       NoTableName,
+		Southbound: Southbound,
+		Unrecorded: true,
+		KeySelector: func(key string) bool {
+			_, _, ipv4, ipv6, ok := model.ParseVrfKey(key)
+			return ok && !ipv4 && !ipv6
+		},
+	})
 }
 
 func (d *vrfDescriptor) dependencies(key string, _ *emptypb.Empty) []kvs.Dependency {
