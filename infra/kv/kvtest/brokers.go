@@ -57,6 +57,7 @@ func brokers(b *bench) {
 	want("a/1 deleted, before: true two")
 
 	closing <- "a/"
+	closing <- "none" // is received when the watch of a/ has ended
 	b.ok(broker.Put("a/1", message("not watched")))
 	b.ok(broker.Put("b/1", message("watched")))
 	want("b/1 = watched, before: true three")
