@@ -70,6 +70,7 @@ func TestShellCompletion(t *testing.T) {
 				{"vpp-agent", "agentctl config history ", "7", "99"},
 				{"vpp-agent", "agentctl wait --txn ", "3", ""},
 				{"vpp-agent", "agentctl rollback --to 1", "1", "2"},
+				{"vpp-agent", "agentctl rollback ", "3", "99"},
 				{"vpp-agent", "agentctl graph --txn ", "5", ""},
 				{"custom", "agentctl dump mi", "mine.hosts", "vpp.interfaces"},
 				{"custom", "agentctl explain mine.hosts.", "mine.hosts.seconds", ""},

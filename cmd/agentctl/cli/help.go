@@ -39,7 +39,7 @@ var examples = map[string]string{
 	"model inspect":         "agentctl model inspect vpp.interfaces",
 	"put":                   "agentctl put config/vpp/v2/interfaces/loop1 '{\"name\": \"loop1\", \"type\": \"SOFTWARE_LOOPBACK\"}'",
 	"report":                "agentctl report -o /tmp",
-	"rollback":              "agentctl rollback --to 12 --dry-run",
+	"rollback":              "agentctl rollback 12 --dry-run",
 	"service list":          "agentctl service list -m ligato.generic",
 	"status":                "agentctl status --wait --timeout 30s",
 	"version":               "agentctl version -o json",

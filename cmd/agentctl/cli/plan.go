@@ -194,6 +194,17 @@ func (a *app) confirmCommand() *cobra.Command {
 	}
 }
 
+// onlySeqNum returns the transaction that is given as an argument or with --to.
+func onlySeqNum(cmd *cobra.Command, flag uint64, args []string) (uint64, error) {
+	switch given := cmd.Flags().Changed("to"); {
+	case given && len(args) == 0:
+		return flag, nil
+	case !given && len(args) == 1:
+		return seqNum(args[0])
+	}
+	return 0, usage("expected the number of one transaction, as in \"agentctl config history\"")
+}
+
 // showRollback prints the plan of a rollback, which fails if it leaves values as they are.
 func (a *app) showRollback(text []byte) error {
 	err := a.showPlan(text, planView{perKind: shownPerKind})
@@ -224,20 +235,20 @@ func (a *app) rollbackCommand() *cobra.Command {
 	var dry bool
 	var o client.ApplyOptions
 	cmd := &cobra.Command{
-		Use:   "rollback --to SEQ",
+		Use:   "rollback SEQ",
 		Short: "Ask again for what was wanted after a transaction",
 		Long: "Makes the agent want what it wanted after the transaction, as far as its history\n" +
 			"reaches. The restored values count as given by clients. What it cannot restore, because a\n" +
 			"source with a higher priority overrides it or the history is too short, is left as it is: the\n" +
 			"values are named, and the exit code is 1.",
-		Args: args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("to") {
-				return usage("--to: expected the number of a transaction, as in \"agentctl config history\"")
-			}
-			if err := checkTimeout(o); err != nil {
+		Args:              args(cobra.MaximumNArgs(1)),
+		ValidArgsFunction: a.completeTxns,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			seq, err := onlySeqNum(cmd, to, args)
+			if err = errors.Join(err, checkTimeout(o)); err != nil {
 				return err
 			}
+			to := seq
 			if dry {
 				plan, err := a.client.PlanRollback(cmd.Context(), to)
 				if err != nil {
@@ -252,7 +263,7 @@ func (a *app) rollbackCommand() *cobra.Command {
 			return fmt.Errorf("values that are not restored: %d", len(applied.Left)) // an older agent returns no error
 		},
 	}
-	cmd.Flags().Uint64Var(&to, "to", 0, "the `number` of the transaction")
+	cmd.Flags().Uint64Var(&to, "to", 0, "the `number` of the transaction, instead of SEQ")
 	a.completeTxnFlag(cmd, "to")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only show the plan")
 	applyFlags(cmd, &o)

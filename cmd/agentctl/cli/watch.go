@@ -69,9 +69,10 @@ func (a *app) waitCommand() *cobra.Command {
 			"one of the states given with --for; ABSENT is one too). Keys may be given whole, or as\n" +
 			"MODEL/NAME. It gives up at once when a value cannot get there without a change, and after\n" +
 			"--timeout; the exit code is 1 then, and what is missing is printed with the reason. A key\n" +
-			"that is not configured fails at once, too, unless --missing or --for is given.",
+			"that is not configured fails at once, too, unless --missing or --for is given. Without KEY,\n" +
+			"--prefix and --txn it waits for all values.",
 		Example: "  agentctl wait vpp.interfaces/loop1 vpp.l2.bridge-domain/bd1 --timeout 30s\n" +
-			"  agentctl wait --txn 7\n  agentctl wait --for ABSENT vpp.interfaces/loop1",
+			"  agentctl wait --timeout 1m\n  agentctl wait --txn 7\n  agentctl wait --for ABSENT vpp.interfaces/loop1",
 		ValidArgsFunction: a.completeKeys,
 		RunE: func(cmd *cobra.Command, keys []string) error {
 			q.Keys = a.fullKeys(keys)
@@ -83,7 +84,7 @@ func (a *app) waitCommand() *cobra.Command {
 				q.Txn = &seq
 			}
 			if len(q.Keys)+len(q.Prefixes) == 0 && q.Txn == nil {
-				return usage("expected a KEY, --prefix or --txn")
+				q.Prefixes = []string{""} // all
 			}
 			if err := checkStates("--for", q.States, "ABSENT"); err != nil {
 				return err
