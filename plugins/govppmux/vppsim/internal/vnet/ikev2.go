@@ -334,7 +334,7 @@ func (n *VNet) IKEv2Peer(profile string, up bool) error {
 func (k *ikev2s) dump(b *strings.Builder) {
 	var lines []string
 	for _, p := range k.profiles.all() {
-		lines = append(lines, fmt.Sprintf("ikev2 profile %s auth %d %x local %d %x %s remote %d %x %s responder %s %q on %s ike %v %d esp %v life %d %d %d %d tunnel %s port %d udp %t natt %t pending %d\n",
+		lines = append(lines, fmt.Sprintf("ikev2 profile %s auth %d %x local %d %x %s remote %d %x %s responder %s %q on %s ike %v group %d esp %v life %d %d %d %d tunnel %s port %d udp %t natt %t pending %d\n",
 			p.Name, p.Auth.Method, p.Auth.Data, p.LocID.Type, p.LocID.Data, ikev2TS(p.LocTs), p.RemID.Type, p.RemID.Data, ikev2TS(p.RemTs),
 			addrOf(p.Responder.Addr), p.hostname, k.orStaleIf(uint32(p.Responder.SwIfIndex)), p.IkeTs, p.prf, p.EspTs,
 			p.Lifetime, p.LifetimeJitter, p.Handover, p.LifetimeMaxdata, k.orStaleIf(p.TunItf), p.IpsecOverUDPPort, p.UDPEncap, !p.NattDisabled, p.pending))
