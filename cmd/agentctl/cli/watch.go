@@ -70,7 +70,7 @@ func (a *app) waitCommand() *cobra.Command {
 			"MODEL/NAME. It gives up at once when a value cannot get there without a change, and after\n" +
 			"--timeout; the exit code is 1 then, and what is missing is printed with the reason. A key\n" +
 			"that is not configured fails at once, too, unless --missing or --for is given. Without KEY,\n" +
-			"--prefix and --txn it waits for all values.",
+			"--prefix and --txn it waits for all values, at least one.",
 		Example: "  agentctl wait vpp.interfaces/loop1 vpp.l2.bridge-domain/bd1 --timeout 30s\n" +
 			"  agentctl wait --timeout 1m\n  agentctl wait --txn 7\n  agentctl wait --for ABSENT vpp.interfaces/loop1",
 		ValidArgsFunction: a.completeKeys,
@@ -82,9 +82,6 @@ func (a *app) waitCommand() *cobra.Command {
 					return err
 				}
 				q.Txn = &seq
-			}
-			if len(q.Keys)+len(q.Prefixes) == 0 && q.Txn == nil {
-				q.Prefixes = []string{""} // all
 			}
 			if err := checkStates("--for", q.States, "ABSENT"); err != nil {
 				return err

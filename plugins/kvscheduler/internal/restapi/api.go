@@ -95,7 +95,7 @@ func Endpoints(deps Deps) []rest.Endpoint {
 		{s.watch, rest.Endpoint{Path: "/scheduler/watch", Methods: get, Groups: dump, Query: []string{"prefix...", "since", "brief"},
 			Doc: "states of values as they change, as server-sent events; ?prefix=P, ?since=REVISION (the id of an event); ?brief=1 for the revisions alone, without a snapshot"}},
 		{s.wait, rest.Endpoint{Path: "/scheduler/wait", Methods: get, Groups: dump, Query: []string{"key...", "prefix...", "txn", "state...", "revision", "timeout"}, Response: response.Wait{},
-			Doc: "answers when values are CONFIGURED or cannot be; ?key=K and ?prefix=P (repeatable), ?txn=N, ?state=S (repeatable), ?revision=R, ?timeout=30s"}},
+			Doc: "answers when values are CONFIGURED or cannot be; ?key=K and ?prefix=P (repeatable), ?txn=N, all values without them; ?state=S (repeatable), ?revision=R, ?timeout=30s"}},
 	}
 	endpoints := make([]rest.Endpoint, len(routes))
 	for i, r := range routes {

@@ -155,7 +155,7 @@ func waitRequest(args arguments) (req api.WaitRequest, err error) {
 		}
 	}
 	if len(req.Keys)+len(req.Prefixes) == 0 && req.Txn == nil && !args.has("revision") {
-		return req, errors.New("expected an argument \"key\", \"prefix\", \"txn\" or \"revision\"")
+		req.Prefixes = []string{""} // all values
 	}
 	return req, nil
 }

@@ -138,7 +138,8 @@ func TestWaitEndpoint(t *testing.T) {
 			"key=tap/1&timeout=soon":            {http.StatusBadRequest, "soon"},
 			"revision=1":                        {http.StatusBadRequest, "revision"},
 			"revision=" + s.Revision().String(): {http.StatusOK, "revision"},
-			"":                                  {http.StatusBadRequest, "key"},
+			"":                                  {http.StatusConflict, "injected failure"},
+			"state=pending,failed,configured":   {http.StatusOK, "revision"},
 			"txn=1&txn=2":                       {http.StatusBadRequest, "once"},
 		} {
 			if code, text := ask(query); code != want.code || !strings.Contains(text, want.text) {
