@@ -187,12 +187,12 @@ func (m *microservices) tellHealth() {
 		}
 		s.mu.Unlock()
 	}
-	m.tell(HealthContainers, unknown)
-	m.tell(HealthEngine, away)
+	m.setHealth(HealthContainers, unknown)
+	m.setHealth(HealthEngine, away)
 }
 
-// tell reports a part of the health: degraded while texts is not empty.
-func (m *microservices) tell(part string, texts []string) {
+// setHealth makes a part of the health degraded if there are texts, and otherwise ends the part.
+func (m *microservices) setHealth(part string, texts []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
