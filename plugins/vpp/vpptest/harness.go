@@ -168,7 +168,7 @@ func (i identity) Identity() holder.Identity { return holder.Identity(i) }
 // agents do. Without it they stay missing, for tests of what else repairs them.
 func RepairLost() Option { return func(b *Harness) { b.sched.DriftRepair = "" } }
 
-// SearchDeaths makes the agent search what VPP dies of after it was applied, as agents do. Without
+// SearchDeaths makes the agent search for values that crash VPP after they were applied, as agents do. Without
 // it tests that make VPP die again and again need not wait for the search.
 func SearchDeaths() Option {
 	return func(b *Harness) { b.sched.CrashWindow = kvscheduler.DefaultConfig().CrashWindow }

@@ -32,9 +32,9 @@ type life struct {
 	found     map[string]bool // the desired values that existed when it began
 }
 
-// deaths searches the values that a southbound dies of some time after they were applied. The
+// lateCrashes searches for values that crash a southbound some time after they were applied. The
 // Tracker has the state of the search.
-type deaths struct {
+type lateCrashes struct {
 	*trials
 
 	lives  map[string]*life          // by southbound
@@ -42,21 +42,21 @@ type deaths struct {
 	steps  int                       // counts the probations
 }
 
-// latestChanges are the values of a southbound that changed since it last lived on.
+// latestChanges are the values of a southbound that changed since it last survived a probation.
 type latestChanges struct {
 	at    map[string]uint64 // when, by the count of transactions
 	last  *transaction
 	count uint64
 }
 
-func newDeaths(tr *trials) *deaths {
-	return &deaths{trials: tr, lives: map[string]*life{}, latest: map[string]*latestChanges{}}
+func newLateCrashes(tr *trials) *lateCrashes {
+	return &lateCrashes{trials: tr, lives: map[string]*life{}, latest: map[string]*latestChanges{}}
 }
 
-func (d *deaths) off() bool { return d.opts.CrashWindow == 0 || d.suspects.After() == 0 }
+func (d *lateCrashes) off() bool { return d.opts.CrashWindow == 0 || d.suspects.After() == 0 }
 
 // changing notes that the northbound changes a value.
-func (d *deaths) changing(p *transaction, change *plan.Change) {
+func (d *lateCrashes) changing(p *transaction, change *plan.Change) {
 	name := change.Desc.Session()
 	if name == "" || d.off() || change.Node != nil && change.Node.Want == change.Want {
 		return
@@ -87,7 +87,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // down notes that a southbound went down. calls are the operations in flight.
-func (d *deaths) down(name string, at time.Time, calls []exec.InFlight) {
+func (d *lateCrashes) down(name string, at time.Time, calls []exec.InFlight) {
 	l := d.lives[name]
 	if l == nil {
 		return
@@ -101,7 +101,7 @@ func (d *deaths) down(name string, at time.Time, calls []exec.InFlight) {
 
 // up begins a new life of a southbound, whose values were read, and draws conclusions from the
 // end of the last one. Nothing that is held back is applied before.
-func (d *deaths) up(name string) {
+func (d *lateCrashes) up(name string) {
 	last, changed := d.lives[name], d.exec.Crashes.Changed(name)
 	now := &life{began: d.clock.Now(), found: d.existing(name)}
 	d.lives[name] = now
@@ -111,9 +111,9 @@ func (d *deaths) up(name string) {
 	}
 	s := d.suspects.Search(name)
 	if s.Searches() || len(s.Retried) > 0 || len(s.Found) > 0 && !last.busy {
-		d.diedAgain(s, last, changed)
+		d.crashedAgain(s, last, changed)
 	} else {
-		d.died(s, last, changed)
+		d.crashed(s, last, changed)
 	}
 	d.suspects.SearchChanged()
 	d.reportSuspects()
@@ -121,7 +121,7 @@ func (d *deaths) up(name string) {
 }
 
 // existing lists the desired values of a southbound that exist.
-func (d *deaths) existing(name string) map[string]bool {
+func (d *lateCrashes) existing(name string) map[string]bool {
 	found := map[string]bool{}
 	for n := range d.state.graph.Nodes {
 		if !n.IsDerived() && n.Desc.Session() == name && n.Have != nil && n.Desired() != nil && !n.Desc.IsProperty() {
@@ -131,7 +131,7 @@ func (d *deaths) existing(name string) map[string]bool {
 	return found
 }
 
-// lived reports whether a southbound that is connected again did not die: it has values that
+// lived reports whether a southbound that is connected again did not crash: it has values that
 // the scheduler created after the last connect.
 func lived(before, found map[string]bool) bool {
 	for key := range found {
@@ -142,8 +142,8 @@ func lived(before, found map[string]bool) bool {
 	return len(found) > 1 && len(found) == len(before)
 }
 
-// died counts a death of a southbound while no search is active.
-func (d *deaths) died(s *quarantine.Search, last *life, changed time.Time) {
+// crashed counts a crash of a southbound while no search is active.
+func (d *lateCrashes) crashed(s *quarantine.Search, last *life, changed time.Time) {
 	name := s.Southbound
 	switch {
 	case changed.IsZero():
@@ -152,25 +152,25 @@ func (d *deaths) died(s *quarantine.Search, last *life, changed time.Time) {
 		}
 		return
 	case last.ended.Sub(changed) > d.opts.CrashWindow: // it lived with what it had
-		s.Deaths = nil
+		s.Crashes = nil
 		delete(d.latest, name)
 		return
 	case last.explained: // the trials find the value
-		s.Deaths = nil
+		s.Crashes = nil
 		return
 	}
 	s.Recent(last.ended)
-	if delay := last.ended.Sub(last.began); len(s.Deaths) == 0 || delay < s.Delay {
+	if delay := last.ended.Sub(last.began); len(s.Crashes) == 0 || delay < s.Delay {
 		s.Delay = delay
 	}
-	s.Deaths = append(s.Deaths, last.ended)
-	if len(s.Deaths) >= d.suspects.After() && !last.ended.Before(s.Paused) {
+	s.Crashes = append(s.Crashes, last.ended)
+	if len(s.Crashes) >= d.suspects.After() && !last.ended.Before(s.Paused) {
 		d.begin(s, false)
 	}
 }
 
 // has reports whether the northbound desires a value of the southbound.
-func (d *deaths) has(name string) bool {
+func (d *lateCrashes) has(name string) bool {
 	for n := range d.state.graph.Nodes {
 		if !n.IsDerived() && n.Desc.Session() == name && n.Desired() != nil {
 			return true
@@ -180,32 +180,34 @@ func (d *deaths) has(name string) bool {
 }
 
 // begin begins a search.
-func (d *deaths) begin(s *quarantine.Search, sure bool) {
+func (d *lateCrashes) begin(s *quarantine.Search, sure bool) {
 	d.suspects.DropTried(s.Southbound)
 	order, tries := d.candidates(s.Southbound)
 	if len(order) == 0 {
-		d.log.Warn("southbound goes down again and again with none of the values of the agent in it", "southbound", s.Southbound, "times", len(s.Deaths))
-		s.Deaths = nil
+		d.log.Warn("southbound crashes again and again with none of the values of the agent in it", "southbound", s.Southbound, "times", len(s.Crashes))
+		s.Crashes = nil
 		return
 	}
 	s.Begin(order, tries, sure)
 	d.hold(s)
-	d.log.Warn("southbound goes down again and again soon after its values are applied: the value that it goes down of is searched",
-		"southbound", s.Southbound, "times", len(s.Deaths), "values", len(order), "held back", len(s.Held()))
+	d.log.Warn("southbound crashes again and again soon after its values are applied; searching for the value that causes it",
+		"southbound", s.Southbound, "times", len(s.Crashes), "values", len(order), "held back", len(s.Held()))
 }
 
 // hold makes suspects of what the search holds back. It returns what is given back.
-func (d *deaths) hold(s *quarantine.Search) []string { return d.suspects.Hold(s, d.opts.CrashWindow) }
+func (d *lateCrashes) hold(s *quarantine.Search) []string {
+	return d.suspects.Hold(s, d.opts.CrashWindow)
+}
 
-// diedAgain draws conclusions from a death while a search is active.
-func (d *deaths) diedAgain(s *quarantine.Search, last *life, changed time.Time) {
-	s.Deaths = append(s.Deaths, last.ended)
+// crashedAgain draws conclusions from a crash while a search is active.
+func (d *lateCrashes) crashedAgain(s *quarantine.Search, last *life, changed time.Time) {
+	s.Crashes = append(s.Crashes, last.ended)
 	if delay := last.ended.Sub(changed); !changed.IsZero() && delay > s.Delay {
 		s.Delay = min(delay, d.opts.CrashWindow)
 	}
 	if len(s.Retried) > 0 {
 		for _, r := range s.Retried {
-			d.convict(s, r.Key, append(slices.Clone(r.Deaths), last.ended))
+			d.quarantine(s, r.Key, append(slices.Clone(r.Crashes), last.ended))
 		}
 		s.Retried = nil
 		return
@@ -214,22 +216,22 @@ func (d *deaths) diedAgain(s *quarantine.Search, last *life, changed time.Time) 
 		d.begin(s, true)
 		return
 	}
-	d.conclude(s, s.Fell())
+	d.conclude(s, s.Crashed())
 }
 
-// convict puts a value into quarantine, if it is still desired.
-func (d *deaths) convict(s *quarantine.Search, key string, deaths []time.Time) bool {
+// quarantine puts a value into quarantine, if it is still desired.
+func (d *lateCrashes) quarantine(s *quarantine.Search, key string, crashes []time.Time) bool {
 	desired := d.state.desired(key, "")
 	if desired == nil {
 		return false
 	}
-	d.suspects.Convict(key, s.Southbound, deaths, desired)
-	d.log.Error("value quarantined", "key", key, "southbound", s.Southbound, "crashes", len(deaths), "when", "soon after it was applied")
+	d.suspects.Quarantine(key, s.Southbound, crashes, desired)
+	d.log.Error("value quarantined", "key", key, "southbound", s.Southbound, "crashes", len(crashes), "when", "soon after it was applied")
 	return true
 }
 
 // conclude acts on the verdict of a step of a search. It returns the values that are no longer held back.
-func (d *deaths) conclude(s *quarantine.Search, v quarantine.Verdict) (back []string) {
+func (d *lateCrashes) conclude(s *quarantine.Search, v quarantine.Verdict) (back []string) {
 	switch v {
 	case quarantine.Continues:
 		back = d.hold(s)
@@ -240,7 +242,7 @@ func (d *deaths) conclude(s *quarantine.Search, v quarantine.Verdict) (back []st
 		key := s.Order[s.Hi-1]
 		s.End()
 		back = d.hold(s)
-		if !d.convict(s, key, s.Deaths) {
+		if !d.quarantine(s, key, s.Crashes) {
 			d.begin(s, true)
 			return back
 		}
@@ -248,10 +250,10 @@ func (d *deaths) conclude(s *quarantine.Search, v quarantine.Verdict) (back []st
 	case quarantine.Innocent:
 		s.End()
 		back = d.hold(s)
-		s.Deaths = nil
-		d.log.Warn("southbound lives on with all values: none is to blame", "southbound", s.Southbound)
+		s.Crashes = nil
+		d.log.Warn("southbound keeps running with all values: none of them is to blame", "southbound", s.Southbound)
 	case quarantine.Unrelated:
-		d.log.Error("southbound goes down whichever values are held back: no value is to blame, and all are applied", "southbound", s.Southbound)
+		d.log.Error("southbound crashes whichever values are held back: none of them is to blame, and all are applied", "southbound", s.Southbound)
 		s.End()
 		back = d.hold(s)
 		for _, key := range s.Found {
@@ -260,15 +262,15 @@ func (d *deaths) conclude(s *quarantine.Search, v quarantine.Verdict) (back []st
 				back = append(back, key)
 			}
 		}
-		s.Deaths, s.Found, s.Paused = nil, nil, d.clock.Now().Add(pause)
+		s.Crashes, s.Found, s.Paused = nil, nil, d.clock.Now().Add(pause)
 	}
 	return back
 }
 
-// survived draws conclusions from a southbound that lives on. It returns the values to apply.
-func (d *deaths) survived(s *quarantine.Search) (back []string) {
+// survived acts on the survival of a probation. It returns the values to apply.
+func (d *lateCrashes) survived(s *quarantine.Search) (back []string) {
 	for _, r := range s.Retried {
-		d.log.Warn("southbound lives on with a value that was in quarantine", "southbound", s.Southbound, "key", r.Key)
+		d.log.Warn("southbound keeps running with a value that was in quarantine", "southbound", s.Southbound, "key", r.Key)
 	}
 	s.Retried = nil
 	switch {
@@ -284,30 +286,30 @@ func (d *deaths) survived(s *quarantine.Search) (back []string) {
 		s.Found = s.Found[1:]
 		if suspect := d.suspects.Get(key); suspect.Found() {
 			d.log.Info("a value in quarantine is applied again, as another one was found since", "southbound", s.Southbound, "key", key)
-			s.Retried = []quarantine.Retried{{Key: key, Deaths: suspect.Crashes}}
+			s.Retried = []quarantine.Retried{{Key: key, Crashes: suspect.Crashes}}
 			d.suspects.Drop(key)
 			return []string{key}
 		}
 		return d.survived(s)
 	}
-	s.Found, s.Deaths = nil, nil
+	s.Found, s.Crashes = nil, nil
 	return nil
 }
 
-// retry notes that values which a search had found are applied again. The next death is theirs.
-func (d *deaths) retry(found []api.Suspect) {
+// retry notes that values which a search had found are applied again. The next crash is theirs.
+func (d *lateCrashes) retry(found []api.Suspect) {
 	for i := range found {
 		f := &found[i]
 		s := d.suspects.Search(f.Southbound)
 		s.Found = slices.DeleteFunc(s.Found, func(key string) bool { return key == f.Key })
-		s.Retried = append(s.Retried, quarantine.Retried{Key: f.Key, Deaths: f.Crashes})
+		s.Retried = append(s.Retried, quarantine.Retried{Key: f.Key, Crashes: f.Crashes})
 		d.suspects.SearchChanged()
 		d.watch(f.Southbound)
 	}
 }
 
-// endSearch gives back what a search holds back; the next death begins another one.
-func (d *deaths) endSearch(name string) (back []string) {
+// endSearch gives back what a search holds back; the next crash begins another one.
+func (d *lateCrashes) endSearch(name string) (back []string) {
 	s := d.suspects.Search(name)
 	s.End()
 	d.suspects.SearchChanged()
@@ -315,7 +317,7 @@ func (d *deaths) endSearch(name string) (back []string) {
 }
 
 // watch starts the probation of a southbound, if its survival is needed for a verdict.
-func (d *deaths) watch(name string) {
+func (d *lateCrashes) watch(name string) {
 	l := d.lives[name]
 	if s := d.suspects.Search(name); d.off() || !s.Active() || l == nil || !l.ended.IsZero() {
 		return
@@ -325,7 +327,7 @@ func (d *deaths) watch(name string) {
 	d.timers.after(probation, &survival{southbound: name, life: l, step: d.steps, latest: now.Add(3 * probation)})
 }
 
-func (d *deaths) probation(name string) time.Duration {
+func (d *lateCrashes) probation(name string) time.Duration {
 	return d.suspects.Search(name).Probation(d.opts.CrashWindow)
 }
 
@@ -341,7 +343,7 @@ type survival struct {
 }
 
 func (t *survival) prepare(e *Engine, p *transaction) (bool, error) {
-	d := e.trials.deaths
+	d := e.trials.late
 	if !t.done {
 		if d.lives[t.southbound] != t.life || !t.life.ended.IsZero() || d.steps != t.step {
 			return false, nil
@@ -359,14 +361,14 @@ func (t *survival) prepare(e *Engine, p *transaction) (bool, error) {
 		d.save()
 		e.trials.pin(&p.request)
 	}
-	p.opts.Description = fmt.Sprintf("%d values, since southbound %s lives without them", len(t.back), t.southbound)
+	p.opts.Description = fmt.Sprintf("%d values, since southbound %s survives without them", len(t.back), t.southbound)
 	p.request.Touch = append(p.request.Touch, t.back...)
 	return len(t.back) > 0, nil
 }
 
 // left is the remaining time of the probation, which is longer if values changed meanwhile, or if the
 // northbound has not asked for anything yet.
-func (d *deaths) left(t *survival, asked bool) time.Duration {
+func (d *lateCrashes) left(t *survival, asked bool) time.Duration {
 	now, probation := d.clock.Now(), d.probation(t.southbound)
 	if !asked {
 		t.latest = now.Add(3 * probation)
@@ -379,7 +381,7 @@ func (d *deaths) left(t *survival, asked bool) time.Duration {
 }
 
 // openSearches restores the searches of an earlier run.
-func (d *deaths) openSearches() {
+func (d *lateCrashes) openSearches() {
 	kept, err := d.journal.load(searchesName)
 	if err != nil {
 		d.log.Error("what earlier runs held back is not known", "error", err)
@@ -392,10 +394,10 @@ func (d *deaths) openSearches() {
 	}
 }
 
-// candidates lists the values of a southbound that it may die of, each after those that it
+// candidates lists the values of a southbound that may crash it, each after the values that it
 // depends on. Those that changed last, with what depends on them, come last. tries are the numbers
 // of values without the last change, and without all changes.
-func (d *deaths) candidates(name string) (order []string, tries []int) {
+func (d *lateCrashes) candidates(name string) (order []string, tries []int) {
 	r := ranks{state: d.state, of: map[*graph.Node]*rank{}}
 	if lately := d.latest[name]; lately != nil && len(lately.at) <= maxLatest {
 		r.latest = lately.at

@@ -41,7 +41,7 @@ func newMortal(t *testing.T, deadly ...[]string) *mortal {
 	return &mortal{t: t, deadly: deadly, delay: 200 * time.Millisecond, takes: time.Millisecond, exists: map[string]int64{}}
 }
 
-// start starts a scheduler, after the last one was stopped. The southbound lives on.
+// start starts a scheduler, after the last one was stopped. The southbound keeps running.
 func (m *mortal) start(opts engine.Options) {
 	m.t.Helper()
 	opts.Log = logtest.New(m.t, "s")
@@ -212,6 +212,18 @@ func values(n int) map[string]*model.Item {
 	return all
 }
 
+// survives starts a scheduler and returns values that the southbound has survived.
+func (m *mortal) survives(n int) map[string]*model.Item {
+	m.t.Helper()
+	m.start(engine.Options{})
+	all := values(n)
+	if err := m.set(all); err != nil {
+		m.t.Fatal(err)
+	}
+	m.wait(time.Minute)
+	return all
+}
+
 // steps is how many deaths it takes at most to find one of n values: those that begin the
 // search, one for each time that what is in question is halved, and one that confirms it.
 func steps(n int) int { return 3 + int(math.Ceil(math.Log2(float64(n+1)))) + 1 }
@@ -248,13 +260,8 @@ func TestDiesOfANewValue(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := newMortal(t, []string{"a/new"})
-			m.start(engine.Options{})
+			all := m.survives(100)
 			defer func() { m.stop() }()
-			all := values(100)
-			if err := m.set(all); err != nil {
-				t.Fatal(err)
-			}
-			m.wait(time.Minute)
 			for key, it := range added {
 				all[key] = it
 			}
@@ -277,13 +284,8 @@ func TestDiesOfAnOldValue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMortal(t)
-		m.start(engine.Options{})
+		all := m.survives(100)
 		defer func() { m.stop() }()
-		all := values(100)
-		if err := m.set(all); err != nil {
-			t.Fatal(err)
-		}
-		m.wait(time.Minute)
 		m.mu.Lock()
 		m.deadly = [][]string{{"a/050"}}
 		m.mu.Unlock()

@@ -180,7 +180,7 @@ func New(opts Options) *Engine {
 		s.exec.Intend = s.journal.intend
 	}
 	s.trials = &trials{shared: s, suspects: quarantine.New(opts.QuarantineAfter), queued: map[string]int{}}
-	s.trials.deaths = newDeaths(s.trials)
+	s.trials.late = newLateCrashes(s.trials)
 	s.retries, s.unreadable = &retries{shared: s}, &unreadable{shared: s}
 	s.losses = &lossRepair{shared: s, process: e.process, paces: map[string]lostPace{}, reported: map[string]bool{}}
 	s.drift = &driftDetector{shared: s, turn: make(chan struct{}, 1)}

@@ -107,7 +107,7 @@ func (e *Engine) prepareSession(s *sessionChange, p *transaction) bool {
 		calls = e.exec.Crashes.Take(s.name, now)
 	}
 	if known {
-		e.trials.deaths.down(s.name, lost, nil)
+		e.trials.late.down(s.name, lost, nil)
 	}
 	if !before.up && !s.up && len(calls) == 0 {
 		return false
@@ -130,11 +130,11 @@ func (e *Engine) prepareSession(s *sessionChange, p *transaction) bool {
 func (e *Engine) beginSession(p *transaction, name string, now time.Time) {
 	if e.opts.ResyncFirst && e.named == 0 {
 		e.postponed[name] = true
-		e.trials.deaths.lives[name] = &life{began: now}
+		e.trials.late.lives[name] = &life{began: now}
 		return
 	}
 	e.readSessions(p, map[string]bool{name: true})
-	e.trials.deaths.up(name)
+	e.trials.late.up(name)
 	e.trials.pin(&p.request)
 	e.trials.markQuarantined()
 }

@@ -28,7 +28,7 @@ type trials struct {
 
 	suspects *quarantine.Tracker
 
-	deaths *deaths
+	late *lateCrashes
 
 	queued  map[string]int // number of queued trials, by southbound
 	unsaved bool           // a write failed: the next one has to include all suspects
@@ -52,7 +52,7 @@ func (tr *trials) due(southbound string) []api.Suspect {
 // and those that hang.
 func (tr *trials) afterCrash(southbound string, now time.Time, calls []exec.InFlight) {
 	calls = tr.inFlight(southbound, calls)
-	tr.deaths.down(southbound, now, calls) // with a disconnect
+	tr.late.down(southbound, now, calls) // with a disconnect
 	if len(calls) > 0 {
 		tr.log.Warn("southbound went down during operations", "southbound", southbound, "operations", len(calls))
 	}
@@ -99,9 +99,9 @@ func (tr *trials) beginTrials(southbound string) {
 // connected begins the trials of a southbound after it was synchronized, and waits whether it
 // survives.
 func (tr *trials) connected(southbound string) {
-	tr.deaths.watch(southbound)
+	tr.late.watch(southbound)
 	delay := min(calm, tr.opts.CrashWindow)
-	if tr.deaths.off() || len(tr.due(southbound)) == 0 {
+	if tr.late.off() || len(tr.due(southbound)) == 0 {
 		delay = 0
 	}
 	tr.tryNext(southbound, delay)
@@ -118,7 +118,7 @@ func (tr *trials) tryNext(southbound string, delay time.Duration) {
 	tr.queued[southbound]++
 	t := &trial{ofTxn: tr.journal.seq, southbound: southbound}
 	if delay > 0 {
-		t.life = tr.deaths.lives[southbound]
+		t.life = tr.late.lives[southbound]
 		tr.timers.after(delay, t)
 	} else {
 		_ = tr.admission.push(t) // fails if the scheduler is closed
@@ -132,7 +132,7 @@ func (tr *trials) prepareTrial(t *trial, p *transaction) bool {
 	if p.request.Closed[southbound] {
 		return false // the trials continue after the reconnect
 	}
-	if t.life != nil && t.life != tr.deaths.lives[southbound] && tr.queued[southbound] > 0 {
+	if t.life != nil && t.life != tr.late.lives[southbound] && tr.queued[southbound] > 0 {
 		return false // the southbound was connected again, and another one is queued since
 	}
 	p.request.DropUnwanted = tr.state.fullResyncDone // an earlier run may have failed to remove undesired values
@@ -187,7 +187,7 @@ func (tr *trials) afterTrial(t *trial, res *exec.Result) {
 // changing notes a change of the northbound.
 func (tr *trials) changing(p *transaction, change *plan.Change) {
 	if !p.dry {
-		tr.deaths.changing(p, change)
+		tr.late.changing(p, change)
 	}
 	tr.releaseIfChanged(p, change, p.dry)
 }
@@ -210,7 +210,7 @@ func (tr *trials) releaseIfChanged(p *transaction, change *plan.Change, dry bool
 		delete(p.request.Pinned, s.Key)
 		if !dry {
 			if tr.suspects.Get(s.Key).Found() && change.Want != nil {
-				tr.deaths.retry([]api.Suspect{s})
+				tr.late.retry([]api.Suspect{s})
 			}
 			tr.suspects.Drop(s.Key)
 			tr.reportSuspects()
@@ -261,11 +261,11 @@ func (tr *trials) release(keys []string) error {
 		case s == nil: // given back with another one
 			continue
 		case s.HeldBack:
-			back = append(back, tr.deaths.endSearch(q.Southbound)...)
+			back = append(back, tr.late.endSearch(q.Southbound)...)
 			continue
 		case s.Found():
 			tr.suspects.Drop(q.Key)
-			tr.deaths.retry([]api.Suspect{q})
+			tr.late.retry([]api.Suspect{q})
 			back = append(back, q.Key)
 		default:
 			tr.suspects.Release(q.Key)
@@ -323,7 +323,7 @@ func (tr *trials) open() {
 			tr.log.Error("a record of the quarantine is damaged and ignored", "key", key, "error", err)
 		}
 	}
-	tr.deaths.openSearches()
+	tr.late.openSearches()
 	if n := tr.suspects.Len(); n > 0 {
 		tr.log.Warn("values are known to have been worked on when their southbound went down, in an earlier run",
 			"values", n, "quarantined", len(tr.quarantined()))

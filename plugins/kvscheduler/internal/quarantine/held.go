@@ -42,23 +42,23 @@ func (t *Tracker) Hold(s *Search, within time.Duration) (back []string) {
 		}
 	}
 	text := fmt.Sprintf("southbound %q went down %d times within %v after its values were applied; searching: %d of %d values held back",
-		s.Southbound, len(s.Deaths), within, len(keep), len(s.Order))
+		s.Southbound, len(s.Crashes), within, len(keep), len(s.Order))
 	for key := range keep {
 		if old := t.suspects[key]; old == nil || old.HeldBack {
 			t.suspects[key] = &Suspect{Suspect: api.Suspect{
-				Key: key, Southbound: s.Southbound, Crashes: s.Deaths, HeldBack: true, Search: text,
+				Key: key, Southbound: s.Southbound, Crashes: s.Crashes, HeldBack: true, Search: text,
 			}}
 		}
 	}
 	return back
 }
 
-// Convict puts a value into quarantine that its southbound dies of after it was applied.
-func (t *Tracker) Convict(key, southbound string, deaths []time.Time, desired proto.Message) {
+// Quarantine puts a value into quarantine that crashes its southbound after it was applied.
+func (t *Tracker) Quarantine(key, southbound string, crashes []time.Time, desired proto.Message) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.suspects[key] = &Suspect{Desired: desired, Suspect: api.Suspect{
-		Key: key, Southbound: southbound, Crashes: deaths[max(0, len(deaths)-maxCrashes):], Quarantined: true,
+		Key: key, Southbound: southbound, Crashes: crashes[max(0, len(crashes)-maxCrashes):], Quarantined: true,
 	}}
 	t.changed[key] = true
 }
@@ -96,7 +96,7 @@ func (t *Tracker) TakeSearches(all bool) (records map[string][]byte, changed boo
 	t.searched = false
 	records = make(map[string][]byte, len(t.searches))
 	for name, s := range t.searches {
-		if !s.Active() && len(s.Deaths) == 0 && s.Paused.IsZero() {
+		if !s.Active() && len(s.Crashes) == 0 && s.Paused.IsZero() {
 			continue
 		}
 		data, err := json.Marshal(s)

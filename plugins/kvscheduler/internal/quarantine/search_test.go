@@ -26,8 +26,8 @@ func tries(t *rapid.T, n int) []int {
 	return rapid.SliceOfN(rapid.IntRange(0, n), 0, 2).Draw(t, "tries")
 }
 
-// Whatever the southbound dies of, the search finds the last value of it, if it dies of nothing
-// less; with one death for each halving and try, and one that confirms it.
+// Whatever the southbound crashes of, the search finds the last value of it, if it crashes of nothing
+// less; with one crash for each halving and try, and one that confirms it.
 func TestSearchFindsTheCulprit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -36,16 +36,16 @@ func TestSearchFindsTheCulprit(t *testing.T) {
 		culprit := slices.Max(deadly)
 		s := quarantine.Search{Southbound: "s"}
 		s.Begin(numbered(n), tries(t, n), rapid.Bool().Draw(t, "sure"))
-		for deaths := 0; ; {
+		for crashes := 0; ; {
 			var verdict quarantine.Verdict
 			if s.Mid > culprit {
-				deaths++
-				verdict = s.Fell()
+				crashes++
+				verdict = s.Crashed()
 			} else {
 				verdict = s.Survived()
 			}
-			if most := bits.Len(uint(n)) + 4; deaths > most {
-				t.Fatalf("%d deaths, expected %d at most", deaths, most)
+			if most := bits.Len(uint(n)) + 4; crashes > most {
+				t.Fatalf("%d crashes, expected %d at most", crashes, most)
 			}
 			if rapid.Bool().Draw(t, "restart") {
 				s = again(t, s)
@@ -80,7 +80,7 @@ func TestSearchEnds(t *testing.T) {
 		n := rapid.IntRange(1, 100).Draw(t, "values")
 		s := quarantine.Search{Southbound: "s"}
 		s.Begin(numbered(n), tries(t, n), false)
-		died := false
+		crashed := false
 		for steps := 0; ; steps++ {
 			if steps > 100 {
 				t.Fatalf("it continues: %+v", s)
@@ -91,15 +91,15 @@ func TestSearchEnds(t *testing.T) {
 			verdict := quarantine.Continues
 			switch rapid.IntRange(0, 5).Draw(t, "event") {
 			case 0, 1:
-				died = true
-				verdict = s.Fell()
+				crashed = true
+				verdict = s.Crashed()
 			case 2, 3:
-				died = false
+				crashed = false
 				verdict = s.Survived()
 			default:
 				s.Changed(fmt.Sprint("v", rapid.IntRange(0, n).Draw(t, "changed")), rapid.Bool().Draw(t, "deleted"), rapid.Bool().Draw(t, "down"))
 			}
-			if verdict == quarantine.Culprit && !died {
+			if verdict == quarantine.Culprit && !crashed {
 				t.Fatalf("it survives with the culprit: %+v", s)
 			}
 			if verdict != quarantine.Continues {
