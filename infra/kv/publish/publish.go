@@ -216,14 +216,23 @@ func (p *Publisher) publish(ctx context.Context) error {
 	return err
 }
 
-// writeEach writes the values concurrently, until one cannot be written. failed are
-// the values that were not written, err is the first error.
+// writeEach writes the values until one cannot be written. failed are the values
+// that were not written, err is the first error. The first value is written alone, so
+// that a store that is down gives the same error each time: health is published
+// whenever its text changes.
 func (p *Publisher) writeEach(ctx context.Context, values map[string]proto.Message) (failed map[string]proto.Message, err error) {
 	failed = map[string]proto.Message{}
+	keys := slices.Sorted(maps.Keys(values))
+	if len(keys) > 0 {
+		if err := p.write(keys[0], values[keys[0]]); err != nil {
+			return values, err
+		}
+		keys = keys[1:]
+	}
 	var mu sync.Mutex // guards failed
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(writers)
-	for _, key := range slices.Sorted(maps.Keys(values)) {
+	for _, key := range keys {
 		g.Go(func() error {
 			err := ctx.Err()
 			if err == nil {

@@ -359,6 +359,40 @@ func TestBrokenStore(t *testing.T) {
 	})
 }
 
+// naming is a store whose errors name the key, as those of Consul do.
+type naming struct{ *store }
+
+func (n naming) Put(key string, value proto.Message, opts ...kv.PutOption) error {
+	if err := n.store.Put(key, value, opts...); err != nil {
+		return fmt.Errorf("put %s: %w", key, err)
+	}
+	return nil
+}
+
+// The health of a store that is down has one text, whichever writes fail: health is
+// published to other stores whenever its text changes.
+func TestBrokenStoreHasOneText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		w := runOn(t, naming{s}, s)
+		synctest.Wait()
+		s.fail(errors.New("out of order"))
+		for i := range 40 {
+			w.set(fmt.Sprintf("%02d", i), "1")
+		}
+		texts := map[string]bool{}
+		for range 50 {
+			time.Sleep(time.Second)
+			synctest.Wait()
+			texts[w.health.Snapshot().Plugins[0].Error] = true
+		}
+		if len(texts) != 1 {
+			t.Errorf("%d texts: %q", len(texts), slices.Sorted(maps.Keys(texts)))
+		}
+		w.stop()
+	})
+}
+
 // A store that has lost everything gets everything again.
 func TestEmptiedStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
