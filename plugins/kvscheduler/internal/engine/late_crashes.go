@@ -47,6 +47,9 @@ type latestChanges struct {
 	at    map[string]uint64 // when, by the count of transactions
 	last  *transaction
 	count uint64
+	// retried is the count of the first transaction whose changes may be to blame instead of a
+	// value of quarantine that is applied again.
+	retried uint64
 }
 
 func newLateCrashes(tr *trials) *lateCrashes {
@@ -63,11 +66,7 @@ func (d *lateCrashes) changing(p *transaction, change *plan.Change) {
 	}
 	l, changed := d.lives[name], d.exec.Crashes.Changed(name)
 	d.suspects.Search(name).Changed(change.Key, change.Want == nil, l != nil && !l.ended.IsZero())
-	lately := d.latest[name]
-	if lately == nil {
-		lately = &latestChanges{at: map[string]uint64{}}
-		d.latest[name] = lately
-	}
+	lately := d.lately(name)
 	if p != lately.last {
 		if l != nil && l.ended.IsZero() && d.clock.Now().Sub(later(l.began, changed)) > d.opts.CrashWindow {
 			clear(lately.at) // it survived the earlier changes
@@ -77,6 +76,15 @@ func (d *lateCrashes) changing(p *transaction, change *plan.Change) {
 	if len(lately.at) <= maxLatest {
 		lately.at[change.Key] = lately.count
 	}
+}
+
+func (d *lateCrashes) lately(name string) *latestChanges {
+	l := d.latest[name]
+	if l == nil {
+		l = &latestChanges{at: map[string]uint64{}}
+		d.latest[name] = l
+	}
+	return l
 }
 
 func later(a, b time.Time) time.Time {
@@ -206,10 +214,16 @@ func (d *lateCrashes) crashedAgain(s *quarantine.Search, last *life, changed tim
 		s.Delay = min(delay, d.opts.CrashWindow)
 	}
 	if len(s.Retried) > 0 {
-		for _, r := range s.Retried {
-			d.quarantine(s, r.Key, append(slices.Clone(r.Crashes), last.ended))
-		}
+		retried, ambiguous := s.Retried, d.ambiguous(s)
 		s.Retried = nil
+		switch {
+		case !ambiguous:
+			d.quarantine(s, retried[0].Key, append(slices.Clone(retried[0].Crashes), last.ended))
+		case !s.Searches():
+			d.begin(s, false)
+		default:
+			d.conclude(s, s.Crashed())
+		}
 		return
 	}
 	if !s.Searches() { // without the values that were found
@@ -217,6 +231,18 @@ func (d *lateCrashes) crashedAgain(s *quarantine.Search, last *life, changed tim
 		return
 	}
 	d.conclude(s, s.Crashed())
+}
+
+// ambiguous reports whether a crash may be due to something other than one value that was in
+// quarantine and is applied again: to a second one, or to a value that changed with it or later.
+func (d *lateCrashes) ambiguous(s *quarantine.Search) bool {
+	lately := d.lately(s.Southbound)
+	for key, at := range lately.at {
+		if at >= lately.retried && key != s.Retried[0].Key {
+			return true
+		}
+	}
+	return len(s.Retried) > 1
 }
 
 // quarantine puts a value into quarantine, if it is still desired.
@@ -287,6 +313,8 @@ func (d *lateCrashes) survived(s *quarantine.Search) (back []string) {
 		if suspect := d.suspects.Get(key); suspect.Found() {
 			d.log.Info("a value in quarantine is applied again, as another one was found since", "southbound", s.Southbound, "key", key)
 			s.Retried = []quarantine.Retried{{Key: key, Crashes: suspect.Crashes}}
+			lately := d.lately(s.Southbound)
+			lately.retried = lately.count + 1
 			d.suspects.Drop(key)
 			return []string{key}
 		}
@@ -296,16 +324,18 @@ func (d *lateCrashes) survived(s *quarantine.Search) (back []string) {
 	return nil
 }
 
-// retry notes that values which a search had found are applied again. The next crash is theirs.
-func (d *lateCrashes) retry(found []api.Suspect) {
-	for i := range found {
-		f := &found[i]
-		s := d.suspects.Search(f.Southbound)
-		s.Found = slices.DeleteFunc(s.Found, func(key string) bool { return key == f.Key })
-		s.Retried = append(s.Retried, quarantine.Retried{Key: f.Key, Crashes: f.Crashes})
-		d.suspects.SearchChanged()
-		d.watch(f.Southbound)
+// retry notes that a value which a search had found is applied again, by the running transaction
+// if changed is set. The next crash is due to it, unless it is ambiguous.
+func (d *lateCrashes) retry(found api.Suspect, changed bool) {
+	s, lately := d.suspects.Search(found.Southbound), d.lately(found.Southbound)
+	s.Found = slices.DeleteFunc(s.Found, func(key string) bool { return key == found.Key })
+	s.Retried = append(s.Retried, quarantine.Retried{Key: found.Key, Crashes: found.Crashes})
+	lately.retried = lately.count
+	if !changed {
+		lately.retried++
 	}
+	d.suspects.SearchChanged()
+	d.watch(found.Southbound)
 }
 
 // endSearch gives back what a search holds back; the next crash begins another one.

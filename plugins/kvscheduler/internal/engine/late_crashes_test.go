@@ -527,3 +527,46 @@ func TestReleaseOfWhatASearchFound(t *testing.T) {
 		}
 	}
 }
+
+// A crash after several values that searches had found are applied again, or together with
+// changes of others, is due to the value that a search finds, not to all of them.
+func TestReleaseWithOthers(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"release", "change", "change with another", "change, then another"} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newMortal(t, []string{"a/017"}, []string{"a/033"})
+			m.start(engine.Options{})
+			defer func() { m.stop() }()
+			all := values(40)
+			_ = m.set(all)
+			m.wait(time.Hour / 2)
+			m.expect(all, []string{"a/017", "a/033"}, 2*steps(40))
+			m.mu.Lock()
+			m.deadly = [][]string{{"a/033"}, {"a/050"}}
+			m.mu.Unlock()
+			before, quarantined, most := m.counted(), []string{"a/033"}, steps(41)
+			cured := map[string]*model.Item{"a/017": {Value: 2}}
+			switch way {
+			case "release":
+				if err := m.c.ReleaseQuarantined(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			case "change":
+				cured["a/033"] = &model.Item{Value: 2}
+				_ = m.set(cured)
+			case "change with another":
+				all["a/050"] = &model.Item{Value: 1}
+				quarantined = append(quarantined, "a/050")
+				cured["a/050"] = all["a/050"]
+				_ = m.set(cured)
+			case "change, then another":
+				_ = m.set(cured)
+				all["a/050"] = &model.Item{Value: 1}
+				quarantined = append(quarantined, "a/050")
+				_ = m.set(map[string]*model.Item{"a/050": all["a/050"]})
+			}
+			m.wait(time.Hour / 2)
+			m.expect(all, quarantined, before+most)
+		})
+	}
+}

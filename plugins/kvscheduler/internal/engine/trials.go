@@ -210,7 +210,7 @@ func (tr *trials) releaseIfChanged(p *transaction, change *plan.Change, dry bool
 		delete(p.request.Pinned, s.Key)
 		if !dry {
 			if tr.suspects.Get(s.Key).Found() && change.Want != nil {
-				tr.late.retry([]api.Suspect{s})
+				tr.late.retry(s, true)
 			}
 			tr.suspects.Drop(s.Key)
 			tr.reportSuspects()
@@ -265,7 +265,7 @@ func (tr *trials) release(keys []string) error {
 			continue
 		case s.Found():
 			tr.suspects.Drop(q.Key)
-			tr.late.retry([]api.Suspect{q})
+			tr.late.retry(q, false)
 			back = append(back, q.Key)
 		default:
 			tr.suspects.Release(q.Key)
