@@ -118,4 +118,8 @@ func TestRollbackOfOverriddenItems(t *testing.T) {
 	}
 	w.wantMTU("a", 1)
 	s.do("POST", to, "", 200)
+	if err := above.change(iface("d", 2)); err != nil { // a rollback would have to remove it
+		t.Fatal(err)
+	}
+	s.do("POST", to, "", 409, "not restored: 1 value: "+iface("d", 0).Key+": source above configures it; remove it there")
 }

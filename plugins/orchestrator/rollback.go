@@ -173,6 +173,9 @@ func (p *Plugin) itemFor(key string, want proto.Message) (item KeyVal, reason st
 		}
 		if owner != nil && owner.name != GRPC {
 			reason = "source " + owner.name + " has a higher priority"
+			if want == nil {
+				reason = "source " + owner.name + " configures it; remove it there"
+			}
 		}
 	}
 	return item, reason
