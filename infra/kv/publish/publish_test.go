@@ -359,7 +359,7 @@ func TestBrokenStore(t *testing.T) {
 	})
 }
 
-// naming is a store whose errors name the key, as those of Consul do.
+// naming is a store whose errors name the key, as Consul does.
 type naming struct{ *store }
 
 func (n naming) Put(key string, value proto.Message, opts ...kv.PutOption) error {
