@@ -163,6 +163,9 @@ func TestCallsInTheTable(t *testing.T) {
 
 	spec := models.Spec{Module: "test", Version: "v1", Type: "hosts"}
 	HostModel := models.New(spec, func(h *Host) string { return h.Name })
+	if of := models.Of[*Host](); of.Name().String() != "{name}" {
+		t.Errorf("names of hosts are %s", of.Name())
+	}
 	host := &Host{Name: "gateway"}
 	key, err := HostModel.KeyOf(host)
 	if err != nil || key != "config/test/v1/hosts/gateway" {

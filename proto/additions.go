@@ -65,6 +65,11 @@ func (a *additions) add(line string) {
 // IsAddition reports whether clients of the predecessor lack a message type.
 func IsAddition(message protoreflect.FullName) bool { return readAdditions().names[string(message)] }
 
+// IsAddedField reports whether clients of the predecessor lack a field of a message that they have.
+func IsAddedField(f protoreflect.FieldDescriptor) bool {
+	return readAdditions().names[string(f.FullName())] && !IsAddition(f.ContainingMessage().FullName())
+}
+
 // WithoutAdditions returns m without the fields that clients of the predecessor lack, and
 // the full names of the removed fields, sorted. It changes a copy of m, if anything.
 func WithoutAdditions(m proto.Message) (reduced proto.Message, removed []string) {

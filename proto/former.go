@@ -88,6 +88,12 @@ func (a *additions) reduceMessages(scope string, messages []*descriptorpb.Descri
 		if a.names[name] {
 			return true
 		}
+		if m.Options != nil {
+			proto.ClearExtension(m.Options, ligato.E_Item)
+		}
+		if proto.Size(m.Options) == 0 {
+			m.Options = nil
+		}
 		entries := map[string]bool{} // types of removed maps
 		m.Field = slices.DeleteFunc(m.Field, func(f *descriptorpb.FieldDescriptorProto) bool {
 			field := name + "." + f.GetName()
@@ -95,7 +101,12 @@ func (a *additions) reduceMessages(scope string, messages []*descriptorpb.Descri
 				entries[f.GetTypeName()] = true
 				return true
 			}
-			a.reduceOptions(field, f.GetOptions())
+			if f.Options != nil {
+				a.reduceOptions(field, f.Options)
+			}
+			if proto.Size(f.Options) == 0 {
+				f.Options = nil
+			}
 			return false
 		})
 		removeOneofs(m)
@@ -127,6 +138,7 @@ func (a *additions) reduceOptions(field string, o *descriptorpb.FieldOptions) {
 	if a.names[field+" deprecated"] {
 		o.Deprecated = nil
 	}
+	proto.ClearExtension(o, ligato.E_Sample)
 	limits, ok := proto.GetExtension(o, ligato.E_LigatoOptions).(*ligato.LigatoOptions)
 	if !ok || limits == nil {
 		return

@@ -72,6 +72,9 @@ func TestFormerSchema(t *testing.T) {
 	}
 	compare(t, want, slices.Concat(factsOf(former), constraintsOf(former)))
 	for f := range former {
+		if d := protodesc.ToFileDescriptorProto(f); strings.Contains(d.String(), "ligato.item") || strings.Contains(d.String(), "ligato.sample") {
+			t.Errorf("%s has options that the predecessor lacks", f.Path())
+		}
 		for i := range f.Imports().Len() {
 			if path := f.Imports().Get(i).Path(); strings.HasPrefix(path, "ligato/") && !slices.ContainsFunc(want, func(line string) bool {
 				return strings.HasPrefix(line, "## file "+path+" ")

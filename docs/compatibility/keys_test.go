@@ -35,8 +35,8 @@ func keyRows(t *testing.T) (rows []row) {
 	t.Helper()
 	for _, m := range formerModels(t) {
 		key := m.KeyPrefix()
-		if _, name, ok := allmodels.NameShape(m); ok {
-			key += name
+		if name := m.Name(); name != nil {
+			key += name.String()
 		}
 		rows = append(rows, row{key, same, ""})
 	}

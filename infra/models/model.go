@@ -1,12 +1,16 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/tenuto-dev/tenuto/proto/ligato"
 )
 
 // Known is a model without its type parameter, for code that handles items of
@@ -17,6 +21,9 @@ type Known interface {
 	KeyPrefix() string
 	// Singleton reports whether there is at most one item of the model.
 	Singleton() bool
+	// Name returns how items are named, as the option of the message says; nil for a singleton, and if
+	// only a function tells the names.
+	Name() *Name
 	// ProtoName returns the full name of the message.
 	ProtoName() protoreflect.FullName
 	// NewInstance returns an empty message of the model.
@@ -33,14 +40,23 @@ type Known interface {
 	Validate() error
 }
 
-// Model ties the message type V to a Spec and to the function that names an
-// item. The zero value is not usable. A Model is safe to copy and to use
-// concurrently.
-type Model[V proto.Message] struct {
-	spec   Spec
-	prefix string
-	name   func(V) string // nil for a singleton
-	recent *recentKeys    // of KeyFor
+// Model ties the message type V to its place in the key space and to the names of items. The zero value
+// is not usable. A Model is safe to copy and to use concurrently.
+type Model[V proto.Message] struct{ def *definition[V] }
+
+// definition is what a model consists of. Of a message with an item option it is read at first
+// use, because a model may be a variable in the package of the generated code, which is
+// not initialised before the package's variables.
+type definition[V proto.Message] struct {
+	read    sync.Once
+	message func() protoreflect.MessageType
+	spec    Spec
+	prefix  string
+	name    *Name          // nil: named or singleton
+	named   func(V) string // nil: name or singleton
+	option  bool           // the message has an item option
+	err     error
+	recent  *recentKeys // of KeyFor; nil for a singleton
 }
 
 // recentKeys are keys that were made lately. A hundred thousand routes may name one
@@ -61,88 +77,169 @@ func (r *recentKeys) of(prefix, name string) string {
 	return key
 }
 
-// New returns a model whose items are named by the function name, which must
-// be pure. A malformed spec is reported by Validate and by NewSet.
+// Of returns the model of a message with the option (ligato.item). A missing or malformed option is
+// reported by Validate and by NewSet.
+func Of[V proto.Message]() Model[V] {
+	return Model[V]{&definition[V]{message: messageType[V], option: true}}
+}
+
+// OfMessage is Of for a message type that is not known at compile time.
+func OfMessage(t protoreflect.MessageType) Model[proto.Message] {
+	return Model[proto.Message]{&definition[proto.Message]{message: func() protoreflect.MessageType { return t }, option: true}}
+}
+
+// Named returns the model with a function that names the items, which must be pure. The option of
+// the message describes its result, or has the same one.
+func (m Model[V]) Named(name func(V) string) Model[V] {
+	return Model[V]{&definition[V]{message: m.def.message, spec: m.def.spec, option: m.def.option, named: name}}
+}
+
+// WithSchema returns the model with the text of the .proto file with the message, see Spec.Schema.
+func (m Model[V]) WithSchema(text string) Model[V] {
+	spec := m.def.spec
+	spec.Schema = text
+	return Model[V]{&definition[V]{message: m.def.message, spec: spec, option: m.def.option, named: m.def.named}}
+}
+
+// New returns a model of a message without the option (ligato.item), whose items are named by the
+// function name, which must be pure. A malformed spec is reported by Validate and by NewSet.
 func New[V proto.Message](s Spec, name func(V) string) Model[V] {
-	m := singleton[V](s)
-	m.name = name
-	m.prefix, m.recent = m.spec.KeyPrefix(), &recentKeys{}
-	return m
+	return Model[V]{&definition[V]{message: messageType[V], spec: s, named: name}}
 }
 
 // Singleton returns a model with at most one item, whose key is the key prefix
 // without the trailing slash.
-func Singleton[V proto.Message](s Spec) Model[V] { return singleton[V](s) }
+func Singleton[V proto.Message](s Spec) Model[V] { return New[V](s, nil) }
 
-func singleton[V proto.Message](s Spec) Model[V] {
-	return Model[V]{spec: s.withDefaults(), prefix: strings.TrimSuffix(s.KeyPrefix(), "/")}
-}
-
-// message returns the type of the items. It is evaluated lazily, because a
-// model may be a variable in the package of the generated code, which is not
-// initialised before the package's variables.
-func (m Model[V]) message() protoreflect.MessageType {
+func messageType[V proto.Message]() protoreflect.MessageType {
 	var zero V
 	return zero.ProtoReflect().Type()
 }
 
+// get returns the complete definition.
+func (m Model[V]) get() *definition[V] {
+	d := m.def
+	d.read.Do(d.complete)
+	return d
+}
+
+func (d *definition[V]) complete() {
+	if d.option {
+		d.err = d.readOption()
+	}
+	d.spec = d.spec.withDefaults()
+	d.prefix = d.spec.KeyPrefix()
+	if d.named == nil && d.name == nil {
+		d.prefix = strings.TrimSuffix(d.prefix, "/")
+		return
+	}
+	d.recent = &recentKeys{}
+}
+
+// readOption takes place and name from the option of the message.
+func (d *definition[V]) readOption() error {
+	message := d.message().Descriptor()
+	spec, name, err := FromOption(message)
+	spec.Schema = d.spec.Schema
+	d.spec, d.name = spec, name
+	if err == nil && name != nil && name.Computed() && d.named == nil {
+		return fmt.Errorf("message %s: its option has a template of names, so that the model needs a function (Named)", message.FullName())
+	}
+	return err
+}
+
+// FromOption returns what the option (ligato.item) of a message says: the place of the model and
+// how items are named. The name is nil for a model with at most one item.
+func FromOption(message protoreflect.MessageDescriptor) (spec Spec, name *Name, err error) {
+	item, _ := proto.GetExtension(message.Options(), ligato.E_Item).(*ligato.Item)
+	if item.GetModel() == "" {
+		return spec, nil, fmt.Errorf("message %s: expected an option (ligato.item) with a model", message.FullName())
+	}
+	dot := strings.LastIndexByte(item.GetModel(), '.')
+	spec = Spec{Module: item.GetModel()[:max(dot, 0)], Type: item.GetModel()[dot+1:], Version: item.GetVersion()}
+	if item.GetName() == "" {
+		return spec, nil, nil
+	}
+	if name, err = ParseName(item.GetName(), message); err != nil {
+		return spec, nil, err
+	}
+	name.template = item.GetTemplate()
+	return spec, name, nil
+}
+
 // Spec returns the specification with defaults applied.
-func (m Model[V]) Spec() Spec { return m.spec }
+func (m Model[V]) Spec() Spec { return m.get().spec }
 
 // KeyPrefix returns the prefix of the keys; for a singleton, the key itself.
-func (m Model[V]) KeyPrefix() string { return m.prefix }
+func (m Model[V]) KeyPrefix() string { return m.get().prefix }
 
 // Singleton reports whether there is at most one item of the model.
-func (m Model[V]) Singleton() bool { return m.name == nil }
+func (m Model[V]) Singleton() bool { return m.get().recent == nil }
+
+// Name returns how the items are named, as the option of the message says; nil if it
+// has none, and for a singleton.
+func (m Model[V]) Name() *Name { return m.get().name }
 
 // ProtoName returns the full name of the message type.
-func (m Model[V]) ProtoName() protoreflect.FullName { return m.message().Descriptor().FullName() }
+func (m Model[V]) ProtoName() protoreflect.FullName {
+	return m.def.message().Descriptor().FullName()
+}
 
 // NewInstance returns an empty message.
-func (m Model[V]) NewInstance() proto.Message { return m.message().New().Interface() }
+func (m Model[V]) NewInstance() proto.Message { return m.def.message().New().Interface() }
 
 // Key returns the key of the item.
 func (m Model[V]) Key(v V) string {
-	if m.name == nil {
-		return m.prefix
+	switch d := m.get(); {
+	case d.named != nil:
+		return d.prefix + d.named(v)
+	case d.name != nil:
+		return string(d.name.Append(append(make([]byte, 0, 128), d.prefix...), v.ProtoReflect()))
+	default:
+		return d.prefix
 	}
-	return m.prefix + m.name(v)
 }
 
 // KeyFor returns the key of the item with the given name. Calls with the same name often
 // return the same string.
 func (m Model[V]) KeyFor(name string) string {
-	if m.name == nil {
-		return m.prefix
+	d := m.get()
+	if d.recent == nil {
+		return d.prefix
 	}
-	return m.recent.of(m.prefix, name)
+	return d.recent.of(d.prefix, name)
 }
 
 // KeyOf is Key for a message whose type is not known at compile time.
 func (m Model[V]) KeyOf(msg proto.Message) (string, error) {
 	v, ok := msg.(V)
-	if !ok {
+	if !ok || msg.ProtoReflect().Descriptor().FullName() != m.ProtoName() {
 		return "", fmt.Errorf("model %s: message is %s, expected %s",
-			m.spec.ModelName(), msg.ProtoReflect().Descriptor().FullName(), m.ProtoName())
+			m.Spec().ModelName(), msg.ProtoReflect().Descriptor().FullName(), m.ProtoName())
 	}
 	return m.Key(v), nil
 }
 
 // Matches reports whether the key belongs to an item of the model.
 func (m Model[V]) Matches(key string) bool {
-	if m.name == nil {
-		return key == m.prefix
+	d := m.get()
+	if d.recent == nil {
+		return key == d.prefix
 	}
-	return len(key) > len(m.prefix) && strings.HasPrefix(key, m.prefix)
+	return len(key) > len(d.prefix) && strings.HasPrefix(key, d.prefix)
 }
 
 // Label returns the name part of the key.
 func (m Model[V]) Label(key string) string {
-	if m.name == nil {
+	d := m.get()
+	if d.recent == nil {
 		return key
 	}
-	return strings.TrimPrefix(key, m.prefix)
+	return strings.TrimPrefix(key, d.prefix)
 }
 
-// Validate reports a malformed specification.
-func (m Model[V]) Validate() error { return m.spec.Validate() }
+// Validate reports a missing or malformed specification.
+func (m Model[V]) Validate() error {
+	d := m.get()
+	return cmp.Or(d.err, d.spec.Validate())
+}

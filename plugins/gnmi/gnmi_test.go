@@ -360,7 +360,8 @@ func TestGetErrors(t *testing.T) {
 	}
 }
 
-// A model of a custom agent is read, written and followed like any other.
+// A model of a custom agent is read, written and followed like any other; without the option
+// (ligato.item), its items have one key.
 func TestCustomModel(t *testing.T) {
 	t.Parallel()
 	things := models.New(models.Spec{Module: "custom", Version: "v1", Type: "thing"}, func(v *kvspb.ValueStatus) string { return v.GetState().String() + "/" + v.GetKey() })
@@ -372,12 +373,12 @@ func TestCustomModel(t *testing.T) {
 	w := &world{t: t, Agent: orchtest.NewWith(t, sb, []*api.KVDescriptor{orchtest.Describe(sb, "thing", things, nil)}, orchestrator.UseCodec(document.New(set)))}
 	w.start(func(*gnmi.Deps) {})
 
-	const thing = "/config/custom.thing[key=x][state=PENDING]"
+	const thing = "/config/custom.thing[key=PENDING/x]"
 	follower := w.subscribe(&gpb.SubscriptionList{Prefix: vpp1, UpdatesOnly: true, Subscription: subs(0, "/config/custom.thing")})
 	follower.expect("sync")
-	w.set(&gpb.SetRequest{Update: updates(thing+"/details", `["one"]`)})
-	want := thing + ` {"key":"x","state":"PENDING","details":["one"]}` + "\n" + `/state/custom.thing[key=x][state=PENDING]/state "CONFIGURED"` + "\n"
-	if got, err := w.get(&gpb.GetRequest{Path: paths("/config/custom.thing[state=7]", "/state/*/state")}); err != nil || got != want {
+	w.set(&gpb.SetRequest{Update: updates(thing, `{"key":"x","state":"PENDING","details":["one"]}`)})
+	want := thing + ` {"key":"x","state":"PENDING","details":["one"]}` + "\n" + `/state/custom.thing[key=PENDING/x]/state "CONFIGURED"` + "\n"
+	if got, err := w.get(&gpb.GetRequest{Path: paths("/config/custom.thing[key=PENDING/x]", "/state/*/state")}); err != nil || got != want {
 		t.Errorf("get: %s, %v", got, err)
 	}
 	follower.until(`"details":["one"]`)

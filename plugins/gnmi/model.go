@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
@@ -30,68 +29,18 @@ func known(set *models.Set) (list []*model) {
 	return list
 }
 
-// nameFields returns the fields that make the name of an item: those whose change changes the
-// key of an item in which no other field is set, or of one in which all are.
-func nameFields(m models.Known) (names []protoreflect.FieldDescriptor) {
-	if m.Singleton() {
+// nameFields returns the fields that make the name of an item.
+func nameFields(m models.Known) []protoreflect.FieldDescriptor {
+	if m.Name() == nil {
 		return nil
 	}
-	empty, full := m.NewInstance(), m.NewInstance()
-	fields := full.ProtoReflect().Descriptor().Fields()
-	for i := range fields.Len() {
-		if f := fields.Get(i); isScalar(f) {
-			full.ProtoReflect().Set(f, trials(f)[0])
-		}
-	}
-	for i := range fields.Len() {
-		if f := fields.Get(i); isScalar(f) && (changesKey(m, empty, f) || changesKey(m, full, f)) {
-			names = append(names, f)
-		}
-	}
-	return names
-}
-
-func changesKey(m models.Known, of proto.Message, f protoreflect.FieldDescriptor) bool {
-	before, err := m.KeyOf(of)
-	for _, v := range trials(f) {
-		changed := proto.Clone(of)
-		changed.ProtoReflect().Set(f, v)
-		if key, err2 := m.KeyOf(changed); err == nil && err2 == nil && key != before {
-			return true
-		}
-	}
-	return false
+	fields := m.Name().Fields()
+	slices.SortFunc(fields, func(a, b protoreflect.FieldDescriptor) int { return a.Index() - b.Index() })
+	return fields
 }
 
 func isScalar(f protoreflect.FieldDescriptor) bool {
 	return !f.IsList() && !f.IsMap() && f.Message() == nil
-}
-
-// trials are different values of a field. Names may be made of texts only if they can be
-// parsed, as addresses for example.
-func trials(f protoreflect.FieldDescriptor) (list []protoreflect.Value) {
-	switch f.Kind() {
-	case protoreflect.StringKind:
-		for _, text := range []string{"x", "y", "10.1.0.0/16", "2001:db8::1", "10.1.1.1", "02:00:00:00:00:01"} {
-			list = append(list, protoreflect.ValueOfString(text))
-		}
-		return list
-	case protoreflect.BytesKind:
-		return []protoreflect.Value{protoreflect.ValueOfBytes([]byte("x")), protoreflect.ValueOfBytes([]byte("y"))}
-	case protoreflect.BoolKind:
-		return []protoreflect.Value{protoreflect.ValueOfBool(true), protoreflect.ValueOfBool(false)}
-	case protoreflect.EnumKind:
-		for i := range f.Enum().Values().Len() {
-			list = append(list, protoreflect.ValueOfEnum(f.Enum().Values().Get(i).Number()))
-		}
-		slices.Reverse(list) // the first one is the default
-		return list
-	}
-	for _, text := range []string{"1", "2"} {
-		v, _ := parseNumber(f, text) // fits in all types
-		list = append(list, v)
-	}
-	return list
 }
 
 // keyNames returns the names of the keys.
@@ -105,7 +54,7 @@ func (m *model) keyNames() (list []string) {
 	return list
 }
 
-// labelKey is the key of items whose names are made of no field that nameFields finds.
+// labelKey is the key of items of models whose names only a function tells.
 const labelKey = "key"
 
 // keyField returns the field of a key; ok is false if there is none. It is nil for labelKey.

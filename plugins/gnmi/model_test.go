@@ -21,14 +21,14 @@ func allModels(t testing.TB) *models.Set {
 	return set
 }
 
-// The keys that are found by trying are the fields of the templates of names.
+// The keys are the fields of the templates of names.
 func TestKeyNames(t *testing.T) {
 	t.Parallel()
 	field := regexp.MustCompile(`\.([A-Z][A-Za-z0-9]*)`)
 	with := 0
 	for _, m := range known(allModels(t)) {
 		var want []string
-		for _, f := range field.FindAllStringSubmatch(allmodels.NameTemplate(m.name), -1) {
+		for _, f := range field.FindAllStringSubmatch(allmodels.TemplateOf(m), -1) {
 			if f[1] != "IP" && f[1] != "MaskSize" { // of the network, not of the message
 				want = append(want, strings.ToLower(f[1]))
 			}

@@ -5,6 +5,7 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
 )
@@ -31,7 +32,20 @@ func TestPathsOfAllModels(t *testing.T) {
 	for _, m := range s.models {
 		item := m.NewInstance()
 		for _, f := range m.names {
-			item.ProtoReflect().Set(f, trials(f)[0])
+			text := "1"
+			switch f.Kind() {
+			case protoreflect.StringKind:
+				text = "10.1.0.0/16"
+			case protoreflect.BoolKind:
+				text = "true"
+			case protoreflect.EnumKind:
+				text = string(f.Enum().Values().Get(f.Enum().Values().Len() - 1).Name())
+			}
+			v, err := parseKey(f, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			item.ProtoReflect().Set(f, v)
 		}
 		key, err := m.KeyOf(item)
 		if err != nil {

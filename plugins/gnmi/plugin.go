@@ -6,8 +6,8 @@
 //	/operational/vpp.interfaces[name=loop1]/operStatus  what VPP and Linux report of interfaces
 //	/counters/vpp.interfaces[name=loop1]/rx/packets     what they count
 //
-// The first element below a tree is the name of a model. Its keys are the fields that make the
-// names of its items, which the plugin finds out by trying (see nameFields): it knows no model.
+// The first element below a tree is the name of a model. Its keys are the fields of the name in
+// the option (ligato.item) of its message; without that option it has one key, "key".
 // Changes belong to the source "grpc" of the orchestrator, like those of all clients. A Set is
 // one transaction, which is reverted as a whole if a value fails.
 package gnmi

@@ -92,11 +92,11 @@ func describeModels(descriptors []byte, custom []*customModel) error {
 	for _, m := range custom {
 		d, err := files.FindDescriptorByName(m.ProtoName())
 		if err != nil {
-			return fmt.Errorf("model %s: %w", m.Name, err)
+			return fmt.Errorf("model %s: %w", m.Model.Name, err)
 		}
 		message, ok := d.(protoreflect.MessageDescriptor)
 		if !ok {
-			return fmt.Errorf("model %s: %s is no message", m.Name, d.FullName())
+			return fmt.Errorf("model %s: %s is no message", m.Model.Name, d.FullName())
 		}
 		m.message = message
 	}
@@ -123,13 +123,28 @@ func (m *customModel) ProtoName() protoreflect.FullName {
 func (m *customModel) NewInstance() proto.Message { return dynamicpb.NewMessage(m.message) }
 func (m *customModel) Validate() error            { return m.Spec().Validate() }
 
+// Name returns nil as long as the message is not known.
+func (m *customModel) Name() *models.Name {
+	if m.message == nil {
+		return nil
+	}
+	_, name, err := models.FromOption(m.message)
+	if err != nil {
+		return nil // the agent's model has a function instead
+	}
+	return name
+}
+
 func (m *customModel) KeyOf(item proto.Message) (string, error) {
 	if m.Singleton() {
 		return m.KeyPrefix(), nil
 	}
+	if name := m.Name(); name != nil && !name.Computed() {
+		return string(name.Append([]byte(m.KeyPrefix()), item.ProtoReflect())), nil
+	}
 	name, err := allmodels.NameFrom(m.NameTemplate, item.ProtoReflect())
 	if err != nil {
-		return "", fmt.Errorf("model %s: %w", m.Name, err)
+		return "", fmt.Errorf("model %s: %w", m.Model.Name, err)
 	}
 	return m.KeyPrefix() + name, nil
 }

@@ -121,7 +121,7 @@ type anything struct {
 func (p *anything) Init() error {
 	for _, m := range p.models {
 		err := p.scheduler.RegisterKVDescriptor(&api.KVDescriptor{
-			Name: "check-" + m.Name, NBKeyPrefix: m.KeyPrefix(), ValueTypeName: string(m.ProtoName()), KeySelector: m.Matches, KeyLabel: m.Label,
+			Name: "check-" + m.Model.Name, NBKeyPrefix: m.KeyPrefix(), ValueTypeName: string(m.ProtoName()), KeySelector: m.Matches, KeyLabel: m.Label,
 			Create: func(string, proto.Message) (api.Metadata, error) { return nil, nil },
 			Update: func(string, proto.Message, proto.Message, api.Metadata) (api.Metadata, error) { return nil, nil },
 			Delete: func(string, proto.Message, api.Metadata) error { return nil },

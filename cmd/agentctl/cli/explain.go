@@ -83,7 +83,7 @@ func (a *app) newExplainer(ctx context.Context) (*explainer, error) {
 			continue
 		}
 		if err := comments.Add(ctx, custom.message.ParentFile(), custom.Schema); err != nil {
-			fmt.Fprintf(a.Err, "model %s has no comments: %v\n", custom.Name, err)
+			fmt.Fprintf(a.Err, "model %s has no comments: %v\n", custom.Model.Name, err)
 		}
 	}
 	return &explainer{set, document.New(set), comments}, nil

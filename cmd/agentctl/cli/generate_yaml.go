@@ -2,9 +2,7 @@ package cli
 
 import (
 	"cmp"
-	_ "embed" // samples.txt
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,23 +10,15 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/proto/ligato"
 )
-
-// samples are the values of fields that have to be given, by model and field, where the
-// type does not tell one; a test shows that agents accept them.
-//
-//go:embed samples.txt
-var samples string
 
 // sampleOf returns the sample of a field of the model; empty: none.
 func (g *generator) sampleOf(f protoreflect.FieldDescriptor) string {
 	if len(g.within) > 0 { // a field within a field
 		return ""
 	}
-	_, after, _ := strings.Cut("\n"+samples, "\n"+g.model+"."+string(f.Name())+" ")
-	sample, _, _ := strings.Cut(after, "\n")
+	sample, _ := proto.GetExtension(f.Options(), ligato.E_Sample).(string)
 	return sample
 }
 
@@ -44,27 +34,16 @@ var samplesByType = map[ligato.LigatoOptions_Type]string{
 // else as fields that are commented out.
 type generator struct {
 	*explainer
-	model  string
-	keys   []string                // the fields of the key, as in the template of names
-	within []protoreflect.FullName // messages that are being written
+	keys   []protoreflect.FieldDescriptor // of all names
+	named  bool                           // the model tells the fields of names
+	within []protoreflect.FullName        // messages that are being written
 }
-
-// templateField matches the fields in a template of names, and optionalField those
-// that may be empty.
-var (
-	templateField = regexp.MustCompile(`[ {(]\.(\w+)`)
-	optionalField = regexp.MustCompile(`\{\{(?:if|and|printf "if)[^}]*?\.(\w+)`)
-)
 
 // generate returns a file with one item of a model.
 func (e *explainer) generate(m models.Known) string {
-	g := &generator{explainer: e, model: m.Spec().ModelName()}
-	template := allmodels.NameTemplate(m.Spec().ModelName())
-	for _, name := range templateField.FindAllStringSubmatch(template, -1) {
-		g.keys = append(g.keys, strings.ToLower(name[1]))
-	}
-	for _, name := range optionalField.FindAllStringSubmatch(template, -1) {
-		g.keys = slices.DeleteFunc(g.keys, func(key string) bool { return key == strings.ToLower(name[1]) })
+	g := &generator{explainer: e}
+	if name := m.Name(); name != nil {
+		g.keys, g.named = name.Required(), true
 	}
 	d := m.NewInstance().ProtoReflect().Descriptor()
 	place, list := e.codec.Place(m.Spec().ModelName())
@@ -114,12 +93,12 @@ func (g *generator) required(f protoreflect.FieldDescriptor) bool {
 		return true
 	case f.IsList() || f.Message() != nil:
 		return false
-	case slices.Contains(g.keys, strings.ReplaceAll(string(f.Name()), "_", "")):
+	case slices.Contains(g.keys, f):
 		return true
 	case f.Enum() != nil:
 		return g.forbidden(f.Enum().Values().Get(0))
 	}
-	return g.keys == nil && f.Index() == 0 && f.Kind() == protoreflect.StringKind // of a custom model
+	return !g.named && f.Index() == 0 && f.Kind() == protoreflect.StringKind // of a custom model
 }
 
 func (g *generator) forbidden(v protoreflect.EnumValueDescriptor) bool {

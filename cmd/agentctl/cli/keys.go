@@ -9,7 +9,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -125,8 +124,7 @@ func wellFormed(m models.Known, key string) bool {
 	if !m.Matches(key) {
 		return false
 	}
-	pattern, _, ok := allmodels.NameShape(m)
-	return !ok || pattern.MatchString(m.Label(key))
+	return m.Name() == nil || m.Name().Pattern().MatchString(m.Label(key))
 }
 
 // checkKey is notAKey; it asks the agent only about keys that no model of
@@ -145,11 +143,10 @@ func example(m models.Known) string {
 	if m.Singleton() {
 		return m.KeyPrefix()
 	}
-	_, name, ok := allmodels.NameShape(m)
-	if !ok {
-		name = "..."
+	if m.Name() == nil {
+		return m.KeyPrefix() + "..."
 	}
-	return m.KeyPrefix() + name
+	return m.KeyPrefix() + m.Name().String()
 }
 
 // minAlike is the number of matching characters required for a suggestion.

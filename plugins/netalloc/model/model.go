@@ -14,16 +14,12 @@ import (
 
 // IPAllocationModel places address allocations at
 // config/netalloc/v1/ip/network/{network}/interface/{interface}.
-var IPAllocationModel = models.New(models.Spec{Module: "netalloc", Version: "v1", Type: "ip"}, ipAllocationName)
+var IPAllocationModel = models.Of[*netalloc.IPAllocation]()
 
 // NeighborGwKey is the key of a property: the gateway of the network lies in
 // the subnet of the address that the interface was given, so it is reachable
 // without a route.
 var NeighborGwKey = models.MustKeyTemplate("netalloc/neigh-gw/network/{network}/interface/{iface}")
-
-func ipAllocationName(a *netalloc.IPAllocation) string {
-	return "network/" + a.GetNetworkName() + "/interface/" + a.GetInterfaceName()
-}
 
 // RefPrefix starts a reference to an allocated address, which may stand where
 // other items expect an address: "alloc:{network}[/{interface}][/GW]".

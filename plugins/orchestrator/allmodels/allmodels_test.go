@@ -1,8 +1,10 @@
 package allmodels_test
 
 import (
+	"flag"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"text/template"
@@ -28,15 +30,51 @@ func set(t *testing.T) *models.Set {
 	return s
 }
 
-// rows reads a table of tab-separated columns and leaves out its head.
-func rows(t *testing.T, path string, columns int) [][]string {
+var update = flag.Bool("update", false, "add new models to the tables in testdata")
+
+// with returns the rows of a table, which are told apart by the first column, and with -update adds
+// those of models that it lacks. Rows that exist are never changed: stores and clients rely on them.
+func with(t *testing.T, path string, columns int, row func(models.Known) []string) [][]string {
+	t.Helper()
+	table := rows(t, path, columns)
+	if !*update {
+		return table
+	}
+	known := map[string]bool{}
+	for _, r := range table {
+		known[r[0]] = true
+	}
+	for _, m := range set(t).All() {
+		if !known[m.Spec().ModelName()] {
+			table = append(table, row(m))
+		}
+	}
+	slices.SortStableFunc(table, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
+	head, _, _ := strings.Cut(read(t, path), "\n")
+	text := head + "\n"
+	for _, r := range table {
+		text += strings.Join(r, "\t") + "\n"
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(data)
+}
+
+// rows reads a table of tab-separated columns and leaves out its head.
+func rows(t *testing.T, path string, columns int) [][]string {
+	t.Helper()
 	var out [][]string
-	for i, line := range strings.Split(strings.TrimRight(string(data), "\n"), "\n") {
+	for i, line := range strings.Split(strings.TrimRight(read(t, path), "\n"), "\n") {
 		row := strings.Split(line, "\t")
 		for len(row) < columns {
 			row = append(row, "")
@@ -53,7 +91,11 @@ func rows(t *testing.T, path string, columns int) [][]string {
 func TestModelsAreCompatible(t *testing.T) {
 	t.Parallel()
 	s := set(t)
-	table := rows(t, "testdata/models-keys.tsv", 8)
+	describe := func(m models.Known) []string {
+		spec := m.Spec()
+		return []string{spec.ModelName(), string(m.ProtoName()), spec.Module, spec.Version, spec.Type, spec.Class, m.KeyPrefix(), allmodels.TemplateOf(m)}
+	}
+	table := with(t, "testdata/models-keys.tsv", 8, describe)
 	if got, want := len(s.All()), len(table); got != want {
 		t.Errorf("%d models, want %d", got, want)
 	}
@@ -63,9 +105,7 @@ func TestModelsAreCompatible(t *testing.T) {
 			t.Errorf("model %s is missing", row[0])
 			continue
 		}
-		spec := m.Spec()
-		got := []string{spec.ModelName(), string(m.ProtoName()), spec.Module, spec.Version, spec.Type, spec.Class,
-			m.KeyPrefix(), allmodels.NameTemplate(row[0])}
+		got := describe(m)
 		for i := range got {
 			if got[i] != row[i] {
 				t.Errorf("model %s: column %d is %q, want %q", row[0], i+1, got[i], row[i])
@@ -82,7 +122,7 @@ func TestExampleKeys(t *testing.T) {
 	t.Parallel()
 	s := set(t)
 	seen := map[string]bool{}
-	for _, row := range rows(t, "testdata/example-keys.tsv", 3) {
+	for _, row := range with(t, "testdata/example-keys.tsv", 3, example) {
 		seen[row[0]] = true
 		m, ok := s.ForName(row[0])
 		if !ok {
@@ -107,6 +147,27 @@ func TestExampleKeys(t *testing.T) {
 			t.Errorf("model %s: no example key", m.Spec().ModelName())
 		}
 	}
+}
+
+// example returns an item of a model with a name, and its key.
+func example(m models.Known) []string {
+	item := m.NewInstance()
+	if m.Name() != nil {
+		for _, f := range m.Name().Required() {
+			switch f.Kind() {
+			case protoreflect.StringKind:
+				item.ProtoReflect().Set(f, protoreflect.ValueOfString(string(f.Name())))
+			case protoreflect.EnumKind:
+				values := f.Enum().Values()
+				item.ProtoReflect().Set(f, protoreflect.ValueOfEnum(values.Get(values.Len()-1).Number()))
+			case protoreflect.Uint32Kind:
+				item.ProtoReflect().Set(f, protoreflect.ValueOfUint32(7))
+			}
+		}
+	}
+	text, _ := protojson.MarshalOptions{UseProtoNames: true}.Marshal(item)
+	key, _ := m.KeyOf(item)
+	return []string{m.Spec().ModelName(), strings.ReplaceAll(string(text), ", ", ","), key}
 }
 
 // TestEveryModelIsConfigurable shows that every model has a field in one of the
@@ -168,8 +229,8 @@ func templateFuncs() template.FuncMap {
 	}
 }
 
-// TestNamesFollowTemplates runs the name templates against the functions of
-// the models, with random items.
+// TestNamesFollowTemplates runs the name templates against the names that the models give random
+// items, and the patterns against those.
 func TestNamesFollowTemplates(t *testing.T) {
 	t.Parallel()
 	for _, m := range set(t).All() {
@@ -177,7 +238,7 @@ func TestNamesFollowTemplates(t *testing.T) {
 			continue
 		}
 		name := m.Spec().ModelName()
-		tmpl, err := template.New(name).Funcs(templateFuncs()).Parse(allmodels.NameTemplate(name))
+		tmpl, err := template.New(name).Funcs(templateFuncs()).Parse(allmodels.TemplateOf(m))
 		if err != nil {
 			t.Fatalf("model %s: %v", name, err)
 		}
@@ -195,8 +256,8 @@ func TestNamesFollowTemplates(t *testing.T) {
 			if label := m.Label(key); label != want.String() {
 				t.Fatalf("label of %q is %q", key, label)
 			}
-			if shape, _, ok := allmodels.NameShape(m); !ok || !shape.MatchString(want.String()) {
-				t.Fatalf("name %q does not match %v", want.String(), shape)
+			if pattern := m.Name().Pattern(); !pattern.MatchString(want.String()) {
+				t.Fatalf("name %q does not match %v", want.String(), pattern)
 			}
 		}))
 	}
@@ -224,6 +285,27 @@ func fill(t *rapid.T, msg protoreflect.Message) {
 		case protoreflect.EnumKind:
 			n := rapid.Int32Range(-1, 20).Draw(t, string(fd.Name()))
 			msg.Set(fd, protoreflect.ValueOfEnum(protoreflect.EnumNumber(n)))
+		}
+	}
+}
+
+// TestPatternsOfNames shows texts that are no names.
+func TestPatternsOfNames(t *testing.T) {
+	t.Parallel()
+	s := set(t)
+	for name, wrong := range map[string][]string{
+		"vpp.l2.fib":     {"bd1", "bd1/02:00:00:00:00:01"},
+		"vpp.vrf-table":  {"1", "id/one/protocol/IPV4", "id/1/protocol/ipv4", "id/1"},
+		"vpp.abfs.abf":   {"abf1"},
+		"linux.l3.route": {"10.0.0.0"},
+		"vpp.route":      {"vrf/x/dst/10.0.0.0/8/", "vrf/0/dst/10.0.0.0/8", "10.0.0.0/8", "vrf/0/10.0.0.0/8/gw/10.0.0.1"},
+		"vpp.ipsec.sp":   {"spd/1/sa/inbound/local-addresses/-/remote-addresses/-"},
+	} {
+		m, _ := s.ForName(name)
+		for _, text := range wrong {
+			if pattern := m.Name().Pattern(); pattern.MatchString(text) {
+				t.Errorf("%s: %q matches %v", name, text, pattern)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package allmodels
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"text/template/parse"
@@ -11,24 +12,40 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
+	schema "github.com/tenuto-dev/tenuto/proto"
 )
 
 // FormerTemplateOf returns TemplateOf for clients of the predecessor, which cannot execute a
-// template with a field that their messages lack. It reports false if the names of the items
-// consist of such fields.
+// template with a field that their messages lack: optional parts with such a field are left out. It
+// reports false if all names have such a field.
 func FormerTemplateOf(m models.Known) (string, bool) {
-	if t, ok := formerTemplates[m.Spec().ModelName()]; ok {
-		return t, t != ""
+	template := TemplateOf(m)
+	if m.Name() == nil {
+		return template, true
 	}
-	return TemplateOf(m), true
+	for _, f := range m.Name().Required() {
+		if schema.IsAddedField(f) {
+			return "", false
+		}
+	}
+	for _, f := range m.Name().Fields() {
+		if schema.IsAddedField(f) {
+			template = regexp.MustCompile(`\{\{if \.`+models.GoName(f)+`\}\}.*?\{\{end\}\}`).ReplaceAllString(template, "")
+		}
+	}
+	return template, true
 }
 
-// TemplateOf returns the NameTemplate of a model. For a model without one, such as a model of
-// a custom agent, it derives a template from the names of sample items. It is empty if the
-// names of the items do not consist of texts and numbers of their fields, one after the other.
+// TemplateOf returns the text/template that computes the name of an item of a model from
+// its message, for clients that know the models only by their description. It is empty for singletons.
+// For a model of a custom agent whose names only a function tells, it is derived from the names of
+// sample items, and empty if they do not consist of texts and numbers of their fields, one after the other.
 func TemplateOf(m models.Known) string {
-	if t := NameTemplate(m.Spec().ModelName()); t != "" || m.Singleton() {
-		return t
+	switch {
+	case m.Singleton():
+		return ""
+	case m.Name() != nil:
+		return m.Name().Template()
 	}
 	sample, marks := m.NewInstance(), []string{}
 	fields := sample.ProtoReflect().Descriptor().Fields()
@@ -36,7 +53,7 @@ func TemplateOf(m models.Known) string {
 		f := fields.Get(i)
 		if v, mark, ok := marked(f, i); ok {
 			sample.ProtoReflect().Set(f, v)
-			marks = append(marks, mark, "{{."+templateName(f)+"}}")
+			marks = append(marks, mark, "{{."+models.GoName(f)+"}}")
 		}
 	}
 	name, err := nameOf(m, sample)
@@ -137,17 +154,6 @@ func others(f protoreflect.FieldDescriptor) (list []protoreflect.Value) {
 	return list
 }
 
-// templateName returns the name that a field has in templates: that of the Go field.
-func templateName(f protoreflect.FieldDescriptor) string {
-	var b strings.Builder
-	for part := range strings.SplitSeq(string(f.Name()), "_") {
-		if part != "" {
-			b.WriteString(strings.ToUpper(part[:1]) + part[1:])
-		}
-	}
-	return b.String()
-}
-
 // errNoFields is the error for a template that is made of more than fields.
 var errNoFields = errors.New("only the agent knows the names of the items")
 
@@ -191,7 +197,7 @@ func templateField(n *parse.ActionNode, fields protoreflect.FieldDescriptors) pr
 	}
 	for i := range fields.Len() {
 		f := fields.Get(i)
-		if templateName(f) == field.Ident[0] && f.Kind() != protoreflect.EnumKind && f.Message() == nil && !f.IsList() {
+		if models.GoName(f) == field.Ident[0] && f.Kind() != protoreflect.EnumKind && f.Message() == nil && !f.IsList() {
 			return f
 		}
 	}

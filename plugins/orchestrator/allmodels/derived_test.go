@@ -52,7 +52,7 @@ func TestTemplateOfCustomModels(t *testing.T) {
 	}
 	if set := allmodels.MustSet(); len(set.All()) > 0 {
 		m, _ := set.ForName("vpp.l2.fib")
-		if got := allmodels.TemplateOf(m); got != allmodels.NameTemplate("vpp.l2.fib") {
+		if got := allmodels.TemplateOf(m); got != "{{.BridgeDomain}}/mac/{{.PhysAddress}}" {
 			t.Errorf("vpp.l2.fib: %q", got)
 		}
 	}

@@ -8,6 +8,7 @@
 package model
 
 import (
+	_ "github.com/tenuto-dev/tenuto/proto/ligato"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -146,7 +147,7 @@ var File_examples_mock_southbound_ifplugin_model_interface_proto protoreflect.Fi
 
 const file_examples_mock_southbound_ifplugin_model_interface_proto_rawDesc = "" +
 	"\n" +
-	"7examples/mock-southbound/ifplugin/model/interface.proto\x12\x16tenuto.mock.interfaces\"\xb6\x01\n" +
+	"7examples/mock-southbound/ifplugin/model/interface.proto\x12\x16tenuto.mock.interfaces\x1a\x11ligato/item.proto\"\xd8\x01\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12:\n" +
 	"\x04type\x18\x02 \x01(\x0e2&.tenuto.mock.interfaces.Interface.TypeR\x04type\x12\x18\n" +
@@ -155,7 +156,8 @@ const file_examples_mock_southbound_ifplugin_model_interface_proto_rawDesc = "" 
 	"rxRingSize\"\x1d\n" +
 	"\x04Type\x12\f\n" +
 	"\bLOOPBACK\x10\x00\x12\a\n" +
-	"\x03TAP\x10\x01BFZDgithub.com/tenuto-dev/tenuto/examples/mock-southbound/ifplugin/modelb\x06proto3"
+	"\x03TAP\x10\x01: \x8a}\x1d\n" +
+	"\x0fmock.interfaces\x12\x02v1\x1a\x06{name}BFZDgithub.com/tenuto-dev/tenuto/examples/mock-southbound/ifplugin/modelb\x06proto3"
 
 var (
 	file_examples_mock_southbound_ifplugin_model_interface_proto_rawDescOnce sync.Once

@@ -5,5 +5,5 @@ import "github.com/tenuto-dev/tenuto/infra/models"
 
 //go:generate sh ../../../../proto/generate-one.sh
 
-// ModelInterface says that interfaces have the keys config/mock/v1/interfaces/<name>.
-var ModelInterface = models.New(models.Spec{Module: "mock", Version: "v1", Type: "interfaces"}, (*Interface).GetName)
+// ModelInterface places interfaces at config/mock/v1/interfaces/{name}, as the option of the message says.
+var ModelInterface = models.Of[*Interface]()

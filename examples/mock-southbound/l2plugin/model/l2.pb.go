@@ -8,6 +8,7 @@
 package model
 
 import (
+	_ "github.com/tenuto-dev/tenuto/proto/ligato"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -189,18 +190,20 @@ var File_examples_mock_southbound_l2plugin_model_l2_proto protoreflect.FileDescr
 
 const file_examples_mock_southbound_l2plugin_model_l2_proto_rawDesc = "" +
 	"\n" +
-	"0examples/mock-southbound/l2plugin/model/l2.proto\x12\x0etenuto.mock.l2\"\x8b\x01\n" +
+	"0examples/mock-southbound/l2plugin/model/l2.proto\x12\x0etenuto.mock.l2\x1a\x11ligato/item.proto\"\xb3\x01\n" +
 	"\fBridgeDomain\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12F\n" +
 	"\n" +
 	"interfaces\x18\x02 \x03(\v2&.tenuto.mock.l2.BridgeDomain.InterfaceR\n" +
 	"interfaces\x1a\x1f\n" +
 	"\tInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\x81\x01\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name:&\x8a}#\n" +
+	"\x15mock.l2.bridge-domain\x12\x02v1\x1a\x06{name}\"\xbb\x01\n" +
 	"\bFIBEntry\x12!\n" +
 	"\fphys_address\x18\x01 \x01(\tR\vphysAddress\x12#\n" +
 	"\rbridge_domain\x18\x02 \x01(\tR\fbridgeDomain\x12-\n" +
-	"\x12outgoing_interface\x18\x03 \x01(\tR\x11outgoingInterfaceBFZDgithub.com/tenuto-dev/tenuto/examples/mock-southbound/l2plugin/modelb\x06proto3"
+	"\x12outgoing_interface\x18\x03 \x01(\tR\x11outgoingInterface:8\x8a}5\n" +
+	"\vmock.l2.fib\x12\x02v1\x1a\"{bridge_domain}/mac/{phys_address}BFZDgithub.com/tenuto-dev/tenuto/examples/mock-southbound/l2plugin/modelb\x06proto3"
 
 var (
 	file_examples_mock_southbound_l2plugin_model_l2_proto_rawDescOnce sync.Once

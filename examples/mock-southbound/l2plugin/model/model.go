@@ -6,15 +6,11 @@ import "github.com/tenuto-dev/tenuto/infra/models"
 
 //go:generate sh ../../../../proto/generate-one.sh
 
-// ModelBridgeDomain says that bridge domains have the keys
-// config/mock/l2/v1/bridge-domain/<name>.
-var ModelBridgeDomain = models.New(models.Spec{Module: "mock.l2", Version: "v1", Type: "bridge-domain"}, (*BridgeDomain).GetName)
+// ModelBridgeDomain places bridge domains at config/mock/l2/v1/bridge-domain/{name}.
+var ModelBridgeDomain = models.Of[*BridgeDomain]()
 
-// ModelFIBEntry says that forwarding entries have the keys
-// config/mock/l2/v1/fib/<bridge domain>/mac/<address>.
-var ModelFIBEntry = models.New(models.Spec{Module: "mock.l2", Version: "v1", Type: "fib"}, func(e *FIBEntry) string {
-	return e.GetBridgeDomain() + "/mac/" + e.GetPhysAddress()
-})
+// ModelFIBEntry places forwarding entries at config/mock/l2/v1/fib/{bridge_domain}/mac/{phys_address}.
+var ModelFIBEntry = models.Of[*FIBEntry]()
 
 // BDInterfaceKey is the key of the membership of an interface.
 var BDInterfaceKey = models.MustKeyTemplate("mock/bd/{bd}/interface/{iface}")

@@ -10,5 +10,4 @@ import (
 
 // InterfaceModel places interfaces at
 // config/linux/interfaces/v2/interface/{name}.
-var InterfaceModel = models.New(
-	models.Spec{Module: "linux.interfaces", Version: "v2", Type: "interface"}, (*interfaces.Interface).GetName)
+var InterfaceModel = models.Of[*interfaces.Interface]()

@@ -7,5 +7,4 @@ import (
 )
 
 // RuleChainModel places chains at config/linux/iptables/v2/rulechain/{name}.
-var RuleChainModel = models.New(
-	models.Spec{Module: "linux.iptables", Version: "v2", Type: "rulechain"}, (*iptables.RuleChain).GetName)
+var RuleChainModel = models.Of[*iptables.RuleChain]()

@@ -10,25 +10,23 @@ import (
 )
 
 // ARPModel places neighbours at config/linux/l3/v2/arp/{interface}/{address}.
-var ARPModel = models.New(models.Spec{Module: "linux.l3", Version: "v2", Type: "arp"}, arpName)
+var ARPModel = models.Of[*l3.ARPEntry]()
 
 // RouteModel places routes at
 // config/linux/l3/v2/route/{network}/{prefix length}/{interface}, the network
 // without host bits; those of a table of their own have table/{table}/ before that.
-var RouteModel = models.New(models.Spec{Module: "linux.l3", Version: "v2", Type: "route"}, routeName)
+var RouteModel = models.Of[*l3.Route]().Named(routeName)
 
 // RuleModel places policy rules at config/linux/l3/v2/rule/{name}.
-var RuleModel = models.New(models.Spec{Module: "linux.l3", Version: "v2", Type: "rule"}, (*l3.Rule).GetName)
+var RuleModel = models.Of[*l3.Rule]()
 
 // NexthopModel places nexthop objects at config/linux/l3/v2/nexthop/{name}.
-var NexthopModel = models.New(models.Spec{Module: "linux.l3", Version: "v2", Type: "nexthop"}, (*l3.Nexthop).GetName)
+var NexthopModel = models.Of[*l3.Nexthop]()
 
 // LinkLocalRouteKey is a property of a route with scope LINK: the destination
 // (an address, a network, or a reference to an allocation) is attached to the
 // interface, so gateways within it are reachable.
 var LinkLocalRouteKey = models.MustKeyTemplate("linux/link-local-route/{iface}/dest-address/{dst}")
-
-func arpName(e *l3.ARPEntry) string { return e.GetInterface() + "/" + e.GetIpAddress() }
 
 func routeName(r *l3.Route) string {
 	name := netallocmodel.NetworkKeyPart(r.GetDstNetwork()) + "/" + r.GetOutgoingInterface()

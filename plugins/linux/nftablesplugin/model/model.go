@@ -7,4 +7,4 @@ import (
 )
 
 // TableModel places tables at config/linux/nftables/v2/table/{name}.
-var TableModel = models.New(models.Spec{Module: "linux.nftables", Version: "v2", Type: "table"}, (*nftables.Table).GetName)
+var TableModel = models.Of[*nftables.Table]()

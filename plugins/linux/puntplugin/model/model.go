@@ -7,4 +7,4 @@ import (
 )
 
 // ProxyModel places proxies at config/linux/punt/v2/proxy/{name}.
-var ProxyModel = models.New(models.Spec{Module: "linux.punt", Version: "v2", Type: "proxy"}, (*punt.Proxy).GetName)
+var ProxyModel = models.Of[*punt.Proxy]()

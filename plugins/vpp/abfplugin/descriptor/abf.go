@@ -10,6 +10,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.fd.io/govpp/api"
@@ -162,7 +163,7 @@ func abfDependencies(_ string, v *abf.ABF) []kvs.Dependency {
 
 // attachmentValues are the uses on interfaces.
 func attachmentValues(_ string, v *abf.ABF) []kvs.KeyValuePair {
-	index, ipv4 := model.Name(v), map[string]bool{}
+	index, ipv4 := strconv.FormatUint(uint64(v.GetIndex()), 10), map[string]bool{}
 	for _, a := range v.GetAttachedInterfaces() {
 		if !a.GetIsIpv6() {
 			ipv4[a.GetInputInterface()] = true

@@ -2,14 +2,12 @@
 package model
 
 import (
-	"strconv"
-
 	"github.com/tenuto-dev/tenuto/infra/models"
 	abf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf"
 )
 
 // ABFModel places policies at config/vpp/abfs/v2/abf/{index}.
-var ABFModel = models.New(models.Spec{Module: "vpp.abfs", Version: "v2", Type: "abf"}, Name)
+var ABFModel = models.Of[*abf.ABF]()
 
 // InterfaceKey is the use of a policy on an interface, derived from the
 // policy; it carries ABF.AttachedInterface.
@@ -18,6 +16,3 @@ var InterfaceKey = models.MustKeyTemplate("vpp/abf/{abf}/interface/{iface}")
 // InterfaceIPv6Key is the use for IPv6 packets on an interface that has the policy
 // for IPv4 packets as well.
 var InterfaceIPv6Key = models.MustKeyTemplate("vpp/abf/{abf}/ipv6-interface/{iface}")
-
-// Name returns the name of a policy in keys, which is its number.
-func Name(a *abf.ABF) string { return strconv.FormatUint(uint64(a.GetIndex()), 10) }

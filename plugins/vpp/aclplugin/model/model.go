@@ -7,7 +7,7 @@ import (
 )
 
 // ACLModel places access control lists at config/vpp/acls/v2/acl/{name}.
-var ACLModel = models.New(models.Spec{Module: "vpp.acls", Version: "v2", Type: "acl"}, (*acl.ACL).GetName)
+var ACLModel = models.Of[*acl.ACL]()
 
 // InterfaceKey is the use of a list on an interface, derived from the list;
 // {direction} is "ingress" or "egress".

@@ -3,22 +3,19 @@ package model
 
 import (
 	"net/netip"
-	"strconv"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
 	bfd "github.com/tenuto-dev/tenuto/proto/ligato/vpp/bfd"
 )
 
 // AuthKeyModel places keys at config/vpp/bfd/v1/auth-key/{id}.
-var AuthKeyModel = models.New(models.Spec{Module: "vpp.bfd", Version: "v1", Type: "auth-key"},
-	func(k *bfd.AuthKey) string { return strconv.FormatUint(uint64(k.GetId()), 10) })
+var AuthKeyModel = models.Of[*bfd.AuthKey]()
 
 // SessionModel places sessions at config/vpp/bfd/v1/session/{interface}/peer/{peer_address}.
-var SessionModel = models.New(models.Spec{Module: "vpp.bfd", Version: "v1", Type: "session"},
-	func(s *bfd.Session) string { return s.GetInterface() + "/peer/" + s.GetPeerAddress() })
+var SessionModel = models.Of[*bfd.Session]()
 
 // EchoSourceModel places the source of echo packets at config/vpp/bfd/v1/echo-source.
-var EchoSourceModel = models.Singleton[*bfd.EchoSource](models.Spec{Module: "vpp.bfd", Version: "v1", Type: "echo-source"})
+var EchoSourceModel = models.Of[*bfd.EchoSource]()
 
 // StateKey tells the state of a session, which VPP reports. Exactly one of its keys exists for
 // a session.

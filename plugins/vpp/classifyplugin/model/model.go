@@ -9,14 +9,10 @@ import (
 // The models.
 var (
 	// TableModel places tables at config/vpp/classify/v1/table/{name}.
-	TableModel = models.New(models.Spec{Module: "vpp.classify", Version: "v1", Type: "table"}, (*classify.Table).GetName)
+	TableModel = models.Of[*classify.Table]()
 	// SessionModel places sessions at config/vpp/classify/v1/session/table/{table}/match/{match}.
-	SessionModel = models.New(models.Spec{Module: "vpp.classify", Version: "v1", Type: "session"}, func(s *classify.Session) string {
-		return "table/" + s.GetTable() + "/match/" + s.GetMatch()
-	})
+	SessionModel = models.Of[*classify.Session]()
 	// BindingModel places bindings at
 	// config/vpp/classify/v1/binding/{interface}/hook/{hook}/packets/{packets}.
-	BindingModel = models.New(models.Spec{Module: "vpp.classify", Version: "v1", Type: "binding"}, func(b *classify.Binding) string {
-		return b.GetInterface() + "/hook/" + b.GetHook().String() + "/packets/" + b.GetPackets().String()
-	})
+	BindingModel = models.Of[*classify.Binding]()
 )

@@ -2,8 +2,6 @@
 package model
 
 import (
-	"strconv"
-
 	"github.com/tenuto-dev/tenuto/infra/models"
 	cnat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/cnat"
 )
@@ -11,14 +9,10 @@ import (
 // The models.
 var (
 	// GlobalModel is the only item at config/vpp/cnat/v1/global.
-	GlobalModel = models.Singleton[*cnat.Global](models.Spec{Module: "vpp.cnat", Version: "v1", Type: "global"})
+	GlobalModel = models.Of[*cnat.Global]()
 	// InterfaceModel places interfaces at config/vpp/cnat/v1/interface/{name}.
-	InterfaceModel = models.New(models.Spec{Module: "vpp.cnat", Version: "v1", Type: "interface"}, (*cnat.Interface).GetName)
+	InterfaceModel = models.Of[*cnat.Interface]()
 	// TranslationModel places translations at
 	// config/vpp/cnat/v1/translation/protocol/{protocol}/vip/{vip}/port/{port}.
-	TranslationModel = models.New(models.Spec{Module: "vpp.cnat", Version: "v1", Type: "translation"}, translationName)
+	TranslationModel = models.Of[*cnat.Translation]()
 )
-
-func translationName(t *cnat.Translation) string {
-	return "protocol/" + t.GetProtocol().String() + "/vip/" + t.GetVip() + "/port/" + strconv.FormatUint(uint64(t.GetPort()), 10)
-}

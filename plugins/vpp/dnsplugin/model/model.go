@@ -7,5 +7,4 @@ import (
 )
 
 // DNSCacheModel is the only item at config/vpp/dns/v1/dnscache.
-var DNSCacheModel = models.Singleton[*dns.DNSCache](
-	models.Spec{Module: "vpp.dns", Version: "v1", Type: "dnscache"})
+var DNSCacheModel = models.Of[*dns.DNSCache]()

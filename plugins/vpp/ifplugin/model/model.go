@@ -8,12 +8,7 @@ import (
 )
 
 // InterfaceModel places interfaces at config/vpp/v2/interfaces/{name}.
-var InterfaceModel = models.New(
-	models.Spec{Module: "vpp", Version: "v2", Type: "interfaces"}, (*interfaces.Interface).GetName)
+var InterfaceModel = models.Of[*interfaces.Interface]()
 
 // SpanModel places port mirroring at config/vpp/v2/span/{from}/to/{to}.
-var SpanModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "span"}, spanName)
-
-func spanName(s *interfaces.Span) string {
-	return s.GetInterfaceFrom() + "/to/" + s.GetInterfaceTo()
-}
+var SpanModel = models.Of[*interfaces.Span]()

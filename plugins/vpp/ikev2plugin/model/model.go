@@ -7,10 +7,10 @@ import (
 )
 
 // GlobalModel places the settings of all profiles at config/vpp/ikev2/v1/global.
-var GlobalModel = models.Singleton[*ikev2.Global](models.Spec{Module: "vpp.ikev2", Version: "v1", Type: "global"})
+var GlobalModel = models.Of[*ikev2.Global]()
 
 // ProfileModel places profiles at config/vpp/ikev2/v1/profile/{name}.
-var ProfileModel = models.New(models.Spec{Module: "vpp.ikev2", Version: "v1", Type: "profile"}, (*ikev2.Profile).GetName)
+var ProfileModel = models.Of[*ikev2.Profile]()
 
 // StateKey tells the state of a profile that VPP has. Exactly one of its keys exists for a profile.
 var StateKey = models.MustKeyTemplate("vpp/ikev2/{profile}/state/{state}")

@@ -7,4 +7,4 @@ import (
 )
 
 // RouterAdvertisementModel places router advertisements at config/vpp/ip6nd/v1/ra/{interface}.
-var RouterAdvertisementModel = models.New(models.Spec{Module: "vpp.ip6nd", Version: "v1", Type: "ra"}, (*ip6nd.RouterAdvertisement).GetInterface)
+var RouterAdvertisementModel = models.Of[*ip6nd.RouterAdvertisement]()

@@ -7,15 +7,11 @@ import (
 )
 
 // IPFIXModel is the only item at config/vpp/ipfix/v2/ipfix.
-var IPFIXModel = models.Singleton[*ipfix.IPFIX](
-	models.Spec{Module: "vpp.ipfix", Version: "v2", Type: "ipfix"})
+var IPFIXModel = models.Of[*ipfix.IPFIX]()
 
 // FlowProbeParamsModel is the only item at config/vpp/ipfix/v2/flowprobe-params.
-var FlowProbeParamsModel = models.Singleton[*ipfix.FlowProbeParams](
-	models.Spec{Module: "vpp.ipfix", Version: "v2", Type: "flowprobe-params"})
+var FlowProbeParamsModel = models.Of[*ipfix.FlowProbeParams]()
 
 // FlowProbeFeatureModel places measured interfaces at
 // config/vpp/ipfix/v2/flowprobe-feature/{interface}.
-var FlowProbeFeatureModel = models.New(
-	models.Spec{Module: "vpp.ipfix", Version: "v2", Type: "flowprobe-feature"},
-	(*ipfix.FlowProbeFeature).GetInterface)
+var FlowProbeFeatureModel = models.Of[*ipfix.FlowProbeFeature]()

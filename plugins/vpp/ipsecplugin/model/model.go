@@ -9,25 +9,22 @@ import (
 )
 
 // SPDModel places policy databases at config/vpp/ipsec/v2/spd/{index}.
-var SPDModel = models.New(models.Spec{Module: "vpp.ipsec", Version: "v2", Type: "spd"}, spdName)
+var SPDModel = models.Of[*ipsec.SecurityPolicyDatabase]()
 
 // SPModel places policies at config/vpp/ipsec/v2/sp/spd/{index}/sa/{index}/
 // {inbound|outbound}/local-addresses/{start}-{stop}/remote-addresses/{start}-{stop}.
-var SPModel = models.New(models.Spec{Module: "vpp.ipsec", Version: "v2", Type: "sp"}, spName)
+var SPModel = models.Of[*ipsec.SecurityPolicy]().Named(spName)
 
 // SAModel places associations at config/vpp/ipsec/v2/sa/{index}.
-var SAModel = models.New(models.Spec{Module: "vpp.ipsec", Version: "v2", Type: "sa"}, saName)
+var SAModel = models.Of[*ipsec.SecurityAssociation]()
 
 // TunnelProtectionModel places protections of tunnels at
 // config/vpp/ipsec/v2/tun-protect/{interface}[/nh/{next hop}].
-var TunnelProtectionModel = models.New(
-	models.Spec{Module: "vpp.ipsec", Version: "v2", Type: "tun-protect"}, tunnelProtectionName)
+var TunnelProtectionModel = models.Of[*ipsec.TunnelProtection]()
 
 // SPDInterfaceKey is the use of a policy database on an interface, derived
 // from the database; it carries SecurityPolicyDatabase.Interface.
 var SPDInterfaceKey = models.MustKeyTemplate("vpp/spd/{spd}/interface/{iface}")
-
-func spdName(d *ipsec.SecurityPolicyDatabase) string { return decimal(d.GetIndex()) }
 
 func spName(p *ipsec.SecurityPolicy) string {
 	direction := "inbound"
@@ -37,15 +34,6 @@ func spName(p *ipsec.SecurityPolicy) string {
 	return "spd/" + decimal(p.GetSpdIndex()) + "/sa/" + decimal(p.GetSaIndex()) + "/" + direction +
 		"/local-addresses/" + p.GetLocalAddrStart() + "-" + p.GetLocalAddrStop() +
 		"/remote-addresses/" + p.GetRemoteAddrStart() + "-" + p.GetRemoteAddrStop()
-}
-
-func saName(a *ipsec.SecurityAssociation) string { return decimal(a.GetIndex()) }
-
-func tunnelProtectionName(p *ipsec.TunnelProtection) string {
-	if p.GetNextHopAddr() == "" {
-		return p.GetInterface()
-	}
-	return p.GetInterface() + "/nh/" + p.GetNextHopAddr()
 }
 
 func decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

@@ -9,24 +9,18 @@ import (
 
 // BridgeDomainModel places bridge domains at
 // config/vpp/l2/v2/bridge-domain/{name}.
-var BridgeDomainModel = models.New(
-	models.Spec{Module: "vpp.l2", Version: "v2", Type: "bridge-domain"}, (*l2.BridgeDomain).GetName)
+var BridgeDomainModel = models.Of[*l2.BridgeDomain]()
 
 // FIBModel places static entries at
 // config/vpp/l2/v2/fib/{bridge domain}/mac/{MAC address}. The address is part
 // of the key as it is spelled.
-var FIBModel = models.New(models.Spec{Module: "vpp.l2", Version: "v2", Type: "fib"}, fibName)
+var FIBModel = models.Of[*l2.FIBEntry]()
 
 // XConnectModel places cross-connects at
 // config/vpp/l2/v2/xconnect/{receiving interface}.
-var XConnectModel = models.New(
-	models.Spec{Module: "vpp.l2", Version: "v2", Type: "xconnect"}, (*l2.XConnectPair).GetReceiveInterface)
+var XConnectModel = models.Of[*l2.XConnectPair]()
 
 // BDInterfaceKey is the attachment of an interface to a bridge domain, derived
 // from the bridge domain; it carries BridgeDomain.Interface. Static entries
 // wait for it.
 var BDInterfaceKey = models.MustKeyTemplate("vpp/bd/{bd}/interface/{iface}")
-
-func fibName(e *l2.FIBEntry) string {
-	return e.GetBridgeDomain() + "/mac/" + e.GetPhysAddress()
-}

@@ -13,39 +13,37 @@ import (
 
 // VrfTableModel places VRF tables at
 // config/vpp/v2/vrf-table/id/{id}/protocol/{IPV4|IPV6}.
-var VrfTableModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "vrf-table"}, vrfTableName)
+var VrfTableModel = models.Of[*l3.VrfTable]()
 
 // RouteModel places routes at config/vpp/v2/route/
 // [if/{interface}/]vrf/{id}/dst/{network}/{prefix length}/[gw/{next hop}]; see
 // routeName.
-var RouteModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "route"}, routeName)
+var RouteModel = models.Of[*l3.Route]().Named(routeName)
 
 // ARPModel places neighbours at config/vpp/v2/arp/{interface}/{address}.
-var ARPModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "arp"}, arpName)
+var ARPModel = models.Of[*l3.ARPEntry]()
 
 // ProxyARPModel is the only item at config/vpp/v2/proxyarp-global.
-var ProxyARPModel = models.Singleton[*l3.ProxyARP](
-	models.Spec{Module: "vpp", Version: "v2", Type: "proxyarp-global"})
+var ProxyARPModel = models.Of[*l3.ProxyARP]()
 
 // IPScanNeighborModel is the only item at config/vpp/v2/ipscanneigh-global.
-var IPScanNeighborModel = models.Singleton[*l3.IPScanNeighbor](
-	models.Spec{Module: "vpp", Version: "v2", Type: "ipscanneigh-global"})
+var IPScanNeighborModel = models.Of[*l3.IPScanNeighbor]()
 
 // DHCPProxyModel places DHCP proxies at
 // config/vpp/v2/dhcp-proxy/{IPv4|IPv6}/rx-vrf/{id}.
-var DHCPProxyModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "dhcp-proxy"}, dhcpProxyName)
+var DHCPProxyModel = models.Of[*l3.DHCPProxy]().Named(dhcpProxyName)
 
 // L3XConnectModel places cross-connects at
 // config/vpp/v2/l3xconnect/{interface}/protocol/{IPV4|IPV6}.
-var L3XConnectModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "l3xconnect"}, l3xConnectName)
+var L3XConnectModel = models.Of[*l3.L3XConnect]()
 
 // TeibModel places tunnel endpoints at
 // config/vpp/v2/teib/{interface}/peer/{address}.
-var TeibModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "teib"}, teibName)
+var TeibModel = models.Of[*l3.TeibEntry]()
 
 // VRRPModel places virtual routers at
 // config/vpp/v2/vrrp/{interface}/vrid/{number}.
-var VRRPModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "vrrp"}, vrrpName)
+var VRRPModel = models.Of[*l3.VRRPEntry]()
 
 // ProxyARPInterfaceKey makes an interface answer ARP requests, derived from
 // ProxyARP; it carries ProxyARP.Interface.
@@ -55,10 +53,6 @@ var ProxyARPInterfaceKey = models.MustKeyTemplate("vpp/proxyarp/interface/{iface
 // it exists in VPP without being configured.
 func VrfTableKey(id uint32, protocol l3.VrfTable_Protocol) string {
 	return VrfTableModel.Key(&l3.VrfTable{Id: id, Protocol: protocol})
-}
-
-func vrfTableName(t *l3.VrfTable) string {
-	return "id/" + decimal(t.GetId()) + "/protocol/" + t.GetProtocol().String()
 }
 
 // routeName has the outgoing interface only if there is one, the destination
@@ -78,8 +72,6 @@ func routeName(r *l3.Route) string {
 	return string(name)
 }
 
-func arpName(e *l3.ARPEntry) string { return e.GetInterface() + "/" + e.GetIpAddress() }
-
 // dhcpProxyName tells the two protocols apart by the source address.
 func dhcpProxyName(p *l3.DHCPProxy) string {
 	protocol := models.InvalidPart
@@ -91,13 +83,5 @@ func dhcpProxyName(p *l3.DHCPProxy) string {
 	}
 	return protocol + "/rx-vrf/" + decimal(p.GetRxVrfId())
 }
-
-func l3xConnectName(x *l3.L3XConnect) string {
-	return x.GetInterface() + "/protocol/" + x.GetProtocol().String()
-}
-
-func teibName(e *l3.TeibEntry) string { return e.GetInterface() + "/peer/" + e.GetPeerAddr() }
-
-func vrrpName(e *l3.VRRPEntry) string { return e.GetInterface() + "/vrid/" + decimal(e.GetVrId()) }
 
 func decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

@@ -7,7 +7,7 @@ import (
 )
 
 // GlobalModel places the settings at config/vpp/linuxcp/v1/global.
-var GlobalModel = models.Singleton[*linuxcp.Global](models.Spec{Module: "vpp.linuxcp", Version: "v1", Type: "global"})
+var GlobalModel = models.Of[*linuxcp.Global]()
 
 // PairModel places pairs at config/vpp/linuxcp/v1/pair/{interface}.
-var PairModel = models.New(models.Spec{Module: "vpp.linuxcp", Version: "v1", Type: "pair"}, (*linuxcp.Pair).GetInterface)
+var PairModel = models.Of[*linuxcp.Pair]()

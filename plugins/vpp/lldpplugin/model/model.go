@@ -8,8 +8,8 @@ import (
 
 var (
 	// GlobalModel places the settings of all interfaces at config/vpp/lldp/v1/global.
-	GlobalModel = models.Singleton[*lldp.Global](models.Spec{Module: "vpp.lldp", Version: "v1", Type: "global"})
+	GlobalModel = models.Of[*lldp.Global]()
 
 	// InterfaceModel places interfaces with LLDP at config/vpp/lldp/v1/interface/{interface}.
-	InterfaceModel = models.New(models.Spec{Module: "vpp.lldp", Version: "v1", Type: "interface"}, (*lldp.Interface).GetInterface)
+	InterfaceModel = models.Of[*lldp.Interface]()
 )

@@ -9,20 +9,18 @@ import (
 )
 
 // TableModel places MPLS tables at config/vpp/mpls/v1/table/{id}.
-var TableModel = models.New(models.Spec{Module: "vpp.mpls", Version: "v1", Type: "table"}, tableName)
+var TableModel = models.Of[*mpls.Table]()
 
 // InterfaceModel places interfaces that accept MPLS packets at
 // config/vpp/mpls/v1/interface/{name}.
-var InterfaceModel = models.New(models.Spec{Module: "vpp.mpls", Version: "v1", Type: "interface"}, (*mpls.Interface).GetName)
+var InterfaceModel = models.Of[*mpls.Interface]()
 
 // RouteModel places MPLS routes at
 // config/vpp/mpls/v1/route/table/{table_id}/label/{label}[/stacked].
-var RouteModel = models.New(models.Spec{Module: "vpp.mpls", Version: "v1", Type: "route"}, routeName)
+var RouteModel = models.Of[*mpls.Route]().Named(routeName)
 
 // TableKey returns the key of an MPLS table.
 func TableKey(id uint32) string { return TableModel.Key(&mpls.Table{Id: id}) }
-
-func tableName(t *mpls.Table) string { return decimal(t.GetId()) }
 
 func routeName(r *mpls.Route) string {
 	name := "table/" + decimal(r.GetTableId()) + "/label/" + decimal(r.GetLabel())

@@ -7,4 +7,4 @@ import (
 )
 
 // ClampModel places the limits at config/vpp/mss/v1/clamp/{interface}.
-var ClampModel = models.New(models.Spec{Module: "vpp.mss", Version: "v1", Type: "clamp"}, (*mss.Clamp).GetInterface)
+var ClampModel = models.Of[*mss.Clamp]()

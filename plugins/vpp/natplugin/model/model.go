@@ -10,30 +10,27 @@ import (
 
 // GlobalModel is the only item at config/vpp/nat/v2/nat44-global; all other
 // NAT44 items need it.
-var GlobalModel = models.Singleton[*nat.Nat44Global](
-	models.Spec{Module: "vpp.nat", Version: "v2", Type: "nat44-global"})
+var GlobalModel = models.Of[*nat.Nat44Global]()
 
 // DNATModel places groups of static mappings at
 // config/vpp/nat/v2/dnat44/{label}.
-var DNATModel = models.New(
-	models.Spec{Module: "vpp.nat", Version: "v2", Type: "dnat44"}, (*nat.DNat44).GetLabel)
+var DNATModel = models.Of[*nat.DNat44]()
 
 // InterfaceModel places interfaces that take part in NAT at
 // config/vpp/nat/v2/nat44-interface/{name}.
-var InterfaceModel = models.New(
-	models.Spec{Module: "vpp.nat", Version: "v2", Type: "nat44-interface"}, (*nat.Nat44Interface).GetName)
+var InterfaceModel = models.Of[*nat.Nat44Interface]()
 
 // PoolModel places address pools at config/vpp/nat/v2/nat44-pool/{name}, and
 // pools without a name at .../vrf/{id}/address/{first}[-{last}].
-var PoolModel = models.New(models.Spec{Module: "vpp.nat", Version: "v2", Type: "nat44-pool"}, poolName)
+var PoolModel = models.Of[*nat.Nat44AddressPool]().Named(poolName)
 
 // VrfTableModel places VRF tables of NAT at
 // config/vpp/nat/v2/nat44-vrf/vrfid/{id}.
-var VrfTableModel = models.New(models.Spec{Module: "vpp.nat", Version: "v2", Type: "nat44-vrf"}, vrfTableName)
+var VrfTableModel = models.Of[*nat.Nat44VrfTable]()
 
 // VrfRouteModel places routes between VRF tables of NAT at
 // config/vpp/nat/v2/nat44-vrf-route/vrfid/{from}/destvrfid/{to}.
-var VrfRouteModel = models.New(models.Spec{Module: "vpp.nat", Version: "v2", Type: "nat44-vrf-route"}, vrfRouteName)
+var VrfRouteModel = models.Of[*nat.Nat44VrfRoute]()
 
 // EndpointDependentKey is a property of the global item: NAT44 works in
 // endpoint-dependent mode.
@@ -69,12 +66,6 @@ func poolName(p *nat.Nat44AddressPool) string {
 		return p.GetName()
 	}
 	return "vrf/" + decimal(p.GetVrfId()) + "/address/" + PoolRange(p)
-}
-
-func vrfTableName(t *nat.Nat44VrfTable) string { return "vrfid/" + decimal(t.GetSrcVrfId()) }
-
-func vrfRouteName(r *nat.Nat44VrfRoute) string {
-	return "vrfid/" + decimal(r.GetSrcVrfId()) + "/destvrfid/" + decimal(r.GetDestVrfId())
 }
 
 func decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

@@ -8,40 +8,34 @@ import (
 
 // NAT64GlobalModel is the only item at config/vpp/nat64/v1/global; all other
 // NAT64 items need it.
-var NAT64GlobalModel = models.Singleton[*nat64.Global](models.Spec{Module: "vpp.nat64", Version: "v1", Type: "global"})
+var NAT64GlobalModel = models.Of[*nat64.Global]()
 
 // NAT64InterfaceModel places interfaces that take part in NAT64 at
 // config/vpp/nat64/v1/interface/{name}.
-var NAT64InterfaceModel = models.New(
-	models.Spec{Module: "vpp.nat64", Version: "v1", Type: "interface"}, (*nat64.Interface).GetName)
+var NAT64InterfaceModel = models.Of[*nat64.Interface]()
 
 // NAT64PoolModel places address pools at config/vpp/nat64/v1/pool/{name}, and
 // pools without a name at .../vrf/{id}/address/{first}[-{last}].
-var NAT64PoolModel = models.New(models.Spec{Module: "vpp.nat64", Version: "v1", Type: "pool"}, nat64PoolName)
+var NAT64PoolModel = models.Of[*nat64.Pool]().Named(nat64PoolName)
 
 // NAT64StaticBIBModel places static bindings at config/vpp/nat64/v1/static-bib/
 // vrf/{id}/protocol/{TCP|UDP|ICMP}/inside/{address}/{port}.
-var NAT64StaticBIBModel = models.New(models.Spec{Module: "vpp.nat64", Version: "v1", Type: "static-bib"}, nat64BIBName)
+var NAT64StaticBIBModel = models.Of[*nat64.StaticBIB]()
 
 // NAT64PrefixModel places prefixes at config/vpp/nat64/v1/prefix/vrf/{id}.
-var NAT64PrefixModel = models.New(models.Spec{Module: "vpp.nat64", Version: "v1", Type: "prefix"},
-	func(p *nat64.Prefix) string { return "vrf/" + decimal(p.GetVrfId()) })
+var NAT64PrefixModel = models.Of[*nat64.Prefix]()
 
 // NAT66GlobalModel is the only item at config/vpp/nat66/v1/global; all other
 // NAT66 items need it.
-var NAT66GlobalModel = models.Singleton[*nat66.Global](models.Spec{Module: "vpp.nat66", Version: "v1", Type: "global"})
+var NAT66GlobalModel = models.Of[*nat66.Global]()
 
 // NAT66InterfaceModel places interfaces that take part in NAT66 at
 // config/vpp/nat66/v1/interface/{name}.
-var NAT66InterfaceModel = models.New(
-	models.Spec{Module: "vpp.nat66", Version: "v1", Type: "interface"}, (*nat66.Interface).GetName)
+var NAT66InterfaceModel = models.Of[*nat66.Interface]()
 
 // NAT66MappingModel places mappings at
 // config/vpp/nat66/v1/static-mapping/vrf/{id}/local/{address}.
-var NAT66MappingModel = models.New(models.Spec{Module: "vpp.nat66", Version: "v1", Type: "static-mapping"},
-	func(m *nat66.StaticMapping) string {
-		return "vrf/" + decimal(m.GetVrfId()) + "/local/" + m.GetLocalAddr()
-	})
+var NAT66MappingModel = models.Of[*nat66.StaticMapping]()
 
 func nat64PoolName(p *nat64.Pool) string {
 	if p.GetName() != "" {
@@ -52,9 +46,4 @@ func nat64PoolName(p *nat64.Pool) string {
 		name += "-" + p.GetLastIp()
 	}
 	return name
-}
-
-func nat64BIBName(b *nat64.StaticBIB) string {
-	return "vrf/" + decimal(b.GetVrfId()) + "/protocol/" + b.GetProtocol().String() + "/inside/" + b.GetInsideAddr() +
-		"/" + decimal(b.GetInsidePort())
 }

@@ -9,12 +9,8 @@ import (
 // The models.
 var (
 	// PolicerModel places policers at config/vpp/policer/v1/policer/{name}.
-	PolicerModel = models.New(models.Spec{Module: "vpp.policer", Version: "v1", Type: "policer"}, (*policer.Policer).GetName)
+	PolicerModel = models.Of[*policer.Policer]()
 	// InterfaceModel places their uses at
 	// config/vpp/policer/v1/interface/{interface}/direction/{direction}.
-	InterfaceModel = models.New(models.Spec{Module: "vpp.policer", Version: "v1", Type: "interface"}, interfaceName)
+	InterfaceModel = models.Of[*policer.Interface]()
 )
-
-func interfaceName(i *policer.Interface) string {
-	return i.GetInterface() + "/direction/" + i.GetDirection().String()
-}

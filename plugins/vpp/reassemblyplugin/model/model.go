@@ -9,9 +9,7 @@ import (
 // The models.
 var (
 	// SettingsModel places the limits at config/vpp/reassembly/v1/settings/{protocol}.
-	SettingsModel = models.New(models.Spec{Module: "vpp.reassembly", Version: "v1", Type: "settings"}, settingsName)
+	SettingsModel = models.Of[*reassembly.Settings]()
 	// InterfaceModel places interfaces at config/vpp/reassembly/v1/interface/{interface}.
-	InterfaceModel = models.New(models.Spec{Module: "vpp.reassembly", Version: "v1", Type: "interface"}, (*reassembly.Interface).GetInterface)
+	InterfaceModel = models.Of[*reassembly.Interface]()
 )
-
-func settingsName(s *reassembly.Settings) string { return s.GetProtocol().String() }

@@ -7,18 +7,14 @@ import (
 )
 
 // GlobalModel is the only item at config/vpp/srv6/v2/srv6-global.
-var GlobalModel = models.Singleton[*srv6.SRv6Global](
-	models.Spec{Module: "vpp.srv6", Version: "v2", Type: "srv6-global"})
+var GlobalModel = models.Of[*srv6.SRv6Global]()
 
 // LocalSIDModel places local segments at config/vpp/srv6/v2/localsid/{segment}.
-var LocalSIDModel = models.New(
-	models.Spec{Module: "vpp.srv6", Version: "v2", Type: "localsid"}, (*srv6.LocalSID).GetSid)
+var LocalSIDModel = models.Of[*srv6.LocalSID]()
 
 // PolicyModel places policies at config/vpp/srv6/v2/policy/{binding segment}.
-var PolicyModel = models.New(
-	models.Spec{Module: "vpp.srv6", Version: "v2", Type: "policy"}, (*srv6.Policy).GetBsid)
+var PolicyModel = models.Of[*srv6.Policy]()
 
 // SteeringModel places choices of packets at
 // config/vpp/srv6/v2/steering/{name}.
-var SteeringModel = models.New(
-	models.Spec{Module: "vpp.srv6", Version: "v2", Type: "steering"}, (*srv6.Steering).GetName)
+var SteeringModel = models.Of[*srv6.Steering]()

@@ -8,6 +8,4 @@ import (
 )
 
 // RuleModel places rules at config/vpp/stn/v2/rule/{interface}/ip/{address}.
-var RuleModel = models.New(models.Spec{Module: "vpp.stn", Version: "v2", Type: "rule"}, ruleName)
-
-func ruleName(r *stn.Rule) string { return r.GetInterface() + "/ip/" + r.GetIpAddress() }
+var RuleModel = models.Of[*stn.Rule]()

@@ -8,8 +8,4 @@ import (
 
 // InterfaceModel places the checks at
 // config/vpp/urpf/v1/interface/{interface}/protocol/{protocol}/direction/{direction}.
-var InterfaceModel = models.New(models.Spec{Module: "vpp.urpf", Version: "v1", Type: "interface"}, interfaceName)
-
-func interfaceName(i *urpf.Interface) string {
-	return i.GetInterface() + "/protocol/" + i.GetProtocol().String() + "/direction/" + i.GetDirection().String()
-}
+var InterfaceModel = models.Of[*urpf.Interface]()

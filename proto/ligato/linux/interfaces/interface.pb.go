@@ -2118,10 +2118,10 @@ var File_ligato_linux_interfaces_interface_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
-	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\xe7\r\n" +
+	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\x9e\x0e\n" +
 	"\tInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
-	"\x04type\x18\x02 \x01(\x0e2'.ligato.linux.interfaces.Interface.TypeR\x04type\x12B\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12E\n" +
+	"\x04type\x18\x02 \x01(\x0e2'.ligato.linux.interfaces.Interface.TypeB\b\x8a}\x05DUMMYR\x04type\x12B\n" +
 	"\tnamespace\x18\x03 \x01(\v2$.ligato.linux.namespace.NetNamespaceR\tnamespace\x12 \n" +
 	"\fhost_if_name\x18\x04 \x01(\tR\n" +
 	"hostIfName\x12\x18\n" +
@@ -2173,7 +2173,8 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x03SIT\x10\x1c\x12\a\n" +
 	"\x03TUN\x10\x1d\x12\a\n" +
 	"\x03TAP\x10\x1e\x12\r\n" +
-	"\tWIREGUARD\x10\x1fB\x06\n" +
+	"\tWIREGUARD\x10\x1f:+\x8a}(\n" +
+	"\x1alinux.interfaces.interface\x12\x02v2\x1a\x06{name}B\x06\n" +
 	"\x04link\"y\n" +
 	"\x0fAddressLifetime\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12)\n" +

@@ -10,6 +10,7 @@
 package linux_iptables
 
 import (
+	_ "github.com/tenuto-dev/tenuto/proto/ligato"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -393,7 +394,7 @@ var File_ligato_linux_iptables_iptables_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_iptables_iptables_proto_rawDesc = "" +
 	"\n" +
-	"$ligato/linux/iptables/iptables.proto\x12\x15ligato.linux.iptables\x1a&ligato/linux/namespace/namespace.proto\"\xd8\x05\n" +
+	"$ligato/linux/iptables/iptables.proto\x12\x15ligato.linux.iptables\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\x8f\x06\n" +
 	"\tRuleChain\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12B\n" +
 	"\tnamespace\x18\x02 \x01(\v2$.ligato.linux.namespace.NetNamespaceR\tnamespace\x12\x1e\n" +
@@ -401,9 +402,10 @@ const file_ligato_linux_iptables_iptables_proto_rawDesc = "" +
 	"interfaces\x18\x03 \x03(\tR\n" +
 	"interfaces\x12E\n" +
 	"\bprotocol\x18\x04 \x01(\x0e2).ligato.linux.iptables.RuleChain.ProtocolR\bprotocol\x12<\n" +
-	"\x05table\x18\x05 \x01(\x0e2&.ligato.linux.iptables.RuleChain.TableR\x05table\x12I\n" +
+	"\x05table\x18\x05 \x01(\x0e2&.ligato.linux.iptables.RuleChain.TableR\x05table\x12U\n" +
 	"\n" +
-	"chain_type\x18\x06 \x01(\x0e2*.ligato.linux.iptables.RuleChain.ChainTypeR\tchainType\x12\x1d\n" +
+	"chain_type\x18\x06 \x01(\x0e2*.ligato.linux.iptables.RuleChain.ChainTypeB\n" +
+	"\x8a}\aFORWARDR\tchainType\x12\x1d\n" +
 	"\n" +
 	"chain_name\x18\a \x01(\tR\tchainName\x12N\n" +
 	"\x0edefault_policy\x18\b \x01(\x0e2'.ligato.linux.iptables.RuleChain.PolicyR\rdefaultPolicy\x12\x14\n" +
@@ -437,7 +439,8 @@ const file_ligato_linux_iptables_iptables_proto_rawDesc = "" +
 	"\x04DROP\x10\x02\x12\t\n" +
 	"\x05QUEUE\x10\x03\x12\n" +
 	"\n" +
-	"\x06RETURN\x10\x04BIZGgithub.com/tenuto-dev/tenuto/proto/ligato/linux/iptables;linux_iptablesb\x06proto3"
+	"\x06RETURN\x10\x04:)\x8a}&\n" +
+	"\x18linux.iptables.rulechain\x12\x02v2\x1a\x06{name}BIZGgithub.com/tenuto-dev/tenuto/proto/ligato/linux/iptables;linux_iptablesb\x06proto3"
 
 var (
 	file_ligato_linux_iptables_iptables_proto_rawDescOnce sync.Once

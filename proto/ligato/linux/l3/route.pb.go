@@ -421,7 +421,7 @@ var File_ligato_linux_l3_route_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_l3_route_proto_rawDesc = "" +
 	"\n" +
-	"\x1bligato/linux/l3/route.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\"\xff\x06\n" +
+	"\x1bligato/linux/l3/route.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xe5\b\n" +
 	"\x05Route\x12-\n" +
 	"\x12outgoing_interface\x18\x01 \x01(\tR\x11outgoingInterface\x122\n" +
 	"\x05scope\x18\x02 \x01(\x0e2\x1c.ligato.linux.l3.Route.ScopeR\x05scope\x12&\n" +
@@ -459,7 +459,8 @@ const file_ligato_linux_l3_route_proto_rawDesc = "" +
 	"\aUNICAST\x10\x00\x12\r\n" +
 	"\tBLACKHOLE\x10\x01\x12\x0f\n" +
 	"\vUNREACHABLE\x10\x02\x12\f\n" +
-	"\bPROHIBIT\x10\x03B=Z;github.com/tenuto-dev/tenuto/proto/ligato/linux/l3;linux_l3b\x06proto3"
+	"\bPROHIBIT\x10\x03:\xe3\x01\x8a}\xdf\x01\n" +
+	"\x0elinux.l3.route\x12\x02v2\x1a2[table/{table}/]{dst_network}/{outgoing_interface}\"\x94\x01{{if .Table}}table/{{.Table}}/{{end}}{{with ipnet .DstNetwork}}{{printf \"%s/%d\" .IP .MaskSize}}{{else}}{{.DstNetwork}}{{end}}/{{.OutgoingInterface}}B=Z;github.com/tenuto-dev/tenuto/proto/ligato/linux/l3;linux_l3b\x06proto3"
 
 var (
 	file_ligato_linux_l3_route_proto_rawDescOnce sync.Once

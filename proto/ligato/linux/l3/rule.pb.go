@@ -158,21 +158,22 @@ var File_ligato_linux_l3_rule_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_l3_rule_proto_rawDesc = "" +
 	"\n" +
-	"\x1aligato/linux/l3/rule.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\xc9\x02\n" +
+	"\x1aligato/linux/l3/rule.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\xf8\x02\n" +
 	"\x04Rule\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12B\n" +
 	"\tnamespace\x18\x02 \x01(\v2$.ligato.linux.namespace.NetNamespaceR\tnamespace\x12\x12\n" +
-	"\x04ipv6\x18\x03 \x01(\bR\x04ipv6\x12'\n" +
-	"\bpriority\x18\x04 \x01(\rB\v\x82}\b\x12\x06\b\x01\x10\xfd\xff\x01R\bpriority\x12&\n" +
+	"\x04ipv6\x18\x03 \x01(\bR\x04ipv6\x12.\n" +
+	"\bpriority\x18\x04 \x01(\rB\x12\x82}\b\x12\x06\b\x01\x10\xfd\xff\x01\x8a}\x041000R\bpriority\x12&\n" +
 	"\vsrc_network\x18\x05 \x01(\tB\x05\x82}\x02\b\x04R\n" +
 	"srcNetwork\x12&\n" +
 	"\vdst_network\x18\x06 \x01(\tB\x05\x82}\x02\b\x04R\n" +
 	"dstNetwork\x12\x16\n" +
 	"\x06fwmark\x18\a \x01(\rR\x06fwmark\x12\x16\n" +
 	"\x06fwmask\x18\b \x01(\rR\x06fwmask\x12\x16\n" +
-	"\x06invert\x18\t \x01(\bR\x06invert\x12\x14\n" +
+	"\x06invert\x18\t \x01(\bR\x06invert\x12\x1c\n" +
 	"\x05table\x18\n" +
-	" \x01(\rR\x05tableB=Z;github.com/tenuto-dev/tenuto/proto/ligato/linux/l3;linux_l3b\x06proto3"
+	" \x01(\rB\x06\x8a}\x03100R\x05table:\x1e\x8a}\x1b\n" +
+	"\rlinux.l3.rule\x12\x02v2\x1a\x06{name}B=Z;github.com/tenuto-dev/tenuto/proto/ligato/linux/l3;linux_l3b\x06proto3"
 
 var (
 	file_ligato_linux_l3_rule_proto_rawDescOnce sync.Once

@@ -10,6 +10,7 @@
 package linux_nftables
 
 import (
+	_ "github.com/tenuto-dev/tenuto/proto/ligato"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -194,7 +195,7 @@ var File_ligato_linux_nftables_nftables_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_nftables_nftables_proto_rawDesc = "" +
 	"\n" +
-	"$ligato/linux/nftables/nftables.proto\x12\x15ligato.linux.nftables\x1a&ligato/linux/namespace/namespace.proto\"\xbb\x02\n" +
+	"$ligato/linux/nftables/nftables.proto\x12\x15ligato.linux.nftables\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\xe2\x02\n" +
 	"\x05Table\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12B\n" +
 	"\tnamespace\x18\x02 \x01(\v2$.ligato.linux.namespace.NetNamespaceR\tnamespace\x12;\n" +
@@ -213,7 +214,8 @@ const file_ligato_linux_nftables_nftables_proto_rawDesc = "" +
 	"\n" +
 	"\x06BRIDGE\x10\x04\x12\n" +
 	"\n" +
-	"\x06NETDEV\x10\x05BIZGgithub.com/tenuto-dev/tenuto/proto/ligato/linux/nftables;linux_nftablesb\x06proto3"
+	"\x06NETDEV\x10\x05:%\x8a}\"\n" +
+	"\x14linux.nftables.table\x12\x02v2\x1a\x06{name}BIZGgithub.com/tenuto-dev/tenuto/proto/ligato/linux/nftables;linux_nftablesb\x06proto3"
 
 var (
 	file_ligato_linux_nftables_nftables_proto_rawDescOnce sync.Once

@@ -481,13 +481,14 @@ var File_ligato_linux_punt_punt_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_punt_punt_proto_rawDesc = "" +
 	"\n" +
-	"\x1cligato/linux/punt/punt.proto\x12\x11ligato.linux.punt\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\x97\x02\n" +
-	"\x05Proxy\x127\n" +
-	"\arx_port\x18\x01 \x01(\v2\x1c.ligato.linux.punt.PortBasedH\x00R\x06rxPort\x12=\n" +
+	"\x1cligato/linux/punt/punt.proto\x12\x11ligato.linux.punt\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\x8a\x03\n" +
+	"\x05Proxy\x12k\n" +
+	"\arx_port\x18\x01 \x01(\v2\x1c.ligato.linux.punt.PortBasedB2\x8a}/{l4Protocol: TCP, l3Protocol: IPV4, port: 8080}H\x00R\x06rxPort\x12=\n" +
 	"\trx_socket\x18\x02 \x01(\v2\x1e.ligato.linux.punt.SocketBasedH\x00R\brxSocket\x127\n" +
-	"\atx_port\x18\x03 \x01(\v2\x1c.ligato.linux.punt.PortBasedH\x01R\x06txPort\x12=\n" +
-	"\ttx_socket\x18\x04 \x01(\v2\x1e.ligato.linux.punt.SocketBasedH\x01R\btxSocket\x12\x12\n" +
-	"\x04name\x18\x05 \x01(\tR\x04nameB\x04\n" +
+	"\atx_port\x18\x03 \x01(\v2\x1c.ligato.linux.punt.PortBasedH\x01R\x06txPort\x12Y\n" +
+	"\ttx_socket\x18\x04 \x01(\v2\x1e.ligato.linux.punt.SocketBasedB\x1a\x8a}\x17{path: /run/proxy.sock}H\x01R\btxSocket\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name:!\x8a}\x1e\n" +
+	"\x10linux.punt.proxy\x12\x02v2\x1a\x06{name}B\x04\n" +
 	"\x02rxB\x04\n" +
 	"\x02tx\"\x97\x03\n" +
 	"\tPortBased\x12H\n" +

@@ -252,12 +252,12 @@ var File_ligato_vpp_abf_abf_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_abf_abf_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/abf/abf.proto\x12\x0eligato.vpp.abf\x1a\x18ligato/annotations.proto\"\xfb\x03\n" +
+	"\x18ligato/vpp/abf/abf.proto\x12\x0eligato.vpp.abf\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xdf\x04\n" +
 	"\x03ABF\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\rR\x05index\x12\x19\n" +
-	"\bacl_name\x18\x02 \x01(\tR\aaclName\x12V\n" +
-	"\x13attached_interfaces\x18\x03 \x03(\v2%.ligato.vpp.abf.ABF.AttachedInterfaceR\x12attachedInterfaces\x12M\n" +
-	"\x10forwarding_paths\x18\x04 \x03(\v2\".ligato.vpp.abf.ABF.ForwardingPathR\x0fforwardingPaths\x1aq\n" +
+	"\x05index\x18\x01 \x01(\rR\x05index\x12&\n" +
+	"\bacl_name\x18\x02 \x01(\tB\v\x8a}\bACL_NAMER\aaclName\x12V\n" +
+	"\x13attached_interfaces\x18\x03 \x03(\v2%.ligato.vpp.abf.ABF.AttachedInterfaceR\x12attachedInterfaces\x12\x83\x01\n" +
+	"\x10forwarding_paths\x18\x04 \x03(\v2\".ligato.vpp.abf.ABF.ForwardingPathB4\x8a}1[{nextHopIp: 10.0.0.1, interfaceName: INTERFACE}]R\x0fforwardingPaths\x1aq\n" +
 	"\x11AttachedInterface\x12'\n" +
 	"\x0finput_interface\x18\x01 \x01(\tR\x0einputInterface\x12\x1a\n" +
 	"\bpriority\x18\x02 \x01(\rR\bpriority\x12\x17\n" +
@@ -269,7 +269,8 @@ const file_ligato_vpp_abf_abf_proto_rawDesc = "" +
 	"\n" +
 	"preference\x18\x04 \x01(\rR\n" +
 	"preference\x12\x10\n" +
-	"\x03dvr\x18\x05 \x01(\bR\x03dvrB;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf;vpp_abfb\x06proto3"
+	"\x03dvr\x18\x05 \x01(\bR\x03dvr:\x1e\x8a}\x1b\n" +
+	"\fvpp.abfs.abf\x12\x02v2\x1a\a{index}B;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf;vpp_abfb\x06proto3"
 
 var (
 	file_ligato_vpp_abf_abf_proto_rawDescOnce sync.Once

@@ -799,10 +799,10 @@ var File_ligato_vpp_acl_acl_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_acl_acl_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/acl/acl.proto\x12\x0eligato.vpp.acl\x1a\x18ligato/annotations.proto\"\xf7\x0e\n" +
+	"\x18ligato/vpp/acl/acl.proto\x12\x0eligato.vpp.acl\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xde\x0f\n" +
 	"\x03ACL\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12.\n" +
-	"\x05rules\x18\x02 \x03(\v2\x18.ligato.vpp.acl.ACL.RuleR\x05rules\x12>\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12v\n" +
+	"\x05rules\x18\x02 \x03(\v2\x18.ligato.vpp.acl.ACL.RuleBF\x8a}C[{action: PERMIT, ipRule: {ip: {destinationNetwork: 10.0.0.0/24}}}]R\x05rules\x12>\n" +
 	"\n" +
 	"interfaces\x18\x03 \x01(\v2\x1e.ligato.vpp.acl.ACL.InterfacesR\n" +
 	"interfaces\x1a\x95\r\n" +
@@ -854,7 +854,8 @@ const file_ligato_vpp_acl_acl_proto_rawDesc = "" +
 	"Interfaces\x12\x16\n" +
 	"\x06egress\x18\x01 \x03(\tR\x06egress\x12\x18\n" +
 	"\aingress\x18\x02 \x03(\tR\aingress\x12\x14\n" +
-	"\x05order\x18\x03 \x01(\x05R\x05orderB;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl;vpp_aclb\x06proto3"
+	"\x05order\x18\x03 \x01(\x05R\x05order:\x1d\x8a}\x1a\n" +
+	"\fvpp.acls.acl\x12\x02v2\x1a\x06{name}B;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl;vpp_aclb\x06proto3"
 
 var (
 	file_ligato_vpp_acl_acl_proto_rawDescOnce sync.Once

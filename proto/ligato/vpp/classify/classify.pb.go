@@ -629,10 +629,10 @@ var File_ligato_vpp_classify_classify_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_classify_classify_proto_rawDesc = "" +
 	"\n" +
-	"\"ligato/vpp/classify/classify.proto\x12\x13ligato.vpp.classify\x1a\x18ligato/annotations.proto\"\xf4\x02\n" +
+	"\"ligato/vpp/classify/classify.proto\x12\x13ligato.vpp.classify\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xa4\x03\n" +
 	"\x05Table\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
-	"\x04mask\x18\x02 \x01(\tR\x04mask\x12\x1b\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
+	"\x04mask\x18\x02 \x01(\tB\t\x8a}\x06\"00ff\"R\x04mask\x12\x1b\n" +
 	"\x04skip\x18\x03 \x01(\rB\a\x82}\x04\x12\x02\x10\x10R\x04skip\x12\x1d\n" +
 	"\n" +
 	"next_table\x18\x04 \x01(\tR\tnextTable\x12-\n" +
@@ -644,10 +644,11 @@ const file_ligato_vpp_classify_classify_proto_rawDesc = "" +
 	"\x03Use\x12\a\n" +
 	"\x03ACL\x10\x00\x12\v\n" +
 	"\aPOLICER\x10\x01\x12\b\n" +
-	"\x04FLOW\x10\x02\"\xb2\x02\n" +
+	"\x04FLOW\x10\x02:#\x8a} \n" +
+	"\x12vpp.classify.table\x12\x02v1\x1a\x06{name}\"\xf9\x02\n" +
 	"\aSession\x12\x14\n" +
-	"\x05table\x18\x01 \x01(\tR\x05table\x12\x14\n" +
-	"\x05match\x18\x02 \x01(\tR\x05match\x12-\n" +
+	"\x05table\x18\x01 \x01(\tR\x05table\x12\x1f\n" +
+	"\x05match\x18\x02 \x01(\tB\t\x8a}\x06\"00ff\"R\x05match\x12-\n" +
 	"\x04next\x18\x03 \x01(\x0e2\x19.ligato.vpp.classify.NextR\x04next\x12;\n" +
 	"\x06action\x18\x04 \x01(\x0e2#.ligato.vpp.classify.Session.ActionR\x06action\x12\x15\n" +
 	"\x06vrf_id\x18\x05 \x01(\rR\x05vrfId\x12\x16\n" +
@@ -657,12 +658,13 @@ const file_ligato_vpp_classify_classify_proto_rawDesc = "" +
 	"\x06Action\x12\b\n" +
 	"\x04NONE\x10\x00\x12\v\n" +
 	"\aIP4_VRF\x10\x01\x12\v\n" +
-	"\aIP6_VRF\x10\x02\"\x97\x02\n" +
+	"\aIP6_VRF\x10\x02::\x8a}7\n" +
+	"\x14vpp.classify.session\x12\x02v1\x1a\x1btable/{table}/match/{match}\"\xeb\x02\n" +
 	"\aBinding\x12\x1c\n" +
 	"\tinterface\x18\x01 \x01(\tR\tinterface\x125\n" +
 	"\x04hook\x18\x02 \x01(\x0e2!.ligato.vpp.classify.Binding.HookR\x04hook\x12>\n" +
-	"\apackets\x18\x03 \x01(\x0e2$.ligato.vpp.classify.Binding.PacketsR\apackets\x12\x14\n" +
-	"\x05table\x18\x04 \x01(\tR\x05table\"<\n" +
+	"\apackets\x18\x03 \x01(\x0e2$.ligato.vpp.classify.Binding.PacketsR\apackets\x12\x1e\n" +
+	"\x05table\x18\x04 \x01(\tB\b\x8a}\x05TABLER\x05table\"<\n" +
 	"\x04Hook\x12\r\n" +
 	"\tINPUT_ACL\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -672,7 +674,8 @@ const file_ligato_vpp_classify_classify_proto_rawDesc = "" +
 	"\aPackets\x12\a\n" +
 	"\x03IP4\x10\x00\x12\a\n" +
 	"\x03IP6\x10\x01\x12\x06\n" +
-	"\x02L2\x10\x02*\x1e\n" +
+	"\x02L2\x10\x02:H\x8a}E\n" +
+	"\x14vpp.classify.binding\x12\x02v1\x1a){interface}/hook/{hook}/packets/{packets}*\x1e\n" +
 	"\x04Next\x12\f\n" +
 	"\bCONTINUE\x10\x00\x12\b\n" +
 	"\x04DENY\x10\x01BEZCgithub.com/tenuto-dev/tenuto/proto/ligato/vpp/classify;vpp_classifyb\x06proto3"

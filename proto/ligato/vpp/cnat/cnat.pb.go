@@ -623,7 +623,7 @@ var File_ligato_vpp_cnat_cnat_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_cnat_cnat_proto_rawDesc = "" +
 	"\n" +
-	"\x1aligato/vpp/cnat/cnat.proto\x12\x0fligato.vpp.cnat\x1a\x18ligato/annotations.proto\"\xeb\x01\n" +
+	"\x1aligato/vpp/cnat/cnat.proto\x12\x0fligato.vpp.cnat\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x85\x02\n" +
 	"\x06Global\x12 \n" +
 	"\bsnat_ip4\x18\x01 \x01(\tB\x05\x82}\x02\b\x02R\asnatIp4\x12 \n" +
 	"\bsnat_ip6\x18\x02 \x01(\tB\x05\x82}\x02\b\x03R\asnatIp6\x126\n" +
@@ -634,23 +634,25 @@ const file_ligato_vpp_cnat_cnat_proto_rawDesc = "" +
 	"\n" +
 	"INTERFACES\x10\x01\x12\x0e\n" +
 	"\n" +
-	"KUBERNETES\x10\x02\"\xaa\x01\n" +
+	"KUBERNETES\x10\x02:\x18\x8a}\x15\n" +
+	"\x0fvpp.cnat.global\x12\x02v1\"\xd8\x01\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x123\n" +
-	"\x04role\x18\x02 \x01(\x0e2\x1f.ligato.vpp.cnat.Interface.RoleR\x04role\x12\x10\n" +
-	"\x03ip4\x18\x03 \x01(\bR\x03ip4\x12\x10\n" +
+	"\x04role\x18\x02 \x01(\x0e2\x1f.ligato.vpp.cnat.Interface.RoleR\x04role\x12\x19\n" +
+	"\x03ip4\x18\x03 \x01(\bB\a\x8a}\x04trueR\x03ip4\x12\x10\n" +
 	"\x03ip6\x18\x04 \x01(\bR\x03ip6\"0\n" +
 	"\x04Role\x12\n" +
 	"\n" +
 	"\x06SOURCE\x10\x00\x12\a\n" +
 	"\x03POD\x10\x01\x12\b\n" +
 	"\x04HOST\x10\x02\x12\t\n" +
-	"\x05OTHER\x10\x03\"\xc6\x05\n" +
+	"\x05OTHER\x10\x03:#\x8a} \n" +
+	"\x12vpp.cnat.interface\x12\x02v1\x1a\x06{name}\"\xaa\x06\n" +
 	"\vTranslation\x12\x17\n" +
 	"\x03vip\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\x03vip\x12\x1f\n" +
 	"\x04port\x18\x02 \x01(\rB\v\x82}\b\x12\x06\b\x01\x10\xff\xff\x03R\x04port\x12A\n" +
-	"\bprotocol\x18\x03 \x01(\x0e2%.ligato.vpp.cnat.Translation.ProtocolR\bprotocol\x12@\n" +
-	"\bbackends\x18\x04 \x03(\v2$.ligato.vpp.cnat.Translation.BackendR\bbackends\x12\x17\n" +
+	"\bprotocol\x18\x03 \x01(\x0e2%.ligato.vpp.cnat.Translation.ProtocolR\bprotocol\x12Z\n" +
+	"\bbackends\x18\x04 \x03(\v2$.ligato.vpp.cnat.Translation.BackendB\x18\x8a}\x15[{address: 10.0.0.2}]R\bbackends\x12\x17\n" +
 	"\areal_ip\x18\x05 \x01(\bR\x06realIp\x12Q\n" +
 	"\x0eload_balancing\x18\x06 \x01(\x0e2*.ligato.vpp.cnat.Translation.LoadBalancingR\rloadBalancing\x12'\n" +
 	"\x0fclient_affinity\x18\a \x01(\bR\x0eclientAffinity\x120\n" +
@@ -669,7 +671,8 @@ const file_ligato_vpp_cnat_cnat_proto_rawDesc = "" +
 	"\rLoadBalancing\x12\r\n" +
 	"\tFLOW_HASH\x10\x00\x12\n" +
 	"\n" +
-	"\x06MAGLEV\x10\x01B=Z;github.com/tenuto-dev/tenuto/proto/ligato/vpp/cnat;vpp_cnatb\x06proto3"
+	"\x06MAGLEV\x10\x01:H\x8a}E\n" +
+	"\x14vpp.cnat.translation\x12\x02v1\x1a)protocol/{protocol}/vip/{vip}/port/{port}B=Z;github.com/tenuto-dev/tenuto/proto/ligato/vpp/cnat;vpp_cnatb\x06proto3"
 
 var (
 	file_ligato_vpp_cnat_cnat_proto_rawDescOnce sync.Once

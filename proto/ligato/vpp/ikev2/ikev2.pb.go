@@ -1068,17 +1068,18 @@ var File_ligato_vpp_ikev2_ikev2_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_ikev2_ikev2_proto_rawDesc = "" +
 	"\n" +
-	"\x1cligato/vpp/ikev2/ikev2.proto\x12\x10ligato.vpp.ikev2\x1a\x18ligato/annotations.proto\"\xb4\x01\n" +
+	"\x1cligato/vpp/ikev2/ikev2.proto\x12\x10ligato.vpp.ikev2\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xcf\x01\n" +
 	"\x06Global\x12'\n" +
 	"\x0fliveness_period\x18\x01 \x01(\rR\x0elivenessPeriod\x120\n" +
 	"\x14liveness_max_retries\x18\x02 \x01(\rR\x12livenessMaxRetries\x12$\n" +
 	"\x0elocal_key_file\x18\x03 \x01(\tR\flocalKeyFile\x12)\n" +
-	"\x10process_interval\x18\x04 \x01(\rR\x0fprocessInterval\"\x9e\x11\n" +
+	"\x10process_interval\x18\x04 \x01(\rR\x0fprocessInterval:\x19\x8a}\x16\n" +
+	"\x10vpp.ikev2.global\x12\x02v1\"\xfe\x11\n" +
 	"\aProfile\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
-	"\x04auth\x18\x02 \x01(\v2\x1e.ligato.vpp.ikev2.Profile.AuthR\x04auth\x12=\n" +
-	"\blocal_id\x18\x03 \x01(\v2\".ligato.vpp.ikev2.Profile.IdentityR\alocalId\x12?\n" +
-	"\tremote_id\x18\x04 \x01(\v2\".ligato.vpp.ikev2.Profile.IdentityR\bremoteId\x12D\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12G\n" +
+	"\x04auth\x18\x02 \x01(\v2\x1e.ligato.vpp.ikev2.Profile.AuthB\x13\x8a}\x10{secret: SECRET}R\x04auth\x12P\n" +
+	"\blocal_id\x18\x03 \x01(\v2\".ligato.vpp.ikev2.Profile.IdentityB\x11\x8a}\x0e{value: LOCAL}R\alocalId\x12S\n" +
+	"\tremote_id\x18\x04 \x01(\v2\".ligato.vpp.ikev2.Profile.IdentityB\x12\x8a}\x0f{value: REMOTE}R\bremoteId\x12D\n" +
 	"\blocal_ts\x18\x05 \x01(\v2).ligato.vpp.ikev2.Profile.TrafficSelectorR\alocalTs\x12F\n" +
 	"\tremote_ts\x18\x06 \x01(\v2).ligato.vpp.ikev2.Profile.TrafficSelectorR\bremoteTs\x12A\n" +
 	"\tresponder\x18\a \x01(\v2#.ligato.vpp.ikev2.Profile.ResponderR\tresponder\x129\n" +
@@ -1155,7 +1156,8 @@ const file_ligato_vpp_ikev2_ikev2_proto_rawDesc = "" +
 	"\tMODP_8192\x10\x12\x12\v\n" +
 	"\aECP_256\x10\x13\x12\v\n" +
 	"\aECP_384\x10\x14\x12\v\n" +
-	"\aECP_521\x10\x15B?Z=github.com/tenuto-dev/tenuto/proto/ligato/vpp/ikev2;vpp_ikev2b\x06proto3"
+	"\aECP_521\x10\x15:\"\x8a}\x1f\n" +
+	"\x11vpp.ikev2.profile\x12\x02v1\x1a\x06{name}B?Z=github.com/tenuto-dev/tenuto/proto/ligato/vpp/ikev2;vpp_ikev2b\x06proto3"
 
 var (
 	file_ligato_vpp_ikev2_ikev2_proto_rawDescOnce sync.Once

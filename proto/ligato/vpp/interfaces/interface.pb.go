@@ -2911,10 +2911,10 @@ var File_ligato_vpp_interfaces_interface_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
-	"%ligato/vpp/interfaces/interface.proto\x12\x15ligato.vpp.interfaces\x1a\x18ligato/annotations.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\"\x87\x11\n" +
+	"%ligato/vpp/interfaces/interface.proto\x12\x15ligato.vpp.interfaces\x1a\x18ligato/annotations.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a\x11ligato/item.proto\"\xbe\x11\n" +
 	"\tInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
-	"\x04type\x18\x02 \x01(\x0e2%.ligato.vpp.interfaces.Interface.TypeR\x04type\x12\x18\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12O\n" +
+	"\x04type\x18\x02 \x01(\x0e2%.ligato.vpp.interfaces.Interface.TypeB\x14\x8a}\x11SOFTWARE_LOOPBACKR\x04type\x12\x18\n" +
 	"\aenabled\x18\x03 \x01(\bR\aenabled\x12!\n" +
 	"\fphys_address\x18\x04 \x01(\tR\vphysAddress\x12(\n" +
 	"\fip_addresses\x18\x05 \x03(\tB\x05\x82}\x02\b\x04R\vipAddresses\x12\x10\n" +
@@ -2982,7 +2982,8 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\vIPIP_TUNNEL\x10\r\x12\x14\n" +
 	"\x10WIREGUARD_TUNNEL\x10\x0e\x12\b\n" +
 	"\x04RDMA\x10\x0f\x12\x0f\n" +
-	"\vMPLS_TUNNEL\x10\x10B\x06\n" +
+	"\vMPLS_TUNNEL\x10\x10:\x1f\x8a}\x1c\n" +
+	"\x0evpp.interfaces\x12\x02v2\x1a\x06{name}B\x06\n" +
 	"\x04link\"\xfa\x02\n" +
 	"\fSubInterface\x12\x1f\n" +
 	"\vparent_name\x18\x01 \x01(\tR\n" +

@@ -8,6 +8,7 @@
 package vpp_interfaces
 
 import (
+	_ "github.com/tenuto-dev/tenuto/proto/ligato"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -157,7 +158,7 @@ var File_ligato_vpp_interfaces_span_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_interfaces_span_proto_rawDesc = "" +
 	"\n" +
-	" ligato/vpp/interfaces/span.proto\x12\x15ligato.vpp.interfaces\"\xde\x01\n" +
+	" ligato/vpp/interfaces/span.proto\x12\x15ligato.vpp.interfaces\x1a\x11ligato/item.proto\"\x95\x02\n" +
 	"\x04Span\x12%\n" +
 	"\x0einterface_from\x18\x01 \x01(\tR\rinterfaceFrom\x12!\n" +
 	"\finterface_to\x18\x02 \x01(\tR\vinterfaceTo\x12C\n" +
@@ -167,7 +168,8 @@ const file_ligato_vpp_interfaces_span_proto_rawDesc = "" +
 	"\aUNKNOWN\x10\x00\x12\x06\n" +
 	"\x02RX\x10\x01\x12\x06\n" +
 	"\x02TX\x10\x02\x12\b\n" +
-	"\x04BOTH\x10\x03BIZGgithub.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces;vpp_interfacesb\x06proto3"
+	"\x04BOTH\x10\x03:5\x8a}2\n" +
+	"\bvpp.span\x12\x02v2\x1a\"{interface_from}/to/{interface_to}BIZGgithub.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces;vpp_interfacesb\x06proto3"
 
 var (
 	file_ligato_vpp_interfaces_span_proto_rawDescOnce sync.Once

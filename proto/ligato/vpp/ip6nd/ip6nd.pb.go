@@ -308,7 +308,7 @@ var File_ligato_vpp_ip6nd_ip6nd_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_ip6nd_ip6nd_proto_rawDesc = "" +
 	"\n" +
-	"\x1cligato/vpp/ip6nd/ip6nd.proto\x12\x10ligato.vpp.ip6nd\x1a\x18ligato/annotations.proto\"\xb8\x06\n" +
+	"\x1cligato/vpp/ip6nd/ip6nd.proto\x12\x10ligato.vpp.ip6nd\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xdc\x06\n" +
 	"\x13RouterAdvertisement\x12\x1c\n" +
 	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x1a\n" +
 	"\bsuppress\x18\x02 \x01(\bR\bsuppress\x12\x18\n" +
@@ -335,7 +335,8 @@ const file_ligato_vpp_ip6nd_ip6nd_proto_rawDesc = "" +
 	"deprecated\x12#\n" +
 	"\rno_autoconfig\x18\x05 \x01(\bR\fnoAutoconfig\x12\x19\n" +
 	"\boff_link\x18\x06 \x01(\bR\aoffLink\x12!\n" +
-	"\fno_advertise\x18\a \x01(\bR\vnoAdvertiseB?Z=github.com/tenuto-dev/tenuto/proto/ligato/vpp/ip6nd;vpp_ip6ndb\x06proto3"
+	"\fno_advertise\x18\a \x01(\bR\vnoAdvertise:\"\x8a}\x1f\n" +
+	"\fvpp.ip6nd.ra\x12\x02v1\x1a\v{interface}B?Z=github.com/tenuto-dev/tenuto/proto/ligato/vpp/ip6nd;vpp_ip6ndb\x06proto3"
 
 var (
 	file_ligato_vpp_ip6nd_ip6nd_proto_rawDescOnce sync.Once

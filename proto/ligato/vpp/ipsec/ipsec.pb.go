@@ -1000,7 +1000,7 @@ var File_ligato_vpp_ipsec_ipsec_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_ipsec_ipsec_proto_rawDesc = "" +
 	"\n" +
-	"\x1cligato/vpp/ipsec/ipsec.proto\x12\x10ligato.vpp.ipsec\x1a\x18ligato/annotations.proto\"\xb2\a\n" +
+	"\x1cligato/vpp/ipsec/ipsec.proto\x12\x10ligato.vpp.ipsec\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xd3\a\n" +
 	"\x16SecurityPolicyDatabase\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12R\n" +
 	"\n" +
@@ -1030,7 +1030,8 @@ const file_ligato_vpp_ipsec_ipsec_proto_rawDesc = "" +
 	"\x06BYPASS\x10\x00\x12\v\n" +
 	"\aDISCARD\x10\x01\x12\v\n" +
 	"\aRESOLVE\x10\x02\x12\v\n" +
-	"\aPROTECT\x10\x03\"\xb7\x05\n" +
+	"\aPROTECT\x10\x03:\x1f\x8a}\x1c\n" +
+	"\rvpp.ipsec.spd\x12\x02v2\x1a\a{index}\"\xb2\b\n" +
 	"\x0eSecurityPolicy\x12\x1b\n" +
 	"\tspd_index\x18\x01 \x01(\rR\bspdIndex\x12\x19\n" +
 	"\bsa_index\x18\x02 \x01(\rR\asaIndex\x12\x1a\n" +
@@ -1053,11 +1054,12 @@ const file_ligato_vpp_ipsec_ipsec_proto_rawDesc = "" +
 	"\x06BYPASS\x10\x00\x12\v\n" +
 	"\aDISCARD\x10\x01\x12\v\n" +
 	"\aRESOLVE\x10\x02\x12\v\n" +
-	"\aPROTECT\x10\x03\"\xb1\x05\n" +
+	"\aPROTECT\x10\x03:\xf8\x02\x8a}\xf4\x02\n" +
+	"\fvpp.ipsec.sp\x12\x02v2\x1a\x98\x01spd/{spd_index}/sa/{sa_index}/{is_outbound}/local-addresses/{local_addr_start}-{local_addr_stop}/remote-addresses/{remote_addr_start}-{remote_addr_stop}\"\xc4\x01spd/{{.SpdIndex}}/sa/{{.SaIndex}}/{{if .IsOutbound}}outbound/{{else}}inbound/{{end}}local-addresses/{{.LocalAddrStart}}-{{.LocalAddrStop}}/remote-addresses/{{.RemoteAddrStart}}-{{.RemoteAddrStop}}\"\xe2\x05\n" +
 	"\x13SecurityAssociation\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\rR\x05index\x12\x10\n" +
-	"\x03spi\x18\x02 \x01(\rR\x03spi\x12O\n" +
-	"\bprotocol\x18\x03 \x01(\x0e23.ligato.vpp.ipsec.SecurityAssociation.IPSecProtocolR\bprotocol\x12:\n" +
+	"\x05index\x18\x01 \x01(\rR\x05index\x12\x19\n" +
+	"\x03spi\x18\x02 \x01(\rB\a\x8a}\x041000R\x03spi\x12W\n" +
+	"\bprotocol\x18\x03 \x01(\x0e23.ligato.vpp.ipsec.SecurityAssociation.IPSecProtocolB\x06\x8a}\x03ESPR\bprotocol\x12:\n" +
 	"\n" +
 	"crypto_alg\x18\x04 \x01(\x0e2\x1b.ligato.vpp.ipsec.CryptoAlgR\tcryptoAlg\x12\x1d\n" +
 	"\n" +
@@ -1076,12 +1078,14 @@ const file_ligato_vpp_ipsec_ipsec_proto_rawDesc = "" +
 	"\x0ftunnel_dst_port\x18\x0e \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\rtunnelDstPort\" \n" +
 	"\rIPSecProtocol\x12\x06\n" +
 	"\x02AH\x10\x00\x12\a\n" +
-	"\x03ESP\x10\x01\"\x87\x01\n" +
+	"\x03ESP\x10\x01:\x1e\x8a}\x1b\n" +
+	"\fvpp.ipsec.sa\x12\x02v2\x1a\a{index}\"\xd9\x01\n" +
 	"\x10TunnelProtection\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x15\n" +
-	"\x06sa_out\x18\x02 \x03(\rR\x05saOut\x12\x13\n" +
-	"\x05sa_in\x18\x03 \x03(\rR\x04saIn\x12)\n" +
-	"\rnext_hop_addr\x18\x04 \x01(\tB\x05\x82}\x02\b\x01R\vnextHopAddr*\xd0\x01\n" +
+	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x1d\n" +
+	"\x06sa_out\x18\x02 \x03(\rB\x06\x8a}\x03[1]R\x05saOut\x12\x1b\n" +
+	"\x05sa_in\x18\x03 \x03(\rB\x06\x8a}\x03[2]R\x04saIn\x12)\n" +
+	"\rnext_hop_addr\x18\x04 \x01(\tB\x05\x82}\x02\b\x01R\vnextHopAddr:@\x8a}=\n" +
+	"\x15vpp.ipsec.tun-protect\x12\x02v2\x1a {interface}[/nh/{next_hop_addr}]*\xd0\x01\n" +
 	"\tCryptoAlg\x12\x0f\n" +
 	"\vNONE_CRYPTO\x10\x00\x12\x0f\n" +
 	"\vAES_CBC_128\x10\x01\x12\x0f\n" +

@@ -272,7 +272,7 @@ var File_ligato_vpp_l2_bridge_domain_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l2_bridge_domain_proto_rawDesc = "" +
 	"\n" +
-	"!ligato/vpp/l2/bridge_domain.proto\x12\rligato.vpp.l2\x1a\x18ligato/annotations.proto\"\xf8\x04\n" +
+	"!ligato/vpp/l2/bridge_domain.proto\x12\rligato.vpp.l2\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x9f\x05\n" +
 	"\fBridgeDomain\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05flood\x18\x02 \x01(\bR\x05flood\x122\n" +
@@ -292,7 +292,8 @@ const file_ligato_vpp_l2_bridge_domain_proto_rawDesc = "" +
 	"\x13ArpTerminationEntry\x12$\n" +
 	"\n" +
 	"ip_address\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\tipAddress\x12!\n" +
-	"\fphys_address\x18\x02 \x01(\tR\vphysAddressB9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2;vpp_l2b\x06proto3"
+	"\fphys_address\x18\x02 \x01(\tR\vphysAddress:%\x8a}\"\n" +
+	"\x14vpp.l2.bridge-domain\x12\x02v2\x1a\x06{name}B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2;vpp_l2b\x06proto3"
 
 var (
 	file_ligato_vpp_l2_bridge_domain_proto_rawDescOnce sync.Once

@@ -8,6 +8,7 @@
 package vpp_l2
 
 import (
+	_ "github.com/tenuto-dev/tenuto/proto/ligato"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -168,17 +169,19 @@ var File_ligato_vpp_l2_fib_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l2_fib_proto_rawDesc = "" +
 	"\n" +
-	"\x17ligato/vpp/l2/fib.proto\x12\rligato.vpp.l2\"\xbb\x02\n" +
-	"\bFIBEntry\x12!\n" +
-	"\fphys_address\x18\x01 \x01(\tR\vphysAddress\x12#\n" +
+	"\x17ligato/vpp/l2/fib.proto\x12\rligato.vpp.l2\x1a\x11ligato/item.proto\"\x9a\x03\n" +
+	"\bFIBEntry\x129\n" +
+	"\fphys_address\x18\x01 \x01(\tB\x16\x8a}\x13\"02:fe:00:00:00:01\"R\vphysAddress\x12#\n" +
 	"\rbridge_domain\x18\x02 \x01(\tR\fbridgeDomain\x126\n" +
-	"\x06action\x18\x03 \x01(\x0e2\x1e.ligato.vpp.l2.FIBEntry.ActionR\x06action\x12-\n" +
-	"\x12outgoing_interface\x18\x04 \x01(\tR\x11outgoingInterface\x12#\n" +
+	"\x06action\x18\x03 \x01(\x0e2\x1e.ligato.vpp.l2.FIBEntry.ActionR\x06action\x12;\n" +
+	"\x12outgoing_interface\x18\x04 \x01(\tB\f\x8a}\tINTERFACER\x11outgoingInterface\x12#\n" +
 	"\rstatic_config\x18\x05 \x01(\bR\fstaticConfig\x12:\n" +
 	"\x19bridged_virtual_interface\x18\x06 \x01(\bR\x17bridgedVirtualInterface\"\x1f\n" +
 	"\x06Action\x12\v\n" +
 	"\aFORWARD\x10\x00\x12\b\n" +
-	"\x04DROP\x10\x01B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2;vpp_l2b\x06proto3"
+	"\x04DROP\x10\x01:7\x8a}4\n" +
+	"\n" +
+	"vpp.l2.fib\x12\x02v2\x1a\"{bridge_domain}/mac/{phys_address}B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2;vpp_l2b\x06proto3"
 
 var (
 	file_ligato_vpp_l2_fib_proto_rawDescOnce sync.Once

@@ -8,6 +8,7 @@
 package vpp_l2
 
 import (
+	_ "github.com/tenuto-dev/tenuto/proto/ligato"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -83,10 +84,11 @@ var File_ligato_vpp_l2_xconnect_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l2_xconnect_proto_rawDesc = "" +
 	"\n" +
-	"\x1cligato/vpp/l2/xconnect.proto\x12\rligato.vpp.l2\"j\n" +
+	"\x1cligato/vpp/l2/xconnect.proto\x12\rligato.vpp.l2\x1a\x11ligato/item.proto\"\xb0\x01\n" +
 	"\fXConnectPair\x12+\n" +
-	"\x11receive_interface\x18\x01 \x01(\tR\x10receiveInterface\x12-\n" +
-	"\x12transmit_interface\x18\x02 \x01(\tR\x11transmitInterfaceB9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2;vpp_l2b\x06proto3"
+	"\x11receive_interface\x18\x01 \x01(\tR\x10receiveInterface\x12D\n" +
+	"\x12transmit_interface\x18\x02 \x01(\tB\x15\x8a}\x12TRANSMIT_INTERFACER\x11transmitInterface:-\x8a}*\n" +
+	"\x0fvpp.l2.xconnect\x12\x02v2\x1a\x13{receive_interface}B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2;vpp_l2b\x06proto3"
 
 var (
 	file_ligato_vpp_l2_xconnect_proto_rawDescOnce sync.Once

@@ -464,10 +464,10 @@ var File_ligato_vpp_l3_l3_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_l3_proto_rawDesc = "" +
 	"\n" +
-	"\x16ligato/vpp/l3/l3.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\"\x99\x02\n" +
-	"\bProxyARP\x12A\n" +
+	"\x16ligato/vpp/l3/l3.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xcf\x02\n" +
+	"\bProxyARP\x12Y\n" +
 	"\n" +
-	"interfaces\x18\x01 \x03(\v2!.ligato.vpp.l3.ProxyARP.InterfaceR\n" +
+	"interfaces\x18\x01 \x03(\v2!.ligato.vpp.l3.ProxyARP.InterfaceB\x16\x8a}\x13[{name: INTERFACE}]R\n" +
 	"interfaces\x125\n" +
 	"\x06ranges\x18\x02 \x03(\v2\x1d.ligato.vpp.l3.ProxyARP.RangeR\x06ranges\x1a\x1f\n" +
 	"\tInterface\x12\x12\n" +
@@ -476,7 +476,8 @@ const file_ligato_vpp_l3_l3_proto_rawDesc = "" +
 	"\rfirst_ip_addr\x18\x01 \x01(\tB\x05\x82}\x02\b\x02R\vfirstIpAddr\x12'\n" +
 	"\flast_ip_addr\x18\x02 \x01(\tB\x05\x82}\x02\b\x02R\n" +
 	"lastIpAddr\x12\x15\n" +
-	"\x06vrf_id\x18\x03 \x01(\rR\x05vrfId\"\xb3\x02\n" +
+	"\x06vrf_id\x18\x03 \x01(\rR\x05vrfId:\x1c\x8a}\x19\n" +
+	"\x13vpp.proxyarp-global\x12\x02v2\"\xd4\x02\n" +
 	"\x0eIPScanNeighbor\x126\n" +
 	"\x04mode\x18\x01 \x01(\x0e2\".ligato.vpp.l3.IPScanNeighbor.ModeR\x04mode\x12#\n" +
 	"\rscan_interval\x18\x02 \x01(\rR\fscanInterval\x12\"\n" +
@@ -489,16 +490,18 @@ const file_ligato_vpp_l3_l3_proto_rawDesc = "" +
 	"\bDISABLED\x10\x00\x12\b\n" +
 	"\x04IPV4\x10\x01\x12\b\n" +
 	"\x04IPV6\x10\x02\x12\b\n" +
-	"\x04BOTH\x10\x03\"\xe4\x01\n" +
-	"\tDHCPProxy\x121\n" +
-	"\x11source_ip_address\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\x0fsourceIpAddress\x12\x1a\n" +
-	"\trx_vrf_id\x18\x02 \x01(\rR\arxVrfId\x12=\n" +
-	"\aservers\x18\x04 \x03(\v2#.ligato.vpp.l3.DHCPProxy.DHCPServerR\aservers\x1aI\n" +
+	"\x04BOTH\x10\x03:\x1f\x8a}\x1c\n" +
+	"\x16vpp.ipscanneigh-global\x12\x02v2\"\xff\x02\n" +
+	"\tDHCPProxy\x12<\n" +
+	"\x11source_ip_address\x18\x01 \x01(\tB\x10\x82}\x02\b\x01\x8a}\b10.0.0.1R\x0fsourceIpAddress\x12\x1a\n" +
+	"\trx_vrf_id\x18\x02 \x01(\rR\arxVrfId\x12Y\n" +
+	"\aservers\x18\x04 \x03(\v2#.ligato.vpp.l3.DHCPProxy.DHCPServerB\x1a\x8a}\x17[{ipAddress: 10.0.0.2}]R\aservers\x1aI\n" +
 	"\n" +
 	"DHCPServer\x12\x15\n" +
 	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12$\n" +
 	"\n" +
-	"ip_address\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\tipAddressB9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3;vpp_l3b\x06proto3"
+	"ip_address\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\tipAddress:r\x8a}o\n" +
+	"\x0evpp.dhcp-proxy\x12\x02v2\x1a&{source_ip_address}/rx-vrf/{rx_vrf_id}\"1{{ protoip .SourceIpAddress}}/rx-vrf/{{.RxVrfId}}B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3;vpp_l3b\x06proto3"
 
 var (
 	file_ligato_vpp_l3_l3_proto_rawDescOnce sync.Once

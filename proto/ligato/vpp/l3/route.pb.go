@@ -216,14 +216,14 @@ var File_ligato_vpp_l3_route_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_route_proto_rawDesc = "" +
 	"\n" +
-	"\x19ligato/vpp/l3/route.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\"\x90\x03\n" +
+	"\x19ligato/vpp/l3/route.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xf3\x05\n" +
 	"\x05Route\x122\n" +
 	"\x04type\x18\n" +
 	" \x01(\x0e2\x1e.ligato.vpp.l3.Route.RouteTypeR\x04type\x12\x15\n" +
 	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12&\n" +
 	"\vdst_network\x18\x03 \x01(\tB\x05\x82}\x02\b\x04R\n" +
-	"dstNetwork\x12)\n" +
-	"\rnext_hop_addr\x18\x04 \x01(\tB\x05\x82}\x02\b\x01R\vnextHopAddr\x12-\n" +
+	"dstNetwork\x124\n" +
+	"\rnext_hop_addr\x18\x04 \x01(\tB\x10\x82}\x02\b\x01\x8a}\b10.0.0.1R\vnextHopAddr\x12-\n" +
 	"\x12outgoing_interface\x18\x05 \x01(\tR\x11outgoingInterface\x12\x16\n" +
 	"\x06weight\x18\x06 \x01(\rR\x06weight\x12\x1e\n" +
 	"\n" +
@@ -237,7 +237,8 @@ const file_ligato_vpp_l3_route_proto_rawDesc = "" +
 	"\tRouteType\x12\r\n" +
 	"\tINTRA_VRF\x10\x00\x12\r\n" +
 	"\tINTER_VRF\x10\x01\x12\b\n" +
-	"\x04DROP\x10\x02B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3;vpp_l3b\x06proto3"
+	"\x04DROP\x10\x02:\xd5\x02\x8a}\xd1\x02\n" +
+	"\tvpp.route\x12\x02v2\x1aM[if/{outgoing_interface}/]vrf/{vrf_id}/dst/{dst_network}/[gw/{next_hop_addr}]\"\xf0\x01{{if .OutgoingInterface}}{{printf \"if/%s/\" .OutgoingInterface}}{{end}}vrf/{{.VrfId}}/{{with ipnet .DstNetwork}}{{printf \"dst/%s/%d/\" .IP .MaskSize}}{{else}}{{printf \"dst/%s/\" .DstNetwork}}{{end}}{{if .NextHopAddr}}gw/{{.NextHopAddr}}{{end}}B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3;vpp_l3b\x06proto3"
 
 var (
 	file_ligato_vpp_l3_route_proto_rawDescOnce sync.Once

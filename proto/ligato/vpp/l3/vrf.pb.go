@@ -8,6 +8,7 @@
 package vpp_l3
 
 import (
+	_ "github.com/tenuto-dev/tenuto/proto/ligato"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -252,7 +253,7 @@ var File_ligato_vpp_l3_vrf_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_vrf_proto_rawDesc = "" +
 	"\n" +
-	"\x17ligato/vpp/l3/vrf.proto\x12\rligato.vpp.l3\"\xd6\x03\n" +
+	"\x17ligato/vpp/l3/vrf.proto\x12\rligato.vpp.l3\x1a\x11ligato/item.proto\"\x8b\x04\n" +
 	"\bVrfTable\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12<\n" +
 	"\bprotocol\x18\x02 \x01(\x0e2 .ligato.vpp.l3.VrfTable.ProtocolR\bprotocol\x12\x14\n" +
@@ -272,7 +273,8 @@ const file_ligato_vpp_l3_vrf_proto_rawDesc = "" +
 	"\tsymmetric\x18\a \x01(\bR\tsymmetric\"\x1e\n" +
 	"\bProtocol\x12\b\n" +
 	"\x04IPV4\x10\x00\x12\b\n" +
-	"\x04IPV6\x10\x01B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3;vpp_l3b\x06proto3"
+	"\x04IPV6\x10\x01:3\x8a}0\n" +
+	"\rvpp.vrf-table\x12\x02v2\x1a\x1bid/{id}/protocol/{protocol}B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3;vpp_l3b\x06proto3"
 
 var (
 	file_ligato_vpp_l3_vrf_proto_rawDescOnce sync.Once

@@ -159,22 +159,23 @@ var File_ligato_vpp_l3_vrrp_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_vrrp_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/l3/vrrp.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\"\xd7\x02\n" +
+	"\x18ligato/vpp/l3/vrrp.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x9e\x03\n" +
 	"\tVRRPEntry\x12\x1c\n" +
 	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x1f\n" +
 	"\x05vr_id\x18\x02 \x01(\rB\n" +
-	"\x82}\a\x12\x05\b\x01\x10\xff\x01R\x04vrId\x12&\n" +
-	"\bpriority\x18\x03 \x01(\rB\n" +
-	"\x82}\a\x12\x05\b\x01\x10\xff\x01R\bpriority\x12'\n" +
-	"\binterval\x18\x04 \x01(\rB\v\x82}\b\x12\x06\b\n" +
-	"\x10\xff\xff\x03R\binterval\x12\x18\n" +
+	"\x82}\a\x12\x05\b\x01\x10\xff\x01R\x04vrId\x12,\n" +
+	"\bpriority\x18\x03 \x01(\rB\x10\x82}\a\x12\x05\b\x01\x10\xff\x01\x8a}\x03100R\bpriority\x12.\n" +
+	"\binterval\x18\x04 \x01(\rB\x12\x82}\b\x12\x06\b\n" +
+	"\x10\xff\xff\x03\x8a}\x041000R\binterval\x12\x18\n" +
 	"\apreempt\x18\x05 \x01(\bR\apreempt\x12\x16\n" +
 	"\x06accept\x18\x06 \x01(\bR\x06accept\x12\x18\n" +
-	"\aunicast\x18\a \x01(\bR\aunicast\x12(\n" +
-	"\fip_addresses\x18\b \x03(\tB\x05\x82}\x02\b\x01R\vipAddresses\x12\x18\n" +
+	"\aunicast\x18\a \x01(\bR\aunicast\x125\n" +
+	"\fip_addresses\x18\b \x03(\tB\x12\x82}\x02\b\x01\x8a}\n" +
+	"[10.0.0.3]R\vipAddresses\x12\x18\n" +
 	"\aenabled\x18\t \x01(\bR\aenabled\x12*\n" +
 	"\runicast_peers\x18\n" +
-	" \x03(\tB\x05\x82}\x02\b\x01R\funicastPeersB9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3;vpp_l3b\x06proto3"
+	" \x03(\tB\x05\x82}\x02\b\x01R\funicastPeers:+\x8a}(\n" +
+	"\bvpp.vrrp\x12\x02v2\x1a\x18{interface}/vrid/{vr_id}B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3;vpp_l3b\x06proto3"
 
 var (
 	file_ligato_vpp_l3_vrrp_proto_rawDescOnce sync.Once

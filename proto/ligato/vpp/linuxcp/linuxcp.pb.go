@@ -12,6 +12,7 @@
 package vpp_linuxcp
 
 import (
+	_ "github.com/tenuto-dev/tenuto/proto/ligato"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -271,23 +272,25 @@ var File_ligato_vpp_linuxcp_linuxcp_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_linuxcp_linuxcp_proto_rawDesc = "" +
 	"\n" +
-	" ligato/vpp/linuxcp/linuxcp.proto\x12\x12ligato.vpp.linuxcp\"\x9b\x02\n" +
+	" ligato/vpp/linuxcp/linuxcp.proto\x12\x12ligato.vpp.linuxcp\x1a\x11ligato/item.proto\"\xb8\x02\n" +
 	"\x06Global\x12+\n" +
 	"\x11default_namespace\x18\x01 \x01(\tR\x10defaultNamespace\x12\x12\n" +
 	"\x04sync\x18\x02 \x01(\bR\x04sync\x12'\n" +
 	"\x0fsync_unnumbered\x18\x03 \x01(\bR\x0esyncUnnumbered\x12-\n" +
 	"\x12auto_subinterfaces\x18\x04 \x01(\bR\x11autoSubinterfaces\x12:\n" +
 	"\x1adelete_static_on_link_down\x18\x05 \x01(\bR\x16deleteStaticOnLinkDown\x12<\n" +
-	"\x1bdelete_dynamic_on_link_down\x18\x06 \x01(\bR\x17deleteDynamicOnLinkDown\"\xce\x01\n" +
+	"\x1bdelete_dynamic_on_link_down\x18\x06 \x01(\bR\x17deleteDynamicOnLinkDown:\x1b\x8a}\x18\n" +
+	"\x12vpp.linuxcp.global\x12\x02v1\"\xff\x01\n" +
 	"\x04Pair\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12%\n" +
-	"\x0ehost_interface\x18\x02 \x01(\tR\rhostInterface\x121\n" +
+	"\tinterface\x18\x01 \x01(\tR\tinterface\x12.\n" +
+	"\x0ehost_interface\x18\x02 \x01(\tB\a\x8a}\x04HOSTR\rhostInterface\x121\n" +
 	"\x04type\x18\x03 \x01(\x0e2\x1d.ligato.vpp.linuxcp.Pair.TypeR\x04type\x12\x1c\n" +
 	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06parent\x18\x05 \x01(\tR\x06parent\"\x18\n" +
 	"\x04Type\x12\a\n" +
 	"\x03TAP\x10\x00\x12\a\n" +
-	"\x03TUN\x10\x01BCZAgithub.com/tenuto-dev/tenuto/proto/ligato/vpp/linuxcp;vpp_linuxcpb\x06proto3"
+	"\x03TUN\x10\x01:&\x8a}#\n" +
+	"\x10vpp.linuxcp.pair\x12\x02v1\x1a\v{interface}BCZAgithub.com/tenuto-dev/tenuto/proto/ligato/vpp/linuxcp;vpp_linuxcpb\x06proto3"
 
 var (
 	file_ligato_vpp_linuxcp_linuxcp_proto_rawDescOnce sync.Once

@@ -181,17 +181,19 @@ var File_ligato_vpp_lldp_lldp_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_lldp_lldp_proto_rawDesc = "" +
 	"\n" +
-	"\x1aligato/vpp/lldp/lldp.proto\x12\x0fligato.vpp.lldp\x1a\x18ligato/annotations.proto\"l\n" +
+	"\x1aligato/vpp/lldp/lldp.proto\x12\x0fligato.vpp.lldp\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x86\x01\n" +
 	"\x06Global\x12\x1f\n" +
 	"\vsystem_name\x18\x01 \x01(\tR\n" +
 	"systemName\x12\x1b\n" +
 	"\x04hold\x18\x02 \x01(\rB\a\x82}\x04\x12\x02\x10dR\x04hold\x12$\n" +
-	"\binterval\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\x90\x1cR\binterval\"\xb4\x01\n" +
+	"\binterval\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\x90\x1cR\binterval:\x18\x8a}\x15\n" +
+	"\x0fvpp.lldp.global\x12\x02v1\"\xde\x01\n" +
 	"\tInterface\x12\x1c\n" +
 	"\tinterface\x18\x01 \x01(\tR\tinterface\x12)\n" +
 	"\x10port_description\x18\x02 \x01(\tR\x0fportDescription\x12.\n" +
 	"\x0fmanagement_ipv4\x18\x03 \x01(\tB\x05\x82}\x02\b\x02R\x0emanagementIpv4\x12.\n" +
-	"\x0fmanagement_ipv6\x18\x04 \x01(\tB\x05\x82}\x02\b\x03R\x0emanagementIpv6B=Z;github.com/tenuto-dev/tenuto/proto/ligato/vpp/lldp;vpp_lldpb\x06proto3"
+	"\x0fmanagement_ipv6\x18\x04 \x01(\tB\x05\x82}\x02\b\x03R\x0emanagementIpv6:(\x8a}%\n" +
+	"\x12vpp.lldp.interface\x12\x02v1\x1a\v{interface}B=Z;github.com/tenuto-dev/tenuto/proto/ligato/vpp/lldp;vpp_lldpb\x06proto3"
 
 var (
 	file_ligato_vpp_lldp_lldp_proto_rawDescOnce sync.Once

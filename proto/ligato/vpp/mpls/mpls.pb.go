@@ -374,18 +374,20 @@ var File_ligato_vpp_mpls_mpls_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_mpls_mpls_proto_rawDesc = "" +
 	"\n" +
-	"\x1aligato/vpp/mpls/mpls.proto\x12\x0fligato.vpp.mpls\x1a\x18ligato/annotations.proto\"-\n" +
+	"\x1aligato/vpp/mpls/mpls.proto\x12\x0fligato.vpp.mpls\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"L\n" +
 	"\x05Table\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x14\n" +
-	"\x05label\x18\x02 \x01(\tR\x05label\"\x1f\n" +
+	"\x05label\x18\x02 \x01(\tR\x05label:\x1d\x8a}\x1a\n" +
+	"\x0evpp.mpls.table\x12\x02v1\x1a\x04{id}\"D\n" +
 	"\tInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\xbb\x03\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name:#\x8a} \n" +
+	"\x12vpp.mpls.interface\x12\x02v1\x1a\x06{name}\"\x89\x05\n" +
 	"\x05Route\x12\x19\n" +
-	"\btable_id\x18\x01 \x01(\rR\atableId\x12\x14\n" +
-	"\x05label\x18\x02 \x01(\rR\x05label\x12\x18\n" +
+	"\btable_id\x18\x01 \x01(\rR\atableId\x12\x1c\n" +
+	"\x05label\x18\x02 \x01(\rB\x06\x8a}\x03100R\x05label\x12\x18\n" +
 	"\astacked\x18\x03 \x01(\bR\astacked\x128\n" +
-	"\apayload\x18\x04 \x01(\x0e2\x1e.ligato.vpp.mpls.Route.PayloadR\apayload\x121\n" +
-	"\x05paths\x18\x05 \x03(\v2\x1b.ligato.vpp.mpls.Route.PathR\x05paths\x1a\xce\x01\n" +
+	"\apayload\x18\x04 \x01(\x0e2\x1e.ligato.vpp.mpls.Route.PayloadR\apayload\x12m\n" +
+	"\x05paths\x18\x05 \x03(\v2\x1b.ligato.vpp.mpls.Route.PathB:\x8a}7[{nextHopAddr: 10.0.0.1, outgoingInterface: INTERFACE}]R\x05paths\x1a\xce\x01\n" +
 	"\x04Path\x12)\n" +
 	"\rnext_hop_addr\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\vnextHopAddr\x12-\n" +
 	"\x12outgoing_interface\x18\x02 \x01(\tR\x11outgoingInterface\x12\x15\n" +
@@ -399,7 +401,8 @@ const file_ligato_vpp_mpls_mpls_proto_rawDesc = "" +
 	"\aPayload\x12\a\n" +
 	"\x03IP4\x10\x00\x12\a\n" +
 	"\x03IP6\x10\x01\x12\f\n" +
-	"\bETHERNET\x10\x02B=Z;github.com/tenuto-dev/tenuto/proto/ligato/vpp/mpls;vpp_mplsb\x06proto3"
+	"\bETHERNET\x10\x02:\x87\x01\x8a}\x83\x01\n" +
+	"\x0evpp.mpls.route\x12\x02v1\x1a*table/{table_id}/label/{label}[/{stacked}]\"Atable/{{.TableId}}/label/{{.Label}}{{if .Stacked}}/stacked{{end}}B=Z;github.com/tenuto-dev/tenuto/proto/ligato/vpp/mpls;vpp_mplsb\x06proto3"
 
 var (
 	file_ligato_vpp_mpls_mpls_proto_rawDescOnce sync.Once

@@ -168,17 +168,18 @@ var File_ligato_vpp_mss_mss_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_mss_mss_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/mss/mss.proto\x12\x0eligato.vpp.mss\x1a\x18ligato/annotations.proto\"\xa8\x02\n" +
+	"\x18ligato/vpp/mss/mss.proto\x12\x0eligato.vpp.mss\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xd4\x02\n" +
 	"\x05Clamp\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12$\n" +
-	"\bipv4_mss\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\xfe\xff\x03R\aipv4Mss\x12F\n" +
+	"\tinterface\x18\x01 \x01(\tR\tinterface\x12+\n" +
+	"\bipv4_mss\x18\x02 \x01(\rB\x10\x82}\x06\x12\x04\x10\xfe\xff\x03\x8a}\x041400R\aipv4Mss\x12F\n" +
 	"\x0eipv4_direction\x18\x03 \x01(\x0e2\x1f.ligato.vpp.mss.Clamp.DirectionR\ripv4Direction\x12$\n" +
 	"\bipv6_mss\x18\x04 \x01(\rB\t\x82}\x06\x12\x04\x10\xfe\xff\x03R\aipv6Mss\x12F\n" +
 	"\x0eipv6_direction\x18\x05 \x01(\x0e2\x1f.ligato.vpp.mss.Clamp.DirectionR\ripv6Direction\"%\n" +
 	"\tDirection\x12\b\n" +
 	"\x04BOTH\x10\x00\x12\x06\n" +
 	"\x02RX\x10\x01\x12\x06\n" +
-	"\x02TX\x10\x02B;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/mss;vpp_mssb\x06proto3"
+	"\x02TX\x10\x02:#\x8a} \n" +
+	"\rvpp.mss.clamp\x12\x02v1\x1a\v{interface}B;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/mss;vpp_mssb\x06proto3"
 
 var (
 	file_ligato_vpp_mss_mss_proto_rawDescOnce sync.Once

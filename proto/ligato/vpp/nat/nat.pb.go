@@ -1147,7 +1147,7 @@ var File_ligato_vpp_nat_nat_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_nat_nat_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/nat/nat.proto\x12\x0eligato.vpp.nat\x1a\x18ligato/annotations.proto\"\xc6\x06\n" +
+	"\x18ligato/vpp/nat/nat.proto\x12\x0eligato.vpp.nat\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xe5\x06\n" +
 	"\vNat44Global\x12\x1e\n" +
 	"\n" +
 	"forwarding\x18\x01 \x01(\bR\n" +
@@ -1172,7 +1172,8 @@ const file_ligato_vpp_nat_nat_proto_rawDesc = "" +
 	"\x03udp\x18\x01 \x01(\rR\x03udp\x12'\n" +
 	"\x0ftcp_established\x18\x02 \x01(\rR\x0etcpEstablished\x12%\n" +
 	"\x0etcp_transitory\x18\x03 \x01(\rR\rtcpTransitory\x12\x12\n" +
-	"\x04icmp\x18\x04 \x01(\rR\x04icmp\"\xb5\b\n" +
+	"\x04icmp\x18\x04 \x01(\rR\x04icmp:\x1d\x8a}\x1a\n" +
+	"\x14vpp.nat.nat44-global\x12\x02v2\"\xd7\b\n" +
 	"\x06DNat44\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\tR\x05label\x12E\n" +
 	"\vst_mappings\x18\x02 \x03(\v2$.ligato.vpp.nat.DNat44.StaticMappingR\n" +
@@ -1209,34 +1210,39 @@ const file_ligato_vpp_nat_nat_proto_rawDesc = "" +
 	"\bProtocol\x12\a\n" +
 	"\x03TCP\x10\x00\x12\a\n" +
 	"\x03UDP\x10\x01\x12\b\n" +
-	"\x04ICMP\x10\x02\"\x8b\x01\n" +
+	"\x04ICMP\x10\x02: \x8a}\x1d\n" +
+	"\x0evpp.nat.dnat44\x12\x02v2\x1a\a{label}\"\xbe\x01\n" +
 	"\x0eNat44Interface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12&\n" +
 	"\n" +
-	"nat_inside\x18\x02 \x01(\bR\tnatInside\x12\x1f\n" +
+	"nat_inside\x18\x02 \x01(\bB\a\x8a}\x04trueR\tnatInside\x12\x1f\n" +
 	"\vnat_outside\x18\x03 \x01(\bR\n" +
 	"natOutside\x12%\n" +
-	"\x0eoutput_feature\x18\x04 \x01(\bR\routputFeature\"\x9c\x01\n" +
+	"\x0eoutput_feature\x18\x04 \x01(\bR\routputFeature:(\x8a}%\n" +
+	"\x17vpp.nat.nat44-interface\x12\x02v2\x1a\x06{name}\"\x82\x03\n" +
 	"\x10Nat44AddressPool\x12\x12\n" +
 	"\x04name\x18\x05 \x01(\tR\x04name\x12\x15\n" +
-	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12 \n" +
-	"\bfirst_ip\x18\x02 \x01(\tB\x05\x82}\x02\b\x02R\afirstIp\x12\x1e\n" +
+	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12+\n" +
+	"\bfirst_ip\x18\x02 \x01(\tB\x10\x82}\x02\b\x02\x8a}\b10.0.0.1R\afirstIp\x12\x1e\n" +
 	"\alast_ip\x18\x03 \x01(\tB\x05\x82}\x02\b\x02R\x06lastIp\x12\x1b\n" +
-	"\ttwice_nat\x18\x04 \x01(\bR\btwiceNat\"\xa4\x01\n" +
+	"\ttwice_nat\x18\x04 \x01(\bR\btwiceNat:\xd8\x01\x8a}\xd4\x01\n" +
+	"\x12vpp.nat.nat44-pool\x12\x02v2\x1a5[{name}][vrf/{vrf_id}/address/{first_ip}][-{last_ip}]\"\x82\x01{{if .Name}}{{.Name}}{{else}}vrf/{{.VrfId}}/address/{{.FirstIp}}{{if and .LastIp (ne .FirstIp .LastIp)}}-{{.LastIp}}{{end}}{{end}}\"\xa4\x01\n" +
 	"\x11VirtualReassembly\x12\x18\n" +
 	"\atimeout\x18\x01 \x01(\rR\atimeout\x12)\n" +
 	"\x10max_reassemblies\x18\x02 \x01(\rR\x0fmaxReassemblies\x12#\n" +
 	"\rmax_fragments\x18\x03 \x01(\rR\fmaxFragments\x12%\n" +
-	"\x0edrop_fragments\x18\x04 \x01(\bR\rdropFragments\"O\n" +
+	"\x0edrop_fragments\x18\x04 \x01(\bR\rdropFragments\"\x7f\n" +
 	"\rNat44VrfTable\x12\x1c\n" +
 	"\n" +
 	"src_vrf_id\x18\x01 \x01(\rR\bsrcVrfId\x12 \n" +
 	"\fdest_vrf_ids\x18\x02 \x03(\rR\n" +
-	"destVrfIds\"M\n" +
+	"destVrfIds:.\x8a}+\n" +
+	"\x11vpp.nat.nat44-vrf\x12\x02v2\x1a\x12vrfid/{src_vrf_id}\"\x9b\x01\n" +
 	"\rNat44VrfRoute\x12\x1c\n" +
 	"\n" +
 	"src_vrf_id\x18\x01 \x01(\rR\bsrcVrfId\x12\x1e\n" +
-	"\vdest_vrf_id\x18\x02 \x01(\rR\tdestVrfIdB;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat;vpp_natb\x06proto3"
+	"\vdest_vrf_id\x18\x02 \x01(\rR\tdestVrfId:L\x8a}I\n" +
+	"\x17vpp.nat.nat44-vrf-route\x12\x02v2\x1a*vrfid/{src_vrf_id}/destvrfid/{dest_vrf_id}B;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat;vpp_natb\x06proto3"
 
 var (
 	file_ligato_vpp_nat_nat_proto_rawDescOnce sync.Once

@@ -391,26 +391,30 @@ var File_ligato_vpp_punt_punt_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_punt_punt_proto_rawDesc = "" +
 	"\n" +
-	"\x1aligato/vpp/punt/punt.proto\x12\x0fligato.vpp.punt\x1a\x18ligato/annotations.proto\"\xb2\x01\n" +
+	"\x1aligato/vpp/punt/punt.proto\x12\x0fligato.vpp.punt\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xfa\x01\n" +
 	"\n" +
 	"IPRedirect\x12<\n" +
 	"\vl3_protocol\x18\x01 \x01(\x0e2\x1b.ligato.vpp.punt.L3ProtocolR\n" +
 	"l3Protocol\x12!\n" +
 	"\frx_interface\x18\x02 \x01(\tR\vrxInterface\x12!\n" +
-	"\ftx_interface\x18\x03 \x01(\tR\vtxInterface\x12 \n" +
-	"\bnext_hop\x18\x04 \x01(\tB\x05\x82}\x02\b\x01R\anextHop\"\xc4\x01\n" +
+	"\ftx_interface\x18\x03 \x01(\tR\vtxInterface\x12+\n" +
+	"\bnext_hop\x18\x04 \x01(\tB\x10\x82}\x02\b\x01\x8a}\b10.0.0.1R\anextHop:;\x8a}8\n" +
+	"\x0evpp.ipredirect\x12\x02v2\x1a\"l3/{l3_protocol}/tx/{tx_interface}\"\xaa\x02\n" +
 	"\x06ToHost\x12<\n" +
 	"\vl3_protocol\x18\x02 \x01(\x0e2\x1b.ligato.vpp.punt.L3ProtocolR\n" +
-	"l3Protocol\x12<\n" +
-	"\vl4_protocol\x18\x03 \x01(\x0e2\x1b.ligato.vpp.punt.L4ProtocolR\n" +
-	"l4Protocol\x12\x1d\n" +
-	"\x04port\x18\x04 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x04port\x12\x1f\n" +
-	"\vsocket_path\x18\x05 \x01(\tR\n" +
-	"socketPath\"D\n" +
-	"\tException\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x1f\n" +
-	"\vsocket_path\x18\x02 \x01(\tR\n" +
-	"socketPath\"\x1c\n" +
+	"l3Protocol\x12D\n" +
+	"\vl4_protocol\x18\x03 \x01(\x0e2\x1b.ligato.vpp.punt.L4ProtocolB\x06\x8a}\x03UDPR\n" +
+	"l4Protocol\x12$\n" +
+	"\x04port\x18\x04 \x01(\rB\x10\x82}\x06\x12\x04\x10\xff\xff\x03\x8a}\x045000R\x04port\x122\n" +
+	"\vsocket_path\x18\x05 \x01(\tB\x11\x8a}\x0e/run/punt.sockR\n" +
+	"socketPath:B\x8a}?\n" +
+	"\n" +
+	"vpp.tohost\x12\x02v2\x1a-l3/{l3_protocol}/l4/{l4_protocol}/port/{port}\"\x9a\x01\n" +
+	"\tException\x120\n" +
+	"\x06reason\x18\x01 \x01(\tB\x18\x8a}\x15ipsec4-no-such-tunnelR\x06reason\x122\n" +
+	"\vsocket_path\x18\x02 \x01(\tB\x11\x8a}\x0e/run/punt.sockR\n" +
+	"socketPath:'\x8a}$\n" +
+	"\rvpp.exception\x12\x02v2\x1a\x0freason/{reason}\"\x1c\n" +
 	"\x06Reason\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name*;\n" +
 	"\n" +

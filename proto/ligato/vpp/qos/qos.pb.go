@@ -384,24 +384,28 @@ var File_ligato_vpp_qos_qos_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_qos_qos_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/qos/qos.proto\x12\x0eligato.vpp.qos\x1a\x18ligato/annotations.proto\"\xdb\x01\n" +
+	"\x18ligato/vpp/qos/qos.proto\x12\x0eligato.vpp.qos\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xf7\x01\n" +
 	"\x03Map\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12C\n" +
 	"\ftranslations\x18\x02 \x03(\v2\x1f.ligato.vpp.qos.Map.TranslationR\ftranslations\x1a\x7f\n" +
 	"\vTranslation\x12.\n" +
 	"\x06source\x18\x01 \x01(\x0e2\x16.ligato.vpp.qos.SourceR\x06source\x12\x1e\n" +
 	"\x05input\x18\x02 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x05input\x12 \n" +
-	"\x06output\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x06output\"V\n" +
+	"\x06output\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x06output:\x1a\x8a}\x17\n" +
+	"\vvpp.qos.map\x12\x02v1\x1a\x04{id}\"\x8c\x01\n" +
 	"\x06Record\x12\x1c\n" +
 	"\tinterface\x18\x01 \x01(\tR\tinterface\x12.\n" +
-	"\x06source\x18\x02 \x01(\x0e2\x16.ligato.vpp.qos.SourceR\x06source\"E\n" +
+	"\x06source\x18\x02 \x01(\x0e2\x16.ligato.vpp.qos.SourceR\x06source:4\x8a}1\n" +
+	"\x0evpp.qos.record\x12\x02v1\x1a\x1b{interface}/source/{source}\"j\n" +
 	"\x05Store\x12\x1c\n" +
 	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x1e\n" +
-	"\x05value\x18\x02 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x05value\"f\n" +
+	"\x05value\x18\x02 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x05value:#\x8a} \n" +
+	"\rvpp.qos.store\x12\x02v1\x1a\v{interface}\"\x9a\x01\n" +
 	"\x04Mark\x12\x1c\n" +
 	"\tinterface\x18\x01 \x01(\tR\tinterface\x12.\n" +
 	"\x06output\x18\x02 \x01(\x0e2\x16.ligato.vpp.qos.SourceR\x06output\x12\x10\n" +
-	"\x03map\x18\x03 \x01(\rR\x03map*-\n" +
+	"\x03map\x18\x03 \x01(\rR\x03map:2\x8a}/\n" +
+	"\fvpp.qos.mark\x12\x02v1\x1a\x1b{interface}/output/{output}*-\n" +
 	"\x06Source\x12\x06\n" +
 	"\x02IP\x10\x00\x12\b\n" +
 	"\x04MPLS\x10\x01\x12\b\n" +

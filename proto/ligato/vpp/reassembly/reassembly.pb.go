@@ -10,6 +10,7 @@
 package vpp_reassembly
 
 import (
+	_ "github.com/tenuto-dev/tenuto/proto/ligato"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -295,7 +296,7 @@ var File_ligato_vpp_reassembly_reassembly_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_reassembly_reassembly_proto_rawDesc = "" +
 	"\n" +
-	"&ligato/vpp/reassembly/reassembly.proto\x12\x15ligato.vpp.reassembly\"\xc2\x03\n" +
+	"&ligato/vpp/reassembly/reassembly.proto\x12\x15ligato.vpp.reassembly\x1a\x11ligato/item.proto\"\xf0\x03\n" +
 	"\bSettings\x12D\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2(.ligato.vpp.reassembly.Settings.ProtocolR\bprotocol\x12:\n" +
 	"\x04full\x18\x02 \x01(\v2&.ligato.vpp.reassembly.Settings.LimitsR\x04full\x12O\n" +
@@ -308,11 +309,14 @@ const file_ligato_vpp_reassembly_reassembly_proto_rawDesc = "" +
 	"\x0fexpiry_interval\x18\x04 \x01(\rR\x0eexpiryInterval\"\x1e\n" +
 	"\bProtocol\x12\b\n" +
 	"\x04IPV4\x10\x00\x12\b\n" +
-	"\x04IPV6\x10\x01\"Q\n" +
+	"\x04IPV6\x10\x01:,\x8a})\n" +
+	"\x17vpp.reassembly.settings\x12\x02v1\x1a\n" +
+	"{protocol}\"\x8a\x01\n" +
 	"\tInterface\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x12\n" +
-	"\x04ipv4\x18\x02 \x01(\bR\x04ipv4\x12\x12\n" +
-	"\x04ipv6\x18\x03 \x01(\bR\x04ipv6BIZGgithub.com/tenuto-dev/tenuto/proto/ligato/vpp/reassembly;vpp_reassemblyb\x06proto3"
+	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x1b\n" +
+	"\x04ipv4\x18\x02 \x01(\bB\a\x8a}\x04trueR\x04ipv4\x12\x12\n" +
+	"\x04ipv6\x18\x03 \x01(\bR\x04ipv6:.\x8a}+\n" +
+	"\x18vpp.reassembly.interface\x12\x02v1\x1a\v{interface}BIZGgithub.com/tenuto-dev/tenuto/proto/ligato/vpp/reassembly;vpp_reassemblyb\x06proto3"
 
 var (
 	file_ligato_vpp_reassembly_reassembly_proto_rawDescOnce sync.Once

@@ -1176,11 +1176,11 @@ var File_ligato_vpp_srv6_srv6_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_srv6_srv6_proto_rawDesc = "" +
 	"\n" +
-	"\x1aligato/vpp/srv6/srv6.proto\x12\x0fligato.vpp.srv6\x1a\x18ligato/annotations.proto\"\xaf\v\n" +
+	"\x1aligato/vpp/srv6/srv6.proto\x12\x0fligato.vpp.srv6\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xd9\v\n" +
 	"\bLocalSID\x12\x17\n" +
 	"\x03sid\x18\x01 \x01(\tB\x05\x82}\x02\b\x03R\x03sid\x12.\n" +
-	"\x13installation_vrf_id\x18\x02 \x01(\rR\x11installationVrfId\x12K\n" +
-	"\x11base_end_function\x18\x03 \x01(\v2\x1d.ligato.vpp.srv6.LocalSID.EndH\x00R\x0fbaseEndFunction\x12F\n" +
+	"\x13installation_vrf_id\x18\x02 \x01(\rR\x11installationVrfId\x12R\n" +
+	"\x11base_end_function\x18\x03 \x01(\v2\x1d.ligato.vpp.srv6.LocalSID.EndB\x05\x8a}\x02{}H\x00R\x0fbaseEndFunction\x12F\n" +
 	"\x0eend_function_x\x18\x04 \x01(\v2\x1e.ligato.vpp.srv6.LocalSID.EndXH\x00R\fendFunctionX\x12F\n" +
 	"\x0eend_function_t\x18\x05 \x01(\v2\x1e.ligato.vpp.srv6.LocalSID.EndTH\x00R\fendFunctionT\x12L\n" +
 	"\x10end_function_dx2\x18\x06 \x01(\v2 .ligato.vpp.srv6.LocalSID.EndDX2H\x00R\x0eendFunctionDx2\x12L\n" +
@@ -1215,37 +1215,41 @@ const file_ligato_vpp_srv6_srv6_proto_rawDesc = "" +
 	"\x05EndAD\x12-\n" +
 	"\x12outgoing_interface\x18\x02 \x01(\tR\x11outgoingInterface\x12-\n" +
 	"\x12incoming_interface\x18\x03 \x01(\tR\x11incomingInterface\x123\n" +
-	"\x12l3_service_address\x18\x04 \x01(\tB\x05\x82}\x02\b\x01R\x10l3ServiceAddressB\x0e\n" +
-	"\fend_function\"\xbd\x02\n" +
+	"\x12l3_service_address\x18\x04 \x01(\tB\x05\x82}\x02\b\x01R\x10l3ServiceAddress:!\x8a}\x1e\n" +
+	"\x11vpp.srv6.localsid\x12\x02v2\x1a\x05{sid}B\x0e\n" +
+	"\fend_function\"\x81\x03\n" +
 	"\x06Policy\x12\x19\n" +
 	"\x04bsid\x18\x01 \x01(\tB\x05\x82}\x02\b\x03R\x04bsid\x12.\n" +
 	"\x13installation_vrf_id\x18\x02 \x01(\rR\x11installationVrfId\x12+\n" +
 	"\x11srh_encapsulation\x18\x03 \x01(\bR\x10srhEncapsulation\x12'\n" +
-	"\x0fspray_behaviour\x18\x04 \x01(\bR\x0esprayBehaviour\x12H\n" +
-	"\rsegment_lists\x18\x05 \x03(\v2#.ligato.vpp.srv6.Policy.SegmentListR\fsegmentLists\x1aH\n" +
+	"\x0fspray_behaviour\x18\x04 \x01(\bR\x0esprayBehaviour\x12j\n" +
+	"\rsegment_lists\x18\x05 \x03(\v2#.ligato.vpp.srv6.Policy.SegmentListB \x8a}\x1d[{segments: [\"2001:db8::2\"]}]R\fsegmentLists\x1aH\n" +
 	"\vSegmentList\x12\x16\n" +
 	"\x06weight\x18\x01 \x01(\rR\x06weight\x12!\n" +
-	"\bsegments\x18\x02 \x03(\tB\x05\x82}\x02\b\x03R\bsegments\"\xb1\x03\n" +
+	"\bsegments\x18\x02 \x03(\tB\x05\x82}\x02\b\x03R\bsegments: \x8a}\x1d\n" +
+	"\x0fvpp.srv6.policy\x12\x02v2\x1a\x06{bsid}\"\x88\x04\n" +
 	"\bSteering\x12\x12\n" +
-	"\x04name\x18\x05 \x01(\tR\x04name\x12(\n" +
-	"\vpolicy_bsid\x18\x01 \x01(\tB\x05\x82}\x02\b\x03H\x00R\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\x126\n" +
+	"\vpolicy_bsid\x18\x01 \x01(\tB\x13\x82}\x02\b\x03\x8a}\v2001:db8::1H\x00R\n" +
 	"policyBsid\x12#\n" +
 	"\fpolicy_index\x18\x02 \x01(\rH\x00R\vpolicyIndex\x12D\n" +
 	"\n" +
-	"l2_traffic\x18\x03 \x01(\v2#.ligato.vpp.srv6.Steering.L2TrafficH\x01R\tl2Traffic\x12D\n" +
+	"l2_traffic\x18\x03 \x01(\v2#.ligato.vpp.srv6.Steering.L2TrafficH\x01R\tl2Traffic\x12i\n" +
 	"\n" +
-	"l3_traffic\x18\x04 \x01(\v2#.ligato.vpp.srv6.Steering.L3TrafficH\x01R\tl3Traffic\x1a2\n" +
+	"l3_traffic\x18\x04 \x01(\v2#.ligato.vpp.srv6.Steering.L3TrafficB#\x8a} {prefixAddress: 2001:db8:1::/64}H\x01R\tl3Traffic\x1a2\n" +
 	"\tL2Traffic\x12%\n" +
 	"\x0einterface_name\x18\x01 \x01(\tR\rinterfaceName\x1ai\n" +
 	"\tL3Traffic\x12.\n" +
 	"\x13installation_vrf_id\x18\x01 \x01(\rR\x11installationVrfId\x12,\n" +
-	"\x0eprefix_address\x18\x02 \x01(\tB\x05\x82}\x02\b\x04R\rprefixAddressB\f\n" +
+	"\x0eprefix_address\x18\x02 \x01(\tB\x05\x82}\x02\b\x04R\rprefixAddress:\"\x8a}\x1f\n" +
+	"\x11vpp.srv6.steering\x12\x02v2\x1a\x06{name}B\f\n" +
 	"\n" +
 	"policy_refB\t\n" +
-	"\atraffic\"E\n" +
+	"\atraffic\"d\n" +
 	"\n" +
 	"SRv6Global\x127\n" +
-	"\x14encap_source_address\x18\x01 \x01(\tB\x05\x82}\x02\b\x03R\x12encapSourceAddressB=Z;github.com/tenuto-dev/tenuto/proto/ligato/vpp/srv6;vpp_srv6b\x06proto3"
+	"\x14encap_source_address\x18\x01 \x01(\tB\x05\x82}\x02\b\x03R\x12encapSourceAddress:\x1d\x8a}\x1a\n" +
+	"\x14vpp.srv6.srv6-global\x12\x02v2B=Z;github.com/tenuto-dev/tenuto/proto/ligato/vpp/srv6;vpp_srv6b\x06proto3"
 
 var (
 	file_ligato_vpp_srv6_srv6_proto_rawDescOnce sync.Once

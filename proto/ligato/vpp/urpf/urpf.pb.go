@@ -10,6 +10,7 @@
 package vpp_urpf
 
 import (
+	_ "github.com/tenuto-dev/tenuto/proto/ligato"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -254,7 +255,7 @@ var File_ligato_vpp_urpf_urpf_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_urpf_urpf_proto_rawDesc = "" +
 	"\n" +
-	"\x1aligato/vpp/urpf/urpf.proto\x12\x0fligato.vpp.urpf\"\xc6\x02\n" +
+	"\x1aligato/vpp/urpf/urpf.proto\x12\x0fligato.vpp.urpf\x1a\x11ligato/item.proto\"\x9a\x03\n" +
 	"\tInterface\x12\x1c\n" +
 	"\tinterface\x18\x01 \x01(\tR\tinterface\x12?\n" +
 	"\bprotocol\x18\x02 \x01(\x0e2#.ligato.vpp.urpf.Interface.ProtocolR\bprotocol\x12B\n" +
@@ -270,7 +271,8 @@ const file_ligato_vpp_urpf_urpf_proto_rawDesc = "" +
 	"\tDirection\x12\t\n" +
 	"\x05INPUT\x10\x00\x12\n" +
 	"\n" +
-	"\x06OUTPUT\x10\x01B=Z;github.com/tenuto-dev/tenuto/proto/ligato/vpp/urpf;vpp_urpfb\x06proto3"
+	"\x06OUTPUT\x10\x01:R\x8a}O\n" +
+	"\x12vpp.urpf.interface\x12\x02v1\x1a5{interface}/protocol/{protocol}/direction/{direction}B=Z;github.com/tenuto-dev/tenuto/proto/ligato/vpp/urpf;vpp_urpfb\x06proto3"
 
 var (
 	file_ligato_vpp_urpf_urpf_proto_rawDescOnce sync.Once

@@ -8,6 +8,7 @@
 package model
 
 import (
+	_ "github.com/tenuto-dev/tenuto/proto/ligato"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -90,11 +91,12 @@ var File_examples_plugin_skeleton_without_metadata_skeleton_model_item_proto pro
 
 const file_examples_plugin_skeleton_without_metadata_skeleton_model_item_proto_rawDesc = "" +
 	"\n" +
-	"Cexamples/plugin-skeleton/without_metadata/skeleton/model/item.proto\x12\x15tenuto.skeleton.plain\"F\n" +
+	"Cexamples/plugin-skeleton/without_metadata/skeleton/model/item.proto\x12\x15tenuto.skeleton.plain\x1a\x11ligato/item.proto\"f\n" +
 	"\x04Item\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\rR\x04size\x12\x16\n" +
-	"\x06parent\x18\x03 \x01(\tR\x06parentBWZUgithub.com/tenuto-dev/tenuto/examples/plugin-skeleton/without_metadata/skeleton/modelb\x06proto3"
+	"\x06parent\x18\x03 \x01(\tR\x06parent:\x1e\x8a}\x1b\n" +
+	"\rskeleton.item\x12\x02v1\x1a\x06{name}BWZUgithub.com/tenuto-dev/tenuto/examples/plugin-skeleton/without_metadata/skeleton/modelb\x06proto3"
 
 var (
 	file_examples_plugin_skeleton_without_metadata_skeleton_model_item_proto_rawDescOnce sync.Once

@@ -13,5 +13,5 @@ import (
 //go:embed item.proto
 var schema string
 
-// ModelItem says that items have the keys config/skeleton/v1/item/<name>.
-var ModelItem = models.New(models.Spec{Module: "skeleton", Version: "v1", Type: "item", Schema: schema}, (*Item).GetName)
+// ModelItem places items at config/skeleton/v1/item/{name}, as the option of the message says.
+var ModelItem = models.Of[*Item]().WithSchema(schema)

@@ -8,6 +8,7 @@
 package model
 
 import (
+	_ "github.com/tenuto-dev/tenuto/proto/ligato"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -91,11 +92,12 @@ var File_examples_tutorials_101_custom_agent_hosts_model_host_proto protoreflect
 
 const file_examples_tutorials_101_custom_agent_hosts_model_host_proto_rawDesc = "" +
 	"\n" +
-	":examples/tutorials/101_custom-agent/hosts/model/host.proto\x12\x0ftenuto.tutorial\"R\n" +
+	":examples/tutorials/101_custom-agent/hosts/model/host.proto\x12\x0ftenuto.tutorial\x1a\x11ligato/item.proto\"s\n" +
 	"\x04Host\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x1c\n" +
-	"\tinterface\x18\x03 \x01(\tR\tinterfaceB\n" +
+	"\tinterface\x18\x03 \x01(\tR\tinterface:\x1f\x8a}\x1c\n" +
+	"\x0etutorial.hosts\x12\x02v1\x1a\x06{name}B\n" +
 	"Z\b./;modelb\x06proto3"
 
 var (

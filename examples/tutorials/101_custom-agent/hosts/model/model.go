@@ -13,5 +13,5 @@ import (
 //go:embed host.proto
 var schema string
 
-// HostModel says that hosts have the keys config/tutorial/v1/hosts/<name>.
-var HostModel = models.New(models.Spec{Module: "tutorial", Version: "v1", Type: "hosts", Schema: schema}, (*Host).GetName)
+// HostModel places hosts at config/tutorial/v1/hosts/{name}, as the option of the message says.
+var HostModel = models.Of[*Host]().WithSchema(schema)
