@@ -300,6 +300,10 @@ type Dependency struct {
 	// an existing value is recreated, since it belongs to an earlier provider. The dependency
 	// needs a Key.
 	Creation bool
+	// Recreates reports whether the update of the value with the Key from oldProvider to newProvider
+	// recreates the dependent: it was created with a property that the update changes. It is
+	// pure. nil: no update does. It needs a Key.
+	Recreates func(oldProvider, newProvider proto.Message) bool
 }
 
 // DependsOn returns the dependency on the value with the given key, which is its label.

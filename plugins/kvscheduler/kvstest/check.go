@@ -227,6 +227,8 @@ func checkDependencies(key string, deps []api.Dependency) (problems []error) {
 			fail("%q has both Key and AnyOf: make it two dependencies", d.Label)
 		case d.Key == "" && d.Creation:
 			fail("%q has Creation, which needs a Key", d.Label)
+		case d.Key == "" && d.Recreates != nil:
+			fail("%q has Recreates, which needs a Key", d.Label)
 		case d.Key == key:
 			fail("%q is the value itself: it would wait for ever", d.Label)
 		}

@@ -16,6 +16,9 @@ func (p *planner) act() {
 	for i := 0; i < len(p.list); i++ {
 		n := p.list[i]
 		p.actOn(n)
+		if n.kind == Update && !n.bounce {
+			n.touchRecreated(p)
+		}
 		if n.goesDown() {
 			if falling == nil {
 				falling = make([]*node, 0, len(p.list)-i)
@@ -50,19 +53,44 @@ func (p *planner) actOn(n *node) {
 }
 
 // outlived reports whether n was created with a provider that no longer exists, because
-// another one is created.
+// another one is created or because an update changes what n was created with.
 func (n *node) outlived(p *planner) bool {
 	for i := range n.have.Deps {
-		if !n.have.Deps[i].Creation {
+		dep := &n.have.Deps[i]
+		if !dep.Creation && dep.Recreates == nil {
 			continue
 		}
 		if _, w := p.named(n, n.have, i); w != nil {
-			if p.actOn(w); w.kind == Up {
+			if p.actOn(w); dep.Creation && w.kind == Up || w.recreates(dep) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// touchRecreated touches the values that the update of n recreates.
+func (n *node) touchRecreated(p *planner) {
+	if n.node == nil || n.leaf {
+		return
+	}
+	var found []*graph.Node
+	p.g.NamingNode(n.node, func(gn *graph.Node) {
+		if gn.Have != nil && !gn.Have.FromSB && slices.ContainsFunc(gn.Have.Deps, func(dep api.Dependency) bool {
+			return dep.Key == n.key && n.recreates(&dep)
+		}) {
+			found = append(found, gn)
+		}
+	})
+	p.touchAll(found)
+}
+
+// recreates reports whether an update of n recreates the values with the dependency on n.
+func (n *node) recreates(dep *api.Dependency) bool {
+	if dep.Recreates == nil || n.kind != Update || n.bounce {
+		return false
+	}
+	return !n.have.FromSB && !n.target.FromSB && dep.Recreates(n.have.Msg, n.target.Msg)
 }
 
 // reconsider looks again at the values that contradict n, which is created again.

@@ -178,6 +178,9 @@ func (s *sorter) leave(id int32, st *step) {
 		if dep.Key != "" {
 			if _, w := s.p.named(n, n.have, i); w != nil && w != n && w != n.base {
 				s.before(id, w.stepDown) // what stays has none
+				if st.kind == Down && w.recreates(dep) {
+					s.before(id, w.firstUpdate())
+				}
 			}
 			continue
 		}
@@ -185,6 +188,14 @@ func (s *sorter) leave(id int32, st *step) {
 			s.leaveAny(id, n, dep)
 		}
 	}
+}
+
+// firstUpdate is the first step of the update of n.
+func (n *node) firstUpdate() int32 {
+	if n.stepAway != none {
+		return n.stepAway
+	}
+	return n.stepUp
 }
 
 // arrive makes st wait for what its target value needs and what does not exist
@@ -200,7 +211,7 @@ func (s *sorter) arrive(id int32, st *step) {
 	for i := range n.target.Deps {
 		dep := &n.target.Deps[i]
 		if dep.Key != "" { // what was not touched stays
-			if _, w := s.p.named(n, n.target, i); comes(w) && !w.stays() {
+			if _, w := s.p.named(n, n.target, i); comes(w) && !w.stays() || w != nil && st.kind == Up && w.recreates(dep) {
 				s.before(w.stepUp, id)
 			}
 			continue

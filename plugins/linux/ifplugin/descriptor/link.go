@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
@@ -143,9 +144,4 @@ func (o owner) orphan(l netlinkapi.Link) bool {
 }
 
 // hostName is the name of the interface in the kernel.
-func hostName(v *interfaces.Interface) string {
-	if v.GetHostIfName() != "" {
-		return v.GetHostIfName()
-	}
-	return v.GetName()
-}
+func hostName(v *interfaces.Interface) string { return ifmodel.HostName(v) }

@@ -4,6 +4,10 @@
 package model
 
 import (
+	"cmp"
+
+	"google.golang.org/protobuf/proto"
+
 	"github.com/tenuto-dev/tenuto/infra/models"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
@@ -11,3 +15,15 @@ import (
 // InterfaceModel places interfaces at
 // config/linux/interfaces/v2/interface/{name}.
 var InterfaceModel = models.Of[*interfaces.Interface]()
+
+// HostName is the name of an interface in the kernel, unless its type gives it another one.
+func HostName(v *interfaces.Interface) string {
+	return cmp.Or(v.GetHostIfName(), v.GetName())
+}
+
+// Renamed reports whether an update of an interface changes its name in the kernel.
+func Renamed(before, after proto.Message) bool {
+	a, isA := before.(*interfaces.Interface)
+	b, isB := after.(*interfaces.Interface)
+	return isA && isB && HostName(a) != HostName(b)
+}

@@ -55,11 +55,13 @@ func (k afPacket) check(i *interfaces.Interface) error {
 }
 
 func (afPacket) dependencies(i *interfaces.Interface) []kvs.Dependency {
-	key := linuxmodel.HostInterfaceKey.Key(i.GetAfpacket().GetHostIfName())
+	dep := kvs.Dependency{Label: "afpacket-host-interface-exists", Creation: true}
 	if logical := i.GetAfpacket().GetLinuxInterface(); logical != "" {
-		key = linuxmodel.InterfaceModel.KeyFor(logical)
+		dep.Key, dep.Recreates = linuxmodel.InterfaceModel.KeyFor(logical), linuxmodel.Renamed
+	} else {
+		dep.Key = linuxmodel.HostInterfaceKey.Key(i.GetAfpacket().GetHostIfName())
 	}
-	return []kvs.Dependency{{Label: "afpacket-host-interface-exists", Key: key, Creation: true}}
+	return []kvs.Dependency{dep}
 }
 
 func (afPacket) identities(i *interfaces.Interface) []string {
