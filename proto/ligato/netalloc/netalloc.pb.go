@@ -149,9 +149,8 @@ func (IPAddressSource) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_netalloc_netalloc_proto_rawDescGZIP(), []int{1}
 }
 
-// An address allocated to an interface in a network. Model netalloc.ip, key
-// config/netalloc/v1/ip/network/{network_name}/interface/{interface_name}.
-// Other items refer to it as "alloc:{network}[/{interface}][/GW]".
+// An address allocated to an interface in a network. Other items refer to it as
+// "alloc:{network}[/{interface}][/GW]".
 type IPAllocation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the network; any label.

@@ -486,8 +486,7 @@ func (IpvlanLink_Mode) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{14, 0}
 }
 
-// An interface of the Linux kernel. Model linux.interfaces.interface, key
-// config/linux/interfaces/v2/interface/{name}.
+// An interface of the Linux kernel.
 type Interface struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Logical name, unique within the agent. Other items refer to it; it need not

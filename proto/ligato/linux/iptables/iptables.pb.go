@@ -263,10 +263,9 @@ func (RuleChain_Policy) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_linux_iptables_iptables_proto_rawDescGZIP(), []int{0, 3}
 }
 
-// A chain of packet filter rules. Model linux.iptables.rulechain, key
-// config/linux/iptables/v2/rulechain/{name}. A CUSTOM chain is the agent's
-// alone: rules it does not know are removed. In a built-in chain the rules of
-// others stay: its first rule leads to a chain of the agent with these rules.
+// A chain of packet filter rules. A CUSTOM chain is the agent's alone: rules it
+// does not know are removed. In a built-in chain the rules of others stay: its
+// first rule leads to a chain of the agent with these rules.
 type RuleChain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Logical name, unique within the agent.

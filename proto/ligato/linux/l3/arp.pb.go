@@ -25,9 +25,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A permanent neighbour entry. Model linux.l3.arp, key
-// config/linux/l3/v2/arp/{interface}/{ip_address}. It waits for the interface
-// to be up and to have an address.
+// A permanent neighbour entry. It waits for the interface to be up and to have
+// an address.
 type ARPEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Logical name of the Linux interface.

@@ -25,9 +25,8 @@ const (
 )
 
 // A nexthop object: a way that routes refer to, so that one change moves all of
-// them (see ip-nexthop(8)). Model linux.l3.nexthop, key
-// config/linux/l3/v2/nexthop/{name}. It is a next hop, a blackhole, or a group of
-// such objects. Objects of other programs are left alone. The kernel removes a next
+// them (see ip-nexthop(8)). It is a next hop, a blackhole, or a group of such
+// objects. Objects of other programs are left alone. The kernel removes a next
 // hop whose interface loses its carrier; the agent creates it again when the
 // carrier is back.
 type Nexthop struct {

@@ -25,8 +25,7 @@ const (
 )
 
 // A policy rule: packets that match look for their route in a table (see
-// ip-rule(8)). Model linux.l3.rule, key config/linux/l3/v2/rule/{name}. Rules of
-// other programs are left alone.
+// ip-rule(8)). Rules of other programs are left alone.
 type Rule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the item, unique within the agent.

@@ -191,10 +191,10 @@ func (SocketBased_Type) EnumDescriptor() ([]byte, []int) {
 }
 
 // A proxy in the agent, which forwards what it receives on one side, and the
-// answers back. Model linux.punt.proxy, key config/linux/punt/v2/proxy/{name}.
-// Both sides have connections (TCP, Unix sockets of type STREAM), or both have
-// datagrams (UDP, Unix sockets of type DATAGRAM), such as the packets that VPP
-// punts to a Unix socket. A restart of the agent ends what is connected.
+// answers back. Both sides have connections (TCP, Unix sockets of type STREAM),
+// or both have datagrams (UDP, Unix sockets of type DATAGRAM), such as the
+// packets that VPP punts to a Unix socket. A restart of the agent ends what is
+// connected.
 type Proxy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Rx:

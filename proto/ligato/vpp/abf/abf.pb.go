@@ -25,8 +25,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Forwards packets by an ACL instead of by destination. Model vpp.abfs.abf, key
-// config/vpp/abfs/v2/abf/{index}. Needs the plugin abf.
+// Forwards packets by an ACL instead of by destination. Needs the plugin abf.
 type ABF struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the policy, chosen by the user and unique.

@@ -79,9 +79,8 @@ func (ACL_Rule_Action) EnumDescriptor() ([]byte, []int) {
 }
 
 // A list of rules, applied in order; the first match decides, and a packet that
-// matches none is dropped. Model vpp.acls.acl, key
-// config/vpp/acls/v2/acl/{name}. Needs the plugin acl. All rules are IP rules
-// (an L3/L4 list) or all are MAC/IP rules (an L2 list).
+// matches none is dropped. Needs the plugin acl. All rules are IP rules (an
+// L3/L4 list) or all are MAC/IP rules (an L2 list).
 type ACL struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name, unique; stored in VPP as the tag of the list (at most 63 bytes).

@@ -74,13 +74,13 @@ func (AuthKey_Type) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_bfd_bfd_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// A key that sessions authenticate their packets with. Model vpp.bfd.auth-key,
-// key config/vpp/bfd/v1/auth-key/{id}. VPP does not change a key that a session
-// uses: the sessions are deleted and created again, and their links count as
-// down until then. To change a secret without that, add a key with another ID
-// at both ends, and let the sessions use it with delayed at one end. VPP does
-// not tell secrets: a secret that another client of VPP changed is not noticed,
-// nor is one that changed in the configuration while no agent ran.
+// A key that sessions authenticate their packets with. VPP does not change a
+// key that a session uses: the sessions are deleted and created again, and
+// their links count as down until then. To change a secret without that, add a
+// key with another ID at both ends, and let the sessions use it with delayed at
+// one end. VPP does not tell secrets: a secret that another client of VPP
+// changed is not noticed, nor is one that changed in the configuration while no
+// agent ran.
 type AuthKey struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number by which sessions refer to the key. It is not sent.
@@ -144,10 +144,9 @@ func (x *AuthKey) GetSecret() string {
 	return ""
 }
 
-// A session with a neighbour (single hop, RFC 5881). Model vpp.bfd.session, key
-// config/vpp/bfd/v1/session/{interface}/peer/{peer_address}. A session that is
-// up has the key vpp/bfd/{interface}/peer/{peer_address}/state/UP, which routes
-// can wait for (field bfd of vpp.route); in other states the key ends with DOWN,
+// A session with a neighbour (single hop, RFC 5881). A session that is up has
+// the key vpp/bfd/{interface}/peer/{peer_address}/state/UP, which routes can
+// wait for (field bfd of vpp.route); in other states the key ends with DOWN,
 // INIT or ADMIN_DOWN.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -260,8 +259,7 @@ func (x *Session) GetAuthentication() *Session_Authentication {
 }
 
 // Lets sessions use the echo function, where their peers have it too: VPP sends
-// packets to itself through the peer. Model vpp.bfd.echo-source, key
-// config/vpp/bfd/v1/echo-source.
+// packets to itself through the peer.
 type EchoSource struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of a VPP interface, usually a loopback. Packets come from another

@@ -298,8 +298,7 @@ func (Binding_Packets) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_classify_classify_proto_rawDescGZIP(), []int{2, 1}
 }
 
-// A table of sessions that compare the same bytes of packets. Model
-// vpp.classify.table, key config/vpp/classify/v1/table/{name}.
+// A table of sessions that compare the same bytes of packets.
 //
 // VPP numbers tables and knows no names. An agent that starts finds a table
 // again by its mask, skip, room, next table and what happens to other packets; among tables that are equal in all of that it takes the first free
@@ -435,9 +434,8 @@ func (x *Table) GetUse() Table_Use {
 	return Table_ACL
 }
 
-// A value of the bytes that a table compares. Model vpp.classify.session, key
-// config/vpp/classify/v1/session/table/{table}/match/{match}. VPP does not tell
-// action and vrf_id: they are taken for what is configured.
+// A value of the bytes that a table compares. VPP does not tell action and
+// vrf_id: they are taken for what is configured.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the table; the item waits for it.
@@ -550,9 +548,8 @@ func (x *Session) GetPolicer() string {
 	return ""
 }
 
-// An interface whose packets a table sees. Model vpp.classify.binding, key
-// config/vpp/classify/v1/binding/{interface}/hook/{hook}/packets/{packets}. The
-// item waits for the interface and for the table.
+// An interface whose packets a table sees. The item waits for the interface and
+// for the table.
 type Binding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.

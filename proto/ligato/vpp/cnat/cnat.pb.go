@@ -246,10 +246,9 @@ func (Translation_LoadBalancing) EnumDescriptor() ([]byte, []int) {
 }
 
 // Source NAT of the connections that come from interfaces (see Interface).
-// Model vpp.cnat.global, key config/vpp/cnat/v1/global. Translations do not need
-// it. VPP tells the addresses alone: an agent that starts applies the rest
-// again, and leaves prefixes that were removed from the configuration while it
-// did not run.
+// Translations do not need it. VPP tells the addresses alone: an agent that
+// starts applies the rest again, and leaves prefixes that were removed from the
+// configuration while it did not run.
 type Global struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Source address of IPv4 connections; empty: none, then no interface may have
@@ -327,10 +326,10 @@ func (x *Global) GetExcludedPrefixes() []string {
 	return nil
 }
 
-// An interface that source NAT looks at. Model vpp.cnat.interface, key
-// config/vpp/cnat/v1/interface/{name}. The item waits for the interface and for
-// the global item. VPP does not report it: an agent that starts adds it again,
-// and leaves what was removed from the configuration while it did not run.
+// An interface that source NAT looks at. The item waits for the interface and
+// for the global item. VPP does not report it: an agent that starts adds it
+// again, and leaves what was removed from the configuration while it did not
+// run.
 type Interface struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.
@@ -405,11 +404,10 @@ func (x *Interface) GetIp6() bool {
 	return false
 }
 
-// A port of a virtual address whose connections go to backends. Model
-// vpp.cnat.translation, key config/vpp/cnat/v1/translation/
-// protocol/{protocol}/vip/{vip}/port/{port}. VPP numbers translations; the agent
-// finds one again by protocol, address and port. VPP does not tell the fields
-// that say so below: an agent that starts takes them for what is configured.
+// A port of a virtual address whose connections go to backends. VPP numbers
+// translations; the agent finds one again by protocol, address and port. VPP
+// does not tell the fields that say so below: an agent that starts takes them
+// for what is configured.
 type Translation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Virtual address. All translations of an address must agree on real_ip: VPP

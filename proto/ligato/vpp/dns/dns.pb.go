@@ -25,8 +25,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The DNS cache, enabled by the presence of this item. Model vpp.dns.dnscache,
-// key config/vpp/dns/v1/dnscache (there is only one). Needs the plugin dns.
+// The DNS cache, enabled by the presence of this item. Needs the plugin dns.
 type DNSCache struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Servers that are asked for what is not in the cache; at least one.

@@ -336,7 +336,7 @@ func (Profile_Identity_Type) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_ikev2_ikev2_proto_rawDescGZIP(), []int{1, 1, 0}
 }
 
-// Settings of all profiles. Model vpp.ikev2.global, key config/vpp/ikev2/v1/global.
+// Settings of all profiles.
 //
 // VPP does not report them: after a restart the agent sets them again. Without this item VPP has
 // the defaults.
@@ -417,8 +417,7 @@ func (x *Global) GetProcessInterval() uint32 {
 	return 0
 }
 
-// One peer, or several with the same identity. Model vpp.ikev2.profile, key
-// config/vpp/ikev2/v1/profile/{name}.
+// One peer, or several with the same identity.
 //
 // VPP changes a profile in place, for the next handshake: an SA that exists stays as it is. The
 // tunnel and its encapsulation, what VPP cannot take back (an identity, disable_natt, a certificate

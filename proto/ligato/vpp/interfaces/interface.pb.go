@@ -788,8 +788,7 @@ func (RDMALink_Mode) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_interfaces_interface_proto_rawDescGZIP(), []int{13, 0}
 }
 
-// An interface of VPP. Model vpp.interfaces, key
-// config/vpp/v2/interfaces/{name}.
+// An interface of VPP.
 type Interface struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Logical name, unique, at most 63 bytes: it is stored in VPP as the tag of

@@ -80,8 +80,7 @@ func (Span_Direction) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_interfaces_span_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// Copies the packets of one interface to another. Model vpp.span, key
-// config/vpp/v2/span/{interface_from}/to/{interface_to}.
+// Copies the packets of one interface to another.
 type Span struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface whose packets are copied.

@@ -24,10 +24,8 @@ const (
 )
 
 // Measures the flows that an interface sends. VPP measures one kind on an
-// interface: one of l2, ip4 and ip6 must be true. Model
-// vpp.ipfix.flowprobe-feature, key
-// config/vpp/ipfix/v2/flowprobe-feature/{interface}. Needs the plugin
-// flowprobe, and the flow probe parameters.
+// interface: one of l2, ip4 and ip6 must be true. Needs the plugin flowprobe,
+// and the flow probe parameters.
 type FlowProbeFeature struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.
@@ -100,10 +98,9 @@ func (x *FlowProbeFeature) GetIp6() bool {
 	return false
 }
 
-// Parameters common to all measured interfaces. Model
-// vpp.ipfix.flowprobe-params, key config/vpp/ipfix/v2/flowprobe-params (there
-// is only one). VPP refuses to change them while an interface is measured, so
-// all measurements end for a change and begin again after it.
+// Parameters common to all measured interfaces. VPP refuses to change them
+// while an interface is measured, so all measurements end for a change and
+// begin again after it.
 type FlowProbeParams struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Seconds between two reports about an active flow; 0 reports each packet.

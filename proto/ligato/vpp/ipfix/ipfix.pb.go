@@ -26,8 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The exporter of flow records. Model vpp.ipfix.ipfix, key
-// config/vpp/ipfix/v2/ipfix (there is only one).
+// The exporter of flow records.
 type IPFIX struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where the records go.

@@ -326,8 +326,7 @@ func (SecurityAssociation_IPSecProtocol) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_ipsec_ipsec_proto_rawDescGZIP(), []int{2, 0}
 }
 
-// A set of security policies for some interfaces. Model vpp.ipsec.spd, key
-// config/vpp/ipsec/v2/spd/{index}.
+// A set of security policies for some interfaces.
 type SecurityPolicyDatabase struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the database, chosen by the user and unique.
@@ -394,9 +393,7 @@ func (x *SecurityPolicyDatabase) GetPolicyEntries() []*SecurityPolicyDatabase_Po
 	return nil
 }
 
-// A security policy: what happens to the packets it matches. Model
-// vpp.ipsec.sp, key
-// config/vpp/ipsec/v2/sp/spd/{spd_index}/sa/{sa_index}/{inbound|outbound}/local-addresses/{start}-{stop}/remote-addresses/{start}-{stop}.
+// A security policy: what happens to the packets it matches.
 type SecurityPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the database that the policy belongs to.
@@ -559,8 +556,7 @@ func (x *SecurityPolicy) GetAction() SecurityPolicy_Action {
 	return SecurityPolicy_BYPASS
 }
 
-// A security association: keys and algorithms for one direction. Model
-// vpp.ipsec.sa, key config/vpp/ipsec/v2/sa/{index}.
+// A security association: keys and algorithms for one direction.
 type SecurityAssociation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the association, chosen by the user and unique.
@@ -733,9 +729,8 @@ func (x *SecurityAssociation) GetTunnelDstPort() uint32 {
 	return 0
 }
 
-// Protects a tunnel interface with IPsec. Model vpp.ipsec.tun-protect, key
-// config/vpp/ipsec/v2/tun-protect/{interface}[/nh/{next_hop_addr}]. New
-// associations can be put in place without a gap.
+// Protects a tunnel interface with IPsec. New associations can be put in place
+// without a gap.
 type TunnelProtection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP tunnel interface.

@@ -26,9 +26,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A bridge domain. Model vpp.l2.bridge-domain, key
-// config/vpp/l2/v2/bridge-domain/{name}. It may name interfaces that do not
-// exist yet; each is attached when it appears.
+// A bridge domain. It may name interfaces that do not exist yet; each is
+// attached when it appears.
 type BridgeDomain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name, unique; stored in VPP as the tag of the bridge domain (at most 63

@@ -72,9 +72,8 @@ func (FIBEntry_Action) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_l2_fib_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// A MAC address with a fixed place in a bridge domain. Model vpp.l2.fib, key
-// config/vpp/l2/v2/fib/{bridge_domain}/mac/{phys_address}. To forward, it waits
-// for the interface to be attached to the bridge domain.
+// A MAC address with a fixed place in a bridge domain. To forward, it waits for
+// the interface to be attached to the bridge domain.
 type FIBEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MAC address.

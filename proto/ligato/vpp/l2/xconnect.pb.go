@@ -24,8 +24,7 @@ const (
 )
 
 // Sends all that one interface receives out of another. One direction; both
-// need two items. Model vpp.l2.xconnect, key
-// config/vpp/l2/v2/xconnect/{receive_interface}.
+// need two items.
 type XConnectPair struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface that receives.

@@ -26,7 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A neighbour. Model vpp.arp, key config/vpp/v2/arp/{interface}/{ip_address}.
+// A neighbour.
 type ARPEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.

@@ -80,8 +80,7 @@ func (IPScanNeighbor_Mode) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_l3_l3_proto_rawDescGZIP(), []int{1, 0}
 }
 
-// Answers to ARP requests on behalf of others. Model vpp.proxyarp-global, key
-// config/vpp/v2/proxyarp-global (there is only one).
+// Answers to ARP requests on behalf of others.
 type ProxyARP struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Interfaces on which requests are answered.
@@ -136,9 +135,7 @@ func (x *ProxyARP) GetRanges() []*ProxyARP_Range {
 	return nil
 }
 
-// Periodic scan of neighbours. Model vpp.ipscanneigh-global, key
-// config/vpp/v2/ipscanneigh-global (there is only one). VPP lost it in release
-// 20.01.
+// Periodic scan of neighbours. VPP lost it in release 20.01.
 type IPScanNeighbor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Which neighbours are scanned.
@@ -229,8 +226,7 @@ func (x *IPScanNeighbor) GetStaleThreshold() uint32 {
 	return 0
 }
 
-// Relays DHCP requests to servers. Model vpp.dhcp-proxy, key
-// config/vpp/v2/dhcp-proxy/{IPv4|IPv6}/rx-vrf/{rx_vrf_id}.
+// Relays DHCP requests to servers.
 type DHCPProxy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Source address of relayed requests; it decides whether DHCP or DHCPv6 is

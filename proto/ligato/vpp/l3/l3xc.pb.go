@@ -73,9 +73,7 @@ func (L3XConnect_Protocol) EnumDescriptor() ([]byte, []int) {
 }
 
 // Forwards all that an interface receives along fixed paths, without a lookup.
-// Model vpp.l3xconnect, key
-// config/vpp/v2/l3xconnect/{interface}/protocol/{protocol}. Needs the plugin
-// l3xc.
+// Needs the plugin l3xc.
 type L3XConnect struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface that receives.

@@ -76,10 +76,8 @@ func (Route_RouteType) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_l3_route_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// One path to a destination. Model vpp.route, key
-// config/vpp/v2/route/[if/{outgoing_interface}/]vrf/{vrf_id}/dst/{dst_network}/gw/{next_hop_addr}.
-// Several items with one destination and different paths make a multipath
-// route.
+// One path to a destination. Several items with one destination and different
+// paths make a multipath route.
 type Route struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where packets go.

@@ -24,8 +24,7 @@ const (
 )
 
 // An entry of the tunnel endpoint information base: which outer address leads
-// to a peer of a multipoint tunnel. Model vpp.teib, key
-// config/vpp/v2/teib/{interface}/peer/{peer_addr}.
+// to a peer of a multipoint tunnel.
 type TeibEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP tunnel interface.

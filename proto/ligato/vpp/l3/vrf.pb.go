@@ -72,9 +72,7 @@ func (VrfTable_Protocol) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_l3_vrf_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// A VRF table. Model vpp.vrf-table, key
-// config/vpp/v2/vrf-table/id/{id}/protocol/{protocol}. Table 0 always exists
-// and need not be configured.
+// A VRF table. Table 0 always exists and need not be configured.
 type VrfTable struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the table.

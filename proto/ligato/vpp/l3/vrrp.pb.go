@@ -23,10 +23,9 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A virtual router (VRRP version 3). Model vpp.vrrp, key
-// config/vpp/v2/vrrp/{interface}/vrid/{vr_id}. Needs the plugin vrrp. An IPv4 and
-// an IPv6 router on one interface need different numbers, for they would have the
-// same key.
+// A virtual router (VRRP version 3). Needs the plugin vrrp. An IPv4 and an IPv6
+// router on one interface need different numbers, for they would have the same
+// key.
 type VRRPEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.

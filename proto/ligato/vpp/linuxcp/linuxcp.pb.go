@@ -76,11 +76,10 @@ func (Pair_Type) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_linuxcp_linuxcp_proto_rawDescGZIP(), []int{1, 0}
 }
 
-// Settings of the Linux control plane. Model vpp.linuxcp.global, key
-// config/vpp/linuxcp/v1/global. Needs the plugin linux-cp, which VPP loads if
-// its configuration has "plugins { plugin linux_cp_plugin.so { enable } }";
-// routes of Linux reach VPP with linux_nl_plugin.so. VPP has no messages for the
-// settings but default_namespace: the agent uses commands.
+// Settings of the Linux control plane. Needs the plugin linux-cp, which VPP
+// loads if its configuration has "plugins { plugin linux_cp_plugin.so { enable
+// } }"; routes of Linux reach VPP with linux_nl_plugin.so. VPP has no messages
+// for the settings but default_namespace: the agent uses commands.
 type Global struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Network namespace of pairs that name none; empty means that of VPP. A change
@@ -181,10 +180,10 @@ func (x *Global) GetDeleteDynamicOnLinkDown() bool {
 }
 
 // An interface of Linux that has the packets to and from an interface of VPP.
-// Model vpp.linuxcp.pair, key config/vpp/linuxcp/v1/pair/{interface}. VPP cannot
-// change a pair: it is deleted and created again. Addresses that linux-nl copies
-// from the host interface to VPP are not in the configuration: configure
-// addresses of the interface in the agent, and let VPP give them to Linux (sync).
+// VPP cannot change a pair: it is deleted and created again. Addresses that
+// linux-nl copies from the host interface to VPP are not in the configuration:
+// configure addresses of the interface in the agent, and let VPP give them to
+// Linux (sync).
 type Pair struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.

@@ -25,8 +25,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Settings of all interfaces. Model vpp.lldp.global, key config/vpp/lldp/v1/global. Needs the plugin
-// lldp. VPP does not report them: after a restart the agent applies them again.
+// Settings of all interfaces. Needs the plugin lldp. VPP does not report them:
+// after a restart the agent applies them again.
 type Global struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of this system, at most 255 bytes. VPP keeps the last one that it got until it restarts:
@@ -91,10 +91,10 @@ func (x *Global) GetInterval() uint32 {
 	return 0
 }
 
-// LLDP on one interface, which sends packets and listens to those of the neighbor. agentctl vpp lldp
-// shows what VPP knows of the neighbors. Model vpp.lldp.interface, key
-// config/vpp/lldp/v1/interface/{interface}. Needs the plugin lldp. The packets name the interface
-// as VPP does, with its MAC address.
+// LLDP on one interface, which sends packets and listens to those of the
+// neighbor. agentctl vpp lldp shows what VPP knows of the neighbors. Needs the
+// plugin lldp. The packets name the interface as VPP does, with its MAC
+// address.
 //
 // VPP takes the number of an interface for that of its hardware, and would enable LLDP on another
 // interface where they differ, because there were sub-interfaces when it was created: the agent

@@ -79,9 +79,8 @@ func (Route_Payload) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_mpls_mpls_proto_rawDescGZIP(), []int{2, 0}
 }
 
-// A table of MPLS routes. Model vpp.mpls.table, key
-// config/vpp/mpls/v1/table/{id}. VPP looks up the packets of all interfaces in
-// table 0, which does not exist until it is configured.
+// A table of MPLS routes. VPP looks up the packets of all interfaces in table
+// 0, which does not exist until it is configured.
 type Table struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the table.
@@ -137,8 +136,7 @@ func (x *Table) GetLabel() string {
 	return ""
 }
 
-// An interface that accepts MPLS packets; the others drop them. Model
-// vpp.mpls.interface, key config/vpp/mpls/v1/interface/{name}. The item waits
+// An interface that accepts MPLS packets; the others drop them. The item waits
 // for the interface and for the MPLS table 0.
 type Interface struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -185,10 +183,8 @@ func (x *Interface) GetName() string {
 	return ""
 }
 
-// What happens to packets with a label. Model vpp.mpls.route, key
-// config/vpp/mpls/v1/route/table/{table_id}/label/{label}[/stacked]. A label
-// that is swapped below other labels as well needs two items, one of them
-// stacked.
+// What happens to packets with a label. A label that is swapped below other
+// labels as well needs two items, one of them stacked.
 type Route struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the MPLS table. The item waits for the table.

@@ -78,9 +78,9 @@ func (Clamp_Direction) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_mss_mss_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// Lowers the maximum segment size that TCP connections through an interface negotiate, such as for
-// a tunnel whose MTU is smaller than that of the hosts. Model vpp.mss.clamp, key
-// config/vpp/mss/v1/clamp/{interface}. Needs the plugin mss_clamp.
+// Lowers the maximum segment size that TCP connections through an interface
+// negotiate, such as for a tunnel whose MTU is smaller than that of the hosts.
+// Needs the plugin mss_clamp.
 type Clamp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.

@@ -131,9 +131,8 @@ func (DNat44_StaticMapping_TwiceNatMode) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_nat_nat_proto_rawDescGZIP(), []int{1, 0, 0}
 }
 
-// Enables NAT44 and sets what is common to all of it. Model
-// vpp.nat.nat44-global, key config/vpp/nat/v2/nat44-global (there is only one).
-// Needs the plugin nat44_ed or nat44_ei.
+// Enables NAT44 and sets what is common to all of it. Needs the plugin nat44_ed
+// or nat44_ei.
 type Nat44Global struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Let packets through that no translation applies to; otherwise they are
@@ -264,8 +263,7 @@ func (x *Nat44Global) GetMaxUserSessions() uint32 {
 	return 0
 }
 
-// A named group of static translations. Model vpp.nat.dnat44, key
-// config/vpp/nat/v2/dnat44/{label}.
+// A named group of static translations.
 type DNat44 struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the group, unique, at most 64 bytes; may contain "/". VPP keeps the
@@ -330,8 +328,7 @@ func (x *DNat44) GetIdMappings() []*DNat44_IdentityMapping {
 	return nil
 }
 
-// An interface that takes part in NAT. Model vpp.nat.nat44-interface, key
-// config/vpp/nat/v2/nat44-interface/{name}.
+// An interface that takes part in NAT.
 type Nat44Interface struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.
@@ -562,8 +559,7 @@ func (x *VirtualReassembly) GetDropFragments() bool {
 	return false
 }
 
-// A VRF table whose inside hosts may be translated into others. Model
-// vpp.nat.nat44-vrf, key config/vpp/nat/v2/nat44-vrf/vrfid/{src_vrf_id}.
+// A VRF table whose inside hosts may be translated into others.
 type Nat44VrfTable struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The VRF table.
@@ -618,9 +614,7 @@ func (x *Nat44VrfTable) GetDestVrfIds() []uint32 {
 	return nil
 }
 
-// Lets translations from one VRF table lead to another. Model
-// vpp.nat.nat44-vrf-route, key
-// config/vpp/nat/v2/nat44-vrf-route/vrfid/{src_vrf_id}/destvrfid/{dest_vrf_id}.
+// Lets translations from one VRF table lead to another.
 type Nat44VrfRoute struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// VRF table of the inside.

@@ -80,10 +80,9 @@ func (StaticBIB_Protocol) EnumDescriptor() ([]byte, []int) {
 }
 
 // The global configuration, which enables NAT64; all other items wait for it.
-// Model vpp.nat64.global, key config/vpp/nat64/v1/global. VPP does not report
-// whether NAT64 is enabled, nor the numbers of buckets. An agent that starts
-// enables it again unless VPP has an item of NAT64; where it is enabled the
-// numbers stay.
+// VPP does not report whether NAT64 is enabled, nor the numbers of buckets. An
+// agent that starts enables it again unless VPP has an item of NAT64; where it
+// is enabled the numbers stay.
 type Global struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Idle timeouts of sessions; these change in place.
@@ -150,8 +149,7 @@ func (x *Global) GetSessionBuckets() uint32 {
 	return 0
 }
 
-// An interface that takes part in NAT64. Model vpp.nat64.interface, key
-// config/vpp/nat64/v1/interface/{name}. The item waits for the interface.
+// An interface that takes part in NAT64. The item waits for the interface.
 type Interface struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.
@@ -294,9 +292,7 @@ func (x *Pool) GetLastIp() string {
 }
 
 // A binding that always exists: servers reach an IPv6 host at an IPv4 address.
-// Model vpp.nat64.static-bib, key config/vpp/nat64/v1/static-bib/
-// vrf/{vrf_id}/protocol/{protocol}/inside/{inside_addr}/{inside_port}. VPP keeps
-// the VRF table of a binding after all else that uses it is gone.
+// VPP keeps the VRF table of a binding after all else that uses it is gone.
 type StaticBIB struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// IPv6 address of the host.
@@ -388,9 +384,8 @@ func (x *StaticBIB) GetVrfId() uint32 {
 }
 
 // The IPv6 prefix in which clients of a VRF table see the IPv4 addresses of
-// servers. Model vpp.nat64.prefix, key config/vpp/nat64/v1/prefix/vrf/{vrf_id}.
-// Without an item it is 64:ff9b::/96. VPP keeps the VRF table of a prefix after
-// all else that uses it is gone.
+// servers. Without an item it is 64:ff9b::/96. VPP keeps the VRF table of a
+// prefix after all else that uses it is gone.
 type Prefix struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Prefix of length 32, 40, 48, 56, 64 or 96, without host bits.

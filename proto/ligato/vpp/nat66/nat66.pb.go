@@ -27,10 +27,10 @@ const (
 )
 
 // The global configuration, which enables NAT66; all other items wait for it.
-// Model vpp.nat66.global, key config/vpp/nat66/v1/global. VPP does not report
-// whether NAT66 is enabled, nor the VRF table. An agent that starts enables it
-// again unless VPP has an item of NAT66; where it is enabled the VRF table
-// stays. VPP keeps the table after all else that uses it is gone.
+// VPP does not report whether NAT66 is enabled, nor the VRF table. An agent
+// that starts enables it again unless VPP has an item of NAT66; where it is
+// enabled the VRF table stays. VPP keeps the table after all else that uses it
+// is gone.
 type Global struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// IPv6 VRF table of the outside. The item waits for the table. A change
@@ -77,8 +77,8 @@ func (x *Global) GetOutsideVrfId() uint32 {
 	return 0
 }
 
-// An interface that takes part in NAT66, on one side. Model vpp.nat66.interface,
-// key config/vpp/nat66/v1/interface/{name}. The item waits for the interface.
+// An interface that takes part in NAT66, on one side. The item waits for the
+// interface.
 type Interface struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.
@@ -134,9 +134,7 @@ func (x *Interface) GetInside() bool {
 	return false
 }
 
-// A mapping of an inside address to an outside address. Model
-// vpp.nat66.static-mapping, key config/vpp/nat66/v1/static-mapping/
-// vrf/{vrf_id}/local/{local_addr}.
+// A mapping of an inside address to an outside address.
 type StaticMapping struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Inside address.

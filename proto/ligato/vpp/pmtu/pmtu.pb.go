@@ -25,8 +25,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Limits the size of packets to a host, such as the remote end of a tunnel: VPP fragments larger
-// ones. Model vpp.pmtu.path-mtu, key config/vpp/pmtu/v1/path-mtu/vrf/{vrf}/address/{address}.
+// Limits the size of packets to a host, such as the remote end of a tunnel: VPP
+// fragments larger ones.
 type PathMTU struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Address of the host.

@@ -296,9 +296,9 @@ func (Interface_Direction) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_policer_policer_proto_rawDescGZIP(), []int{1, 0}
 }
 
-// Measures the rate of packets and drops or marks what exceeds it. Model vpp.policer.policer, key
-// config/vpp/policer/v1/policer/{name}. A policer that is used on several interfaces limits the
-// sum. Since 23.06 VPP changes a policer in place; an older one has to delete and create it.
+// Measures the rate of packets and drops or marks what exceeds it. A policer
+// that is used on several interfaces limits the sum. Since 23.06 VPP changes a
+// policer in place; an older one has to delete and create it.
 type Policer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name, at most 63 bytes.
@@ -445,8 +445,7 @@ func (x *Policer) GetViolateAction() *Policer_Action {
 	return nil
 }
 
-// Use of a policer on an interface. Model vpp.policer.interface, key
-// config/vpp/policer/v1/interface/{interface}/direction/{INPUT|OUTPUT}.
+// Use of a policer on an interface.
 //
 // VPP does not report it: after a restart the agent applies it again, and it leaves what was removed
 // from the configuration while the agent did not run.

@@ -135,9 +135,7 @@ func (L4Protocol) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_punt_punt_proto_rawDescGZIP(), []int{1}
 }
 
-// Sends punted IP packets to a next hop instead of to the host. Model
-// vpp.ipredirect, key
-// config/vpp/v2/ipredirect/l3/{l3_protocol}/tx/{tx_interface}.
+// Sends punted IP packets to a next hop instead of to the host.
 type IPRedirect struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Which packets.
@@ -210,9 +208,7 @@ func (x *IPRedirect) GetNextHop() string {
 	return ""
 }
 
-// Hands packets to a program on this host through a Unix socket. Model
-// vpp.tohost, key
-// config/vpp/v2/tohost/l3/{l3_protocol}/l4/{l4_protocol}/port/{port}.
+// Hands packets to a program on this host through a Unix socket.
 type ToHost struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Network protocol.
@@ -285,8 +281,7 @@ func (x *ToHost) GetSocketPath() string {
 	return ""
 }
 
-// Hands packets with a problem to a program on this host. Model vpp.exception,
-// key config/vpp/v2/exception/reason/{reason}.
+// Hands packets with a problem to a program on this host.
 type Exception struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the problem, as VPP lists it ("show punt reasons").

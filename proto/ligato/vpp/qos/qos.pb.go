@@ -82,8 +82,7 @@ func (Source) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_qos_qos_proto_rawDescGZIP(), []int{0}
 }
 
-// Translates the QoS bits of packets when they are written. Model vpp.qos.map, key
-// config/vpp/qos/v1/map/{id}.
+// Translates the QoS bits of packets when they are written.
 type Map struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the map.
@@ -138,8 +137,7 @@ func (x *Map) GetTranslations() []*Map_Translation {
 	return nil
 }
 
-// Reads the QoS bits of packets that an interface receives. Model vpp.qos.record, key
-// config/vpp/qos/v1/record/{interface}/source/{IP|MPLS|VLAN}.
+// Reads the QoS bits of packets that an interface receives.
 type Record struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.
@@ -194,8 +192,8 @@ func (x *Record) GetSource() Source {
 	return Source_IP
 }
 
-// Gives packets that an interface receives a QoS value. Model vpp.qos.store, key
-// config/vpp/qos/v1/store/{interface}. VPP stores the value with the bits of IP.
+// Gives packets that an interface receives a QoS value. VPP stores the value
+// with the bits of IP.
 type Store struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.
@@ -250,9 +248,8 @@ func (x *Store) GetValue() uint32 {
 	return 0
 }
 
-// Writes the QoS bits of packets that an interface sends. Model vpp.qos.mark, key
-// config/vpp/qos/v1/mark/{interface}/output/{IP|MPLS|VLAN}. Packets whose bits were not read
-// stay as they are.
+// Writes the QoS bits of packets that an interface sends. Packets whose bits
+// were not read stay as they are.
 type Mark struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.

@@ -74,8 +74,8 @@ func (Settings_Protocol) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_reassembly_reassembly_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// Limits of the reassembly of one version of IP. Model vpp.reassembly.settings, key
-// config/vpp/reassembly/v1/settings/{IPV4|IPV6}. Without the item VPP has its defaults.
+// Limits of the reassembly of one version of IP. Without the item VPP has its
+// defaults.
 type Settings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Version of IP that the limits are for.
@@ -149,8 +149,7 @@ func (x *Settings) GetLocalDisabled() bool {
 	return false
 }
 
-// Full reassembly of the packets that an interface receives. Model vpp.reassembly.interface, key
-// config/vpp/reassembly/v1/interface/{interface}.
+// Full reassembly of the packets that an interface receives.
 //
 // VPP does not report it: after a restart the agent enables it again, and it leaves what was
 // removed from the configuration while the agent did not run. ACLs and NAT enable shallow virtual

@@ -25,8 +25,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A local segment: what happens to packets that arrive at it. Model
-// vpp.srv6.localsid, key config/vpp/srv6/v2/localsid/{sid}.
+// A local segment: what happens to packets that arrive at it.
 type LocalSID struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The segment, an IPv6 address.
@@ -249,8 +248,7 @@ func (*LocalSID_EndFunctionDt6) isLocalSID_EndFunction() {}
 
 func (*LocalSID_EndFunctionAd) isLocalSID_EndFunction() {}
 
-// Puts segments on packets. Model vpp.srv6.policy, key
-// config/vpp/srv6/v2/policy/{bsid}.
+// Puts segments on packets.
 type Policy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Binding segment: the name of the policy, an IPv6 address.
@@ -332,8 +330,7 @@ func (x *Policy) GetSegmentLists() []*Policy_SegmentList {
 	return nil
 }
 
-// Chooses packets for a policy. Model vpp.srv6.steering, key
-// config/vpp/srv6/v2/steering/{name}.
+// Chooses packets for a policy.
 type Steering struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name, unique.
@@ -475,8 +472,7 @@ func (*Steering_L2Traffic_) isSteering_Traffic() {}
 
 func (*Steering_L3Traffic_) isSteering_Traffic() {}
 
-// What is common to all policies. Model vpp.srv6.srv6-global, key
-// config/vpp/srv6/v2/srv6-global (there is only one).
+// What is common to all policies.
 type SRv6Global struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Source address of encapsulating packets; empty means "::".

@@ -26,8 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Hands packets to an address of the host to the host. Model vpp.stn.rule, key
-// config/vpp/stn/v2/rule/{interface}/ip/{ip_address}. Needs the plugin stn.
+// Hands packets to an address of the host to the host. Needs the plugin stn.
 type Rule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The address.

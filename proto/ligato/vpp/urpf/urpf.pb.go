@@ -172,9 +172,8 @@ func (Interface_Direction) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_urpf_urpf_proto_rawDescGZIP(), []int{0, 2}
 }
 
-// Drops packets whose source address has no route, on one interface. Model vpp.urpf.interface, key
-// config/vpp/urpf/v1/interface/{interface}/protocol/{IPV4|IPV6}/direction/{INPUT|OUTPUT}. Needs
-// the plugin urpf. The route is looked up in the VRF table of the interface.
+// Drops packets whose source address has no route, on one interface. Needs the
+// plugin urpf. The route is looked up in the VRF table of the interface.
 //
 // VPP reports the setting since 24.02. An older one does not: after a restart the agent applies the
 // setting again, and it leaves a setting that was removed from the configuration while the agent

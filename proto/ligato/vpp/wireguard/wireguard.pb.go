@@ -25,9 +25,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A peer of a WireGuard interface. Model vpp.wg.peer, key
-// config/vpp/wg/v1/peer/{wg_if_name}/endpoint/{endpoint}/{port}. Needs the
-// plugin wireguard. VPP makes no routes to allowed_ips: configure them too.
+// A peer of a WireGuard interface. Needs the plugin wireguard. VPP makes no
+// routes to allowed_ips: configure them too.
 type Peer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Public key of the peer, base64 (44 characters).
