@@ -115,6 +115,11 @@ var layers = []layer{
 		why:   "zap is an implementation detail of infra/logging",
 	},
 	{
+		of: everywhere, mayNot: []string{"gopkg.in/yaml.v3"},
+		notOf: []string{"infra/config", "plugins/orchestrator/document", "cmd/agentctl/cli", "plugins/linux/nsplugin/internal/containers", "examples/standalone"},
+		why:   "the library is archived; the fewer places import it, the easier the change to another (docs/design/decisions.md)",
+	},
+	{
 		of: []string{"infra/...", "plugins/...", "client/...", "cmd/..."}, mayNot: []string{"testing/..."},
 		why: "test helpers belong in packages made for tests (their names end in \"test\"), so that programs do not carry them",
 	},
