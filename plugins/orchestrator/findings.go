@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/constraints"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
@@ -60,6 +61,22 @@ func (p *Plugin) desired(change []KeyVal) (all []constraints.Item) {
 func concerning(change []KeyVal, all []response.Finding) []response.Finding {
 	changed := keysOf(change)
 	return slices.DeleteFunc(all, func(f response.Finding) bool { return !changed[f.Key] && !changed[f.Other] })
+}
+
+// conflicting returns findings about values that are one object of the southbound, but for those
+// that a constraint has found.
+func conflicting(conflicts []api.PlanConflict, found []response.Finding) (list []response.Finding) {
+	for _, c := range conflicts {
+		if !slices.ContainsFunc(found, func(f response.Finding) bool {
+			return f.Key == c.Key && f.Other == c.Other || f.Key == c.Other && f.Other == c.Key
+		}) {
+			list = append(list, response.Finding{
+				Constraint: "one-object", Refused: true, Key: c.Key, Other: c.Other,
+				Text: "is the same object of the southbound as " + c.Other + "; only one of them can exist",
+			})
+		}
+	}
+	return list
 }
 
 // locate adds the positions of the fields to findings about items of the request.

@@ -206,6 +206,7 @@ func (p *Plugin) plan(ctx context.Context, source string, items []KeyVal, descri
 	if out.Changes == nil {
 		return nil, err
 	}
+	out.Findings = append(out.Findings, concerning(items, conflicting(out.Changes.Conflicts, out.Findings))...)
 	return out, err
 }
 

@@ -50,6 +50,10 @@ type Plan struct {
 	// "memif.secret"; only in a plan that is Hidden, in which they look the same.
 	Secrets map[string][]string `json:",omitempty"`
 
+	// Conflicts are values that the southbound will refuse, sorted by key: another value has the
+	// same identity and stays, or gets it, too.
+	Conflicts []PlanConflict `json:",omitempty"`
+
 	// Base is the state that the plan was made for: of all base values that it names or
 	// touches, sorted by key.
 	Base []PlanBase
@@ -58,6 +62,9 @@ type Plan struct {
 	// Hidden: secrets are left out, so that the plan cannot be applied.
 	Hidden bool `json:",omitempty"`
 }
+
+// PlanConflict is two base values that cannot exist together; see Descriptor.Identities.
+type PlanConflict struct{ Key, Other string }
 
 // PlanReason says why a value is not to exist after the plan.
 type PlanReason struct{ Key, Reason string }

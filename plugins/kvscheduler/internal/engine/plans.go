@@ -13,6 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -24,7 +25,7 @@ type plans struct{ *shared }
 func (p *plans) planned(values []api.RecordedKVPair, o *api.TxnOptions, pl *plan.Plan) *api.Plan {
 	out := &api.Plan{
 		Created: p.clock.Now().UTC(), Description: o.Description, Resync: o.Resync, KeepFound: o.KeepFound,
-		Values: values, Operations: recordPlan(pl), Reasons: p.reasons(pl), Forced: p.forced(pl), Digest: api.ValuesDigest(values),
+		Values: values, Operations: recordPlan(pl), Reasons: p.reasons(pl), Forced: p.forced(pl), Conflicts: p.conflicts(pl), Digest: api.ValuesDigest(values),
 	}
 	keys := make([]string, 0, len(values)+len(pl.Ops))
 	for i := range values {
@@ -101,6 +102,37 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 	}
 	list = slices.DeleteFunc(list, func(r api.PlanReason) bool { return r.Reason == "" })
 	slices.SortStableFunc(list, func(a, b api.PlanReason) int { return strings.Compare(a.Key, b.Key) })
+	return slices.Compact(list)
+}
+
+// conflicts lists the values that get an identity which another one keeps or gets, too.
+func (p *plans) conflicts(pl *plan.Plan) (list []api.PlanConflict) {
+	planned := make(map[string]bool, len(pl.Ops))
+	for i := range pl.Ops {
+		planned[pl.Ops[i].Key] = planned[pl.Ops[i].Key] || pl.Ops[i].Kind != plan.Note
+	}
+	owners := map[registry.Claim]string{} // keys of base values
+	for i := range pl.Ops {
+		op := &pl.Ops[i]
+		if op.Kind != plan.Up && op.Kind != plan.Update || op.Desc == nil {
+			continue
+		}
+		key := cmp.Or(op.Base, op.Key)
+		for _, c := range op.Desc.Claims(op.Key, op.Target) {
+			other := owners[c]
+			for _, n := range p.state.graph.Claimants(c) {
+				if !planned[n.Key] {
+					other = n.Root().Key
+				}
+			}
+			if owners[c] = key; other != "" && other != key {
+				list = append(list, api.PlanConflict{Key: key, Other: other})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b api.PlanConflict) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Other, b.Other))
+	})
 	return slices.Compact(list)
 }
 
