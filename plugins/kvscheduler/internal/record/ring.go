@@ -153,6 +153,7 @@ func (r *Ring) account(e *entry, size int64) {
 
 // trim drops the oldest entries that exceed a limit, but never the newest.
 func (r *Ring) trim(now time.Time) {
+	before := r.head
 	for len(r.rest)-r.head > 1 && r.over(now) {
 		old := r.rest[r.head]
 		r.rest[r.head] = nil
@@ -160,6 +161,9 @@ func (r *Ring) trim(now time.Time) {
 		r.bytes -= old.bytes
 		old.dropped = true
 		delete(r.bySeq, old.txn.SeqNum)
+	}
+	if r.head > before { // else they would stay in memory until the next summary
+		r.large = slices.DeleteFunc(r.large, func(e *entry) bool { return e.dropped })
 	}
 	if r.head > 64 && 2*r.head > len(r.rest) {
 		r.rest = append([]*entry(nil), r.rest[r.head:]...)
@@ -332,7 +336,6 @@ func (r *Ring) summarise(newest *entry) {
 	if r.opts.MaxBytes == 0 || r.bytes <= r.opts.MaxBytes || len(r.large) == 0 {
 		return
 	}
-	r.large = slices.DeleteFunc(r.large, func(e *entry) bool { return e.dropped })
 	bySize := slices.SortedStableFunc(slices.Values(r.large), func(a, b *entry) int { return int(b.bytes - a.bytes) })
 	for _, e := range bySize {
 		r.shorten(e, withoutOperations)
