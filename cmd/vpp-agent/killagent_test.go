@@ -46,6 +46,8 @@ type trial struct {
 	story    []string
 	kills    int
 	chaotic  bool // VPP and etcd fail, too
+	lost     bool // the data of etcd are to be restored
+	accepted int  // how often the content of a source was accepted
 	took     []time.Duration
 	slow     int           // starts that took longer than the limit
 	usual    time.Duration // of a start
@@ -83,6 +85,7 @@ func newTrial(t *testing.T, seed uint64, programs string, chaotic bool) *trial {
 	tr.start()
 	t.Cleanup(func() { tr.agent.end() })
 	tr.settle()
+	t.Cleanup(func() { t.Logf("the operator accepted the content of a source %d times", tr.accepted) })
 	t.Logf("%d values in %d groups, of a file: %v, of etcd: %v; there after %v", len(tr.network.values), groups, tr.sources.file != "", tr.sources.server != nil, tr.took)
 	return tr
 }
@@ -99,9 +102,7 @@ func (tr *trial) newSources() *sources {
 	write("govpp.conf", "reply-timeout: "+timeout+"\nbinapi-socket-path: "+filepath.Join(tr.dir, "api.sock")+"\n")
 	write("kvscheduler.conf", "print-txn-summary: false\n")
 	patient := []string{"30s", "300ms", "50ms"}[tr.rnd.IntN(3)] // with less the first synchronisation may come before the sources
-	// A configuration that is replaced while the agent is down may lack more than half of the
-	// items, like the content of an emptied store; the guard has tests of its own.
-	write("orchestrator.conf", "initial-sync-timeout: "+patient+"\nguard-deletes: \"off\"\n")
+	write("orchestrator.conf", "initial-sync-timeout: "+patient+"\n")
 	tr.t.Logf("initial-sync-timeout: %s", patient)
 	kind := tr.rnd.IntN(3)
 	if _, err := exec.LookPath("etcd"); err != nil {
@@ -199,7 +200,8 @@ func (tr *trial) converge(within time.Duration) (diff string) {
 // nothing more to do.
 func (tr *trial) settle() {
 	tr.t.Helper()
-	diff := tr.converge(patience / 4)
+	tr.restore()
+	diff := tr.operate()
 	tr.agent.serves()
 	if diff != "" {
 		tr.fail("the state differs from the configuration:\n%s", diff)

@@ -46,9 +46,15 @@ func (tr *trial) signal(s syscall.Signal) {
 	}
 }
 
-// lose has etcd lose its data. The groups that it had are not desired any more, until the
-// next change.
+// lose has etcd lose its data. Nothing is removed: the operator either has the data
+// brought back, or accepts that the groups in etcd are not desired until the next change.
 func (tr *trial) lose() {
+	tr.sources.lose()
+	if tr.rnd.IntN(2) == 0 {
+		tr.say("  to be restored")
+		tr.lost = true
+		return
+	}
 	variants := slices.Clone(tr.network.variants)
 	for n := range variants {
 		if tr.sources.ofEtcd(n) {
@@ -58,7 +64,6 @@ func (tr *trial) lose() {
 	tr.look()
 	tr.network = newNetwork(variants, tr.network.names)
 	tr.stillRight()
-	tr.sources.lose()
 }
 
 // fault has something fail for a while, in which the agent may be killed. Another one may be

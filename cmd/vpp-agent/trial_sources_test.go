@@ -29,6 +29,7 @@ type sources struct {
 	server *kvtest.Process
 	db     kv.DB
 	inEtcd map[string][]byte // what etcd has, by key with the prefix
+	inFile int               // items in the file
 	split  int               // etcd has the groups whose number modulo split is not 0; 0: it has none, 1: all
 }
 
@@ -67,7 +68,7 @@ func (s *sources) write(c *network) {
 		}
 		lines = append(lines, line)
 	}
-	if s.file != "" {
+	if s.inFile = len(lines); s.file != "" {
 		s.replace(s.file, fmt.Appendf(nil, "{\"data\": [\n%s\n]}\n", bytes.Join(lines, []byte(",\n"))))
 	}
 	if s.server != nil {

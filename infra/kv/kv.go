@@ -54,6 +54,10 @@ type Evidence struct {
 	// Doubtful are places without entries, with the reason: they may be the result of an
 	// accident ("net.yaml": "the file is empty"). A place may be a directory.
 	Doubtful map[string]string
+	// Places are the files and directories that the configuration of the agent names, for a
+	// store whose entries have such Locations; nil for other stores. An entry of a place that
+	// is no longer named is not wanted.
+	Places []string
 }
 
 // Identity identifies a store and its history. Empty fields are unknown.

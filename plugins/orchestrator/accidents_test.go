@@ -1,6 +1,7 @@
 package orchestrator_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,9 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/bolt"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
-	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
-	"github.com/tenuto-dev/tenuto/infra/kv/redis"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
@@ -37,7 +36,10 @@ type tampering struct {
 	left     int    // interfaces if it is followed
 	repair   func(t *testing.T)
 	onlyStop bool // it is only possible while the agent does not run
+	items    int  // in the store before the accident; 0: tamperedItems
 }
+
+func (c tampering) before() int { return cmp.Or(c.items, tamperedItems) }
 
 func (c tampering) start(t *testing.T, sb *kvstest.MockSB, m *memory) *world {
 	t.Helper()
@@ -69,7 +71,7 @@ func (c tampering) check(t *testing.T, w *world) {
 	if g := w.onlyGuard(); !strings.Contains(g.Reason, c.reason) {
 		t.Errorf("the reason is %q, want %q", g.Reason, c.reason)
 	}
-	if calls := changes(w.sb); len(calls) > 0 || w.present() != tamperedItems {
+	if calls := changes(w.sb); len(calls) > 0 || w.present() != c.before() {
 		t.Errorf("the accident made %q", calls)
 	}
 	if c.repair == nil {
@@ -77,7 +79,7 @@ func (c tampering) check(t *testing.T, w *world) {
 	}
 	c.repair(t)
 	until(t, "the store is followed again", func() bool { return w.onlyGuard() == nil })
-	if calls := changes(w.sb); len(calls) > 0 || w.present() != tamperedItems {
+	if calls := changes(w.sb); len(calls) > 0 || w.present() != c.before() {
 		t.Errorf("the repair made %q", calls)
 	}
 }
@@ -95,7 +97,7 @@ func (c tampering) run(t *testing.T) {
 	if !c.onlyStop {
 		t.Run("live", func(t *testing.T) {
 			w := c.start(t, nil, &memory{})
-			until(t, "the items are configured", func() bool { return w.present() == tamperedItems })
+			until(t, "the items are configured", func() bool { return w.present() == c.before() })
 			w.sb.TakeCalls()
 			c.accident(t)
 			c.check(t, w)
@@ -105,7 +107,7 @@ func (c tampering) run(t *testing.T) {
 	t.Run("restart", func(t *testing.T) {
 		m := &memory{}
 		w := c.start(t, nil, m)
-		until(t, "the items are configured", func() bool { return w.present() == tamperedItems })
+		until(t, "the items are configured", func() bool { return w.present() == c.before() })
 		w.stop()
 		w.sb.TakeCalls()
 		c.accident(t)
@@ -156,6 +158,12 @@ func TestFilesThatLie(t *testing.T) {
 		{name: "explicitly empty", accident: put("# nothing here\n{}\n"), left: 3},
 		{name: "all explicitly empty", left: 0, accident: func(t *testing.T, f files) { write(t, f.a, "{}"); write(t, f.b, " {} \n") }},
 		{name: "some items removed", accident: put(text(0)), left: 4},
+		{name: "replaced by an older copy", left: 5, accident: func(t *testing.T, f files) {
+			older := time.Now().Add(-time.Hour)
+			write(t, f.a+".old", text(0, 1))
+			fatal(t, os.Chtimes(f.a+".old", older, older))
+			fatal(t, os.Rename(f.a+".old", f.a))
+		}},
 		{name: "named file deleted", named: true, accident: remove, reason: "a.yaml: does not exist"},
 		{name: "one file of a directory deleted", accident: remove, left: 3},
 		{name: "all files of a directory deleted", reason: "the directory has no files", accident: func(t *testing.T, f files) {
@@ -196,7 +204,7 @@ func TestFilesThatLie(t *testing.T) {
 					if c.named {
 						paths = []string{f.a, f.b}
 					}
-					return filedb.NewPlugin(filedb.UseFormat(codec(t)), filedb.UseConf(filedb.Config{ConfigurationPaths: paths}))
+					return fileStore(t, paths...)
 				},
 				accident: func(t *testing.T) { c.accident(t, f) },
 				followed: c.reason == "", reason: c.reason, left: c.left,
@@ -317,45 +325,6 @@ func runStore(t *testing.T, c tampering, prepare func(t *testing.T), connector f
 		return connector()
 	}
 	c.run(t)
-}
-
-// Redis that was flushed, or lost its data in a restart.
-func TestRedisThatLies(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name     string
-		accident func(t *testing.T, p *kvtest.Process)
-		reason   string
-	}{
-		{"FLUSHALL", func(t *testing.T, p *kvtest.Process) { p.Command(t, "FLUSHALL") }, "the store is empty"},
-		{"restarted empty", func(t *testing.T, p *kvtest.Process) {
-			p.Command(t, "CONFIG", "SET", "appendonly", "no")
-			p.Stop()
-			p.WipeAll(t)
-			p.Start(t)
-		}, "the server was restarted and has lost items"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			var p *kvtest.Process
-			var db kv.DB
-			conf := func() redis.Config {
-				cfg := redis.DefaultConfig()
-				cfg.Endpoint = p.Addr
-				return cfg
-			}
-			runStore(t, tampering{
-				accident: func(t *testing.T) { c.accident(t, p) }, reason: c.reason, repair: func(t *testing.T) { fill(t, db) },
-			}, func(t *testing.T) {
-				p = kvtest.Redis(t, "--notify-keyspace-events", "KA")
-				opened, closeDB, err := redis.Open(conf())
-				fatal(t, err)
-				t.Cleanup(func() { _ = closeDB() })
-				db = opened
-				fill(t, db)
-			}, func() kv.Store { return redis.NewPlugin(redis.UseConf(conf())) })
-		})
-	}
 }
 
 // A bolt file that was removed, or replaced by an older copy.

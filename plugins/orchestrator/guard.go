@@ -39,6 +39,7 @@ type GuardStatus struct {
 	Reason  string    `json:"reason"`
 	Deletes int       `json:"deletes"` // items in effect that the store does not have
 	Items   int       `json:"items"`   // items in effect
+	Content int       `json:"content"` // items that the store has
 }
 
 // guarded is the content of a store that is not followed.
@@ -46,6 +47,7 @@ type guarded struct {
 	GuardStatus
 	differing map[string]KeyVal // from the items in effect; without a value: the store has no such item
 	identity  kv.Identity       // of the store
+	places    []string          // that are configured now
 	enough    bool              // the store has enough items again
 }
 
@@ -84,10 +86,11 @@ func (p *Plugin) screen(s *watched, ch *change, ev kv.Evidence, inferred map[str
 	defer p.mu.Unlock()
 	before := p.store.source(s.name).items
 	if p.limit.Off() || s.guard == nil && !suspicious(s, before, ch, ev, inferred) {
-		p.follows(s, ev.Identity)
+		p.follows(s, ev)
 		return
 	}
 	requested, differing := s.split(before, ch, ev, inferred)
+	p.tellRemoved(s, before, requested, ev)
 	c := p.caseOf(s, before, requested, differing, ev)
 	c.Now = s.present(ev.Identity, ch.resync || len(inferred) > 0)
 	reason := guard.Judge(p.limit, c)
@@ -96,10 +99,10 @@ func (p *Plugin) screen(s *watched, ch *change, ev kv.Evidence, inferred map[str
 		if s.guard != nil && !ch.resync {
 			ch.items = append(requested, valuesOf(differing)...)
 		}
-		p.follows(s, ev.Identity)
+		p.follows(s, ev)
 	default:
 		ch.items, ch.resync, ch.held = requested, false, true
-		p.hold(s, guarded{GuardStatus{Reason: reason, Deletes: c.Deleted, Items: c.Items}, differing, ev.Identity, enough}, c.Now)
+		p.hold(s, guarded{GuardStatus{Reason: reason, Deletes: c.Deleted, Items: c.Items, Content: c.Items - c.Deleted + c.Added}, differing, ev.Identity, ev.Places, enough}, c.Now)
 	}
 }
 
@@ -126,8 +129,8 @@ func suspicious(s *watched, before map[string]item, ch *change, ev kv.Evidence, 
 
 // splitting sorts the items of a store into requests and differences.
 type splitting struct {
-	before    map[string]item // the items in effect
-	emptied   []string        // places that say explicitly that they are empty
+	before    map[string]item         // the items in effect
+	unwanted  func(place string) bool // it says explicitly that it is empty, or is no longer configured
 	requested []KeyVal
 	differing map[string]KeyVal
 }
@@ -137,7 +140,7 @@ func (sp *splitting) note(it KeyVal, isInferred bool) {
 	old, known := sp.before[it.Key]
 	delete(sp.differing, it.Key)
 	switch {
-	case !isInferred, known && it.Val == nil && slices.Contains(sp.emptied, old.location.Place()):
+	case !isInferred, known && it.Val == nil && sp.unwanted(old.location.Place()):
 		sp.requested = append(sp.requested, it)
 	case known && (it.Val == nil || !proto.Equal(old.val, it.Val)), !known && it.Val != nil:
 		sp.differing[it.Key] = it
@@ -147,7 +150,11 @@ func (sp *splitting) note(it KeyVal, isInferred bool) {
 // split returns the requests in a change, and how the rest of the store's content differs from
 // the items in effect. The lock is held.
 func (s *watched) split(before map[string]item, ch *change, ev kv.Evidence, inferred map[string]bool) (requested []KeyVal, differing map[string]KeyVal) {
-	sp := splitting{before: before, emptied: ev.Emptied, differing: map[string]KeyVal{}}
+	removed := s.removedPlaces(ev)
+	unwanted := func(place string) bool {
+		return slices.Contains(ev.Emptied, place) || removed.wanted() && removed.has(place)
+	}
+	sp := splitting{before: before, unwanted: unwanted, differing: map[string]KeyVal{}}
 	if s.guard != nil && !ch.resync {
 		sp.differing = maps.Clone(s.guard.differing)
 	}
@@ -185,33 +192,90 @@ func (p *Plugin) caseOf(s *watched, before map[string]item, requested []KeyVal, 
 			c.Items++
 		}
 	}
-	added := 0
+	removed := s.removedPlaces(ev)
 	for key, it := range differing {
 		old, known := before[key]
 		switch {
 		case !known:
-			added++
+			c.Added++
 		case it.Val != nil:
 			c.Changed++
 		default:
 			c.Deleted++
 			if place, reason := lostAt(old.location.Place(), ev.Doubtful); place != "" {
 				c.Lost[place] = reason
+			} else if place := old.location.Place(); removed.has(place) {
+				c.Lost[place] = removed.doubt
 			}
 		}
 	}
-	c.Empty = added == 0 && c.Deleted == c.Items
+	c.Empty = c.Added == 0 && c.Deleted == c.Items
 	return c
 }
 
 // lostAt returns the doubtful place that an item came from; empty if there is none.
 func lostAt(place string, doubtful map[string]string) (at, reason string) {
 	for d, why := range doubtful {
-		if place == d || strings.HasPrefix(place, strings.TrimSuffix(d, "/")+"/") {
+		if covers(d, place) {
 			return d, why
 		}
 	}
 	return "", ""
+}
+
+// covers reports whether a place is the other one, or a directory that it is in.
+func covers(dir, place string) bool {
+	return place == dir || strings.HasPrefix(place, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// removedPlaces are the places that the configuration of the agent no longer names. Their
+// items are not wanted, unless the places that it names instead are missing or without items.
+type removedPlaces struct {
+	configured []string // nil: the store has no such places
+	doubt      string   // empty: the items are not wanted
+}
+
+func (r removedPlaces) wanted() bool { return r.doubt == "" }
+
+func (r removedPlaces) has(place string) bool {
+	return r.configured != nil && place != "" && !slices.ContainsFunc(r.configured, func(dir string) bool { return covers(dir, place) })
+}
+
+// removedPlaces compares the configured places with those when the content in effect was
+// read. The lock is held.
+func (s *watched) removedPlaces(ev kv.Evidence) removedPlaces {
+	r := removedPlaces{configured: ev.Places}
+	if len(ev.Places) == 0 {
+		r.doubt = "no longer configured, and the agent has no other place"
+	}
+	for _, dir := range ev.Places {
+		if slices.Contains(s.places, dir) {
+			continue
+		}
+		for _, place := range slices.Sorted(maps.Keys(ev.Doubtful)) {
+			if covers(dir, place) {
+				r.doubt = "no longer configured, and " + place + ": " + ev.Doubtful[place]
+				return r
+			}
+		}
+	}
+	return r
+}
+
+// tellRemoved logs that items are deleted because their places are no longer configured.
+// The lock is held.
+func (p *Plugin) tellRemoved(s *watched, before map[string]item, requested []KeyVal, ev kv.Evidence) {
+	removed, items, places := s.removedPlaces(ev), 0, map[string]bool{}
+	for _, it := range requested {
+		if place := before[it.Key].location.Place(); it.Val == nil && removed.has(place) {
+			items++
+			places[place] = true
+		}
+	}
+	if items > 0 {
+		p.Log.Warn("deleting the items of places that are no longer configured", "source", s.name,
+			"items", items, "places", strings.Join(slices.Sorted(maps.Keys(places)), ", "))
+	}
 }
 
 func valuesOf(differing map[string]KeyVal) []KeyVal {
@@ -223,11 +287,12 @@ func valuesOf(differing map[string]KeyVal) []KeyVal {
 }
 
 // follows records that the content of a store is followed. The lock is held.
-func (p *Plugin) follows(s *watched, id kv.Identity) {
+func (p *Plugin) follows(s *watched, ev kv.Evidence) {
 	if s.guard != nil {
 		p.Log.Info("the content of the store is followed again", "source", s.name)
 	}
-	s.guard, s.guardedSince, s.held, s.identity = nil, time.Time{}, kv.Identity{}, s.identity.Then(id)
+	s.guard, s.guardedSince, s.held, s.identity = nil, time.Time{}, kv.Identity{}, s.identity.Then(ev.Identity)
+	s.places = ev.Places
 }
 
 // present returns the identity to judge a store by. The revision of a store that went back grows
@@ -322,7 +387,7 @@ func (p *Plugin) lift(s *watched, incomplete []string) (ch change, ok bool) {
 	ch = change{source: s.name, items: valuesOf(s.guard.differing), store: s, incomplete: incomplete, held: true,
 		description: "accepted content of " + s.name}
 	s.identity = kv.Identity{}
-	p.follows(s, s.guard.identity)
+	p.follows(s, kv.Evidence{Identity: s.guard.identity, Places: s.guard.places})
 	return ch, true
 }
 

@@ -81,6 +81,9 @@ func TestGuardLive(t *testing.T) {
 	}
 	fatal(t, db.snapshot(kv.Identity{Store: "cluster a", Revision: 3}))
 	held(30, 30, "went back from 500 to 3")
+	if g := w.guardOf("db"); g.Content != 0 {
+		t.Errorf("the store has %d items, want none", g.Content)
+	}
 	if n := w.present(); n != 30 {
 		t.Fatalf("%d interfaces, want 30", n)
 	}
@@ -103,6 +106,9 @@ func TestGuardLive(t *testing.T) {
 	// From now on the store has another history.
 	fatal(t, db.snapshot(kv.Identity{Store: "cluster b", Revision: 900}, some(29, 1)...))
 	held(2, 30, "another store (cluster b, before cluster a)")
+	if g := w.guardOf("db"); g.Content != 29 { // if00 is new
+		t.Errorf("the store has %d items, want 29", g.Content)
+	}
 	n, err := w.AcceptSource(t.Context(), "db", orchestrator.Caller{})
 	if err != nil || n == 0 || w.guardOf("db") != nil || w.mtu("new") != -1 || w.mtu("if00") != 1 {
 		t.Errorf("accept: %d changes, %v, %+v", n, err, w.guardOf("db"))

@@ -47,6 +47,8 @@ type keptStore struct {
 	// Guarded is when the store ceased to be followed; zero if it is followed.
 	Guarded time.Time   `json:"guarded,omitzero"`
 	Held    kv.Identity `json:"held,omitzero"` // of the store then
+	// Places are the configured places of the store whose content is in effect.
+	Places []string `json:"places,omitempty"`
 }
 
 // recall restores the configuration of the sources from before the restart.
@@ -146,7 +148,7 @@ func (p *Plugin) dropForgotten(stores []*watched) {
 	for _, s := range stores {
 		st, ok := p.recalled[s.name]
 		s.recalled = ok && st.Complete
-		s.identity, s.guardedSince, s.held = st.Identity, st.Guarded, st.Held
+		s.identity, s.guardedSince, s.held, s.places = st.Identity, st.Guarded, st.Held, st.Places
 	}
 	for name := range p.recalled {
 		if !slices.ContainsFunc(stores, func(s *watched) bool { return s.name == name }) {
@@ -302,7 +304,7 @@ func (p *Plugin) storeState(ch change) map[string][]byte {
 	if p.State == nil || s == nil || !s.known {
 		return nil
 	}
-	data, err := json.Marshal(keptStore{len(s.incomplete) == 0, s.identity, s.guardedSince, s.held})
+	data, err := json.Marshal(keptStore{len(s.incomplete) == 0, s.identity, s.guardedSince, s.held, s.places})
 	if err != nil || string(data) == string(s.kept) {
 		return nil
 	}

@@ -33,6 +33,7 @@ type watched struct {
 	guard        *guarded    // nil: its content is followed; guarded by Plugin.mu
 	guardedSince time.Time   // zero: its content is followed; guarded by Plugin.mu
 	held         kv.Identity // of the store when it ceased to be followed; guarded by Plugin.mu
+	places       []string    // configured when its content took effect, see kv.Evidence; guarded by Plugin.mu
 
 	aliases   aliases                   // used by follow only
 	unhandled unhandledKeys             // guarded by Plugin.mu

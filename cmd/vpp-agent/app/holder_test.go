@@ -43,7 +43,6 @@ func of(t *testing.T, socket, label, text string, args ...string) *house {
 	t.Helper()
 	h := newHouse(t, text, append([]string{"--microservice-label", label}, args...)...)
 	h.vpp(t, "binapi-socket-path: "+socket+"\nretry-connect-timeout: 50ms\n")
-	h.write(t, "orchestrator.conf", "guard-deletes: \"off\"\n") // each run has an empty file or another one, which the guard holds back, as it should
 	h.start(t)
 	return h
 }
@@ -150,7 +149,7 @@ func TestLeftoversOfAnEarlierRun(t *testing.T) {
 			if err := first.agent.Stop(); err != nil {
 				t.Fatal(err)
 			}
-			second := of(t, socket, "vpp1", "", args...)
+			second := of(t, socket, "vpp1", "{}", args...) // an empty text could be an accident
 			second.awaitReadiness(t, http.StatusOK, "connected to")
 			second.awaitSession(t)
 			second.resync(t)

@@ -63,7 +63,7 @@ func (d *database) List(ctx context.Context, prefix string, opts ...kv.ListOptio
 	if err != nil {
 		return kv.Listing{}, wrap("list", prefix, err)
 	}
-	l := identified(pairs, index)
+	l := d.identified(ctx, pairs, index)
 	if kv.CollectList(opts).KeysOnly {
 		for i := range l.Items {
 			l.Items[i].Value = nil
@@ -81,8 +81,15 @@ func listing(pairs []pair) (l kv.Listing) {
 	return l
 }
 
-// identified returns a listing with the index of the store.
-func identified(pairs []pair, index uint64) kv.Listing {
+// identified returns a listing with the identity of the store.
+func (d *database) identified(ctx context.Context, pairs []pair, index uint64) kv.Listing {
+	l := indexed(pairs, max(index, d.newest(ctx)))
+	l.Identity.Store = d.cluster(ctx)
+	return l
+}
+
+// indexed returns a listing with an index of the store.
+func indexed(pairs []pair, index uint64) kv.Listing {
 	l := listing(pairs)
 	l.Identity.Revision = int64(min(index, math.MaxInt64))
 	return l
@@ -198,11 +205,11 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 		if err != nil {
 			return wrap("watch", v.Prefix(), err)
 		}
-		switch content := identified(pairs, now); {
+		switch {
 		case index == 0 || now < index:
-			v.Replace(content)
+			v.Replace(d.identified(ctx, pairs, now))
 		case now > index:
-			v.Continue(content)
+			v.Continue(indexed(pairs, now))
 		}
 		// An index that is smaller than before belongs to another history, and a
 		// query must not block on it; neither on 0.

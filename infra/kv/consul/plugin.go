@@ -1,5 +1,5 @@
 // Package consul is the connector to the key-value store of Consul. It uses
-// four paths of its HTTP API.
+// five paths of its HTTP API.
 //
 // Keys in Consul do not begin with a slash, so the connector removes the leading
 // slash of the agent's keys. It follows a prefix by blocking queries that return

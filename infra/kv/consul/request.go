@@ -158,6 +158,46 @@ func (d *database) read(ctx context.Context, prefix string, index uint64, wait t
 	return below(prefix, pairs), now, nil
 }
 
+// newest returns the index of the last change of any key; 0 if the token does not permit to
+// see it. The index of a prefix does not count deletions that are longer ago, so it may go
+// back.
+func (d *database) newest(ctx context.Context) uint64 {
+	resp, _, err := d.get(ctx, "/v1/kv/", url.Values{"keys": {""}, "separator": {"/"}, "consistent": {""}})
+	if err != nil || resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusNotFound {
+		return 0
+	}
+	index, err := strconv.ParseUint(resp.Header.Get("X-Consul-Index"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return index
+}
+
+// cluster returns the ID of the cluster, which is that of its service mesh; empty if the mesh
+// is disabled (connect, which is enabled by default from Consul 1.14 on).
+func (d *database) cluster(ctx context.Context) string {
+	resp, text, err := d.get(ctx, "/v1/connect/ca/roots", nil)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return ""
+	}
+	var roots struct{ TrustDomain string }
+	if err := json.Unmarshal(text, &roots); err != nil {
+		return ""
+	}
+	id, _, _ := strings.Cut(roots.TrustDomain, ".")
+	if id == "" {
+		return ""
+	}
+	return "cluster " + id
+}
+
+// get reads a path, with the timeout of one request.
+func (d *database) get(ctx context.Context, path string, query url.Values) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	return d.do(ctx, http.MethodGet, path, query, nil)
+}
+
 func below(prefix string, pairs []pair) []pair {
 	return slices.DeleteFunc(pairs, func(p pair) bool { return !strings.HasPrefix(p.Key, prefix) })
 }

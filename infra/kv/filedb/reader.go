@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
@@ -235,7 +234,7 @@ func (r *reader) errs() []error {
 
 // evidence returns what the files say about entries that are missing.
 func (r *reader) evidence() kv.Evidence {
-	e := kv.Evidence{Identity: kv.Identity{Store: "paths " + strings.Join(r.paths, ", ")}, Doubtful: maps.Clone(r.seen.doubtful)}
+	e := kv.Evidence{Places: append([]string{}, r.paths...), Doubtful: maps.Clone(r.seen.doubtful)}
 	for _, path := range slices.Sorted(maps.Keys(r.files)) {
 		switch f := r.files[path]; {
 		case f.emptied:

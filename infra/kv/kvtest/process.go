@@ -212,6 +212,19 @@ func (p *Process) Wipe(tb testing.TB) {
 	errtest.Fatal(tb, os.RemoveAll(filepath.Join(p.dir, "data")))
 }
 
+// Backup copies all files of a stopped server, which restore brings back, after the server
+// was stopped again.
+func (p *Process) Backup(tb testing.TB) (restore func()) {
+	tb.Helper()
+	saved := tb.TempDir()
+	errtest.Fatal(tb, os.CopyFS(saved, os.DirFS(p.dir)))
+	return func() {
+		tb.Helper()
+		p.WipeAll(tb)
+		errtest.Fatal(tb, os.CopyFS(p.dir, os.DirFS(saved)))
+	}
+}
+
 // WipeAll removes all files of a stopped server.
 func (p *Process) WipeAll(tb testing.TB) {
 	tb.Helper()

@@ -75,6 +75,7 @@ type Case struct {
 	Items       int  // number of items in effect; without those that the store requests to delete
 	Deleted     int  // items that the store no longer has
 	Changed     int  // items with another value
+	Added       int  // items that are not in effect
 	Empty       bool // the store has no items at all
 	// Lost are the doubtful places that deleted items came from, with the reasons.
 	Lost map[string]string
@@ -93,7 +94,7 @@ func Judge(l Limit, c Case) string {
 	case c.Deleted == 0:
 		return ""
 	case c.Before.Restarted(c.Now):
-		return "the server was restarted and has lost items; " + c.effect()
+		return "the server was restarted or is another one, and has lost items; " + c.effect()
 	case len(c.Lost) > 0:
 		return describe(c.Lost) + "; " + c.effect()
 	case !l.exceeded(c.Deleted, c.Items):

@@ -46,7 +46,7 @@ func TestReasons(t *testing.T) {
 			Before: etcd, Now: kv.Identity{Store: "cluster a", Revision: 53000}, Items: 214, Changed: 1},
 		"this is another store (cluster b, before cluster a); its content would delete 1 of 214 items and change 2": {
 			Before: etcd, Now: kv.Identity{Store: "cluster b", Revision: 90000}, Items: 214, Deleted: 1, Changed: 2},
-		"the server was restarted and has lost items; its content would delete 1 of 214 items": {
+		"the server was restarted or is another one, and has lost items; its content would delete 1 of 214 items": {
 			Before: kv.Identity{Run: "1"}, Now: kv.Identity{Run: "2"}, Items: 214, Deleted: 1},
 		"/etc/a.yaml: the file is empty; its content would delete 1 of 214 items": {
 			Items: 214, Deleted: 1, Lost: map[string]string{"/etc/a.yaml": "the file is empty"}},
