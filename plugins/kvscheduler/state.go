@@ -2,7 +2,6 @@ package kvscheduler
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -48,7 +47,7 @@ func (s *Scheduler) openState() error {
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("state-dir: %w", err)
+		return err // it names state-dir
 	}
 	switch problem := store.Problem(); {
 	case errors.Is(problem, ownership.ErrSetAside):

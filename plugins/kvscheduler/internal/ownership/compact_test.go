@@ -89,7 +89,7 @@ func TestNotAFile(t *testing.T) {
 		dir := t.TempDir()
 		errtest.Fatal(t, make(filepath.Join(dir, "state.db")))
 		_, err := ownership.Open(ownership.Options{Dir: dir})
-		if !errors.Is(err, ownership.ErrNotFile) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
+		if !errors.Is(err, ownership.ErrNotFile) || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "state-dir: ") != 1 || strings.Count(err.Error(), dir) != 1 {
 			t.Errorf("got %v, expected %q", err, want)
 		}
 	}

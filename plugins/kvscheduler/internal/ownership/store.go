@@ -181,7 +181,7 @@ func (s *Store) openFile() (db *bolt.DB, err error) {
 	}
 	if now, err := os.Stat(s.path()); info != nil && (err != nil || !os.SameFile(info, now)) { // it was compacted meanwhile
 		_ = db.Close() // it is not the file of the directory
-		return nil, fmt.Errorf("%w: %s: %s; stop it, or give this agent a state-dir of its own", ErrHeld, s.opts.Dir, s.holder())
+		return nil, fmt.Errorf("state-dir: %w: %s: %s; stop it, or give this agent a state-dir of its own", ErrHeld, s.opts.Dir, s.holder())
 	}
 	err = guarded(func() error {
 		return db.Update(func(tx *bolt.Tx) error {
@@ -208,7 +208,7 @@ func (s *Store) openFile() (db *bolt.DB, err error) {
 func (s *Store) openError(err error, file os.FileInfo) error {
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return fmt.Errorf("%w: %s: %s; stop it, or give this agent a state-dir of its own", ErrHeld, s.opts.Dir, s.holder())
+		return fmt.Errorf("state-dir: %w: %s: %s; stop it, or give this agent a state-dir of its own", ErrHeld, s.opts.Dir, s.holder())
 	case file == nil:
 		_ = os.Remove(s.path()) // nothing but the beginning of a file
 	case file.Size() < 2*int64(os.Getpagesize()) && !errors.As(err, new(syscall.Errno)):
@@ -592,7 +592,7 @@ func (s *Store) checkLabel(label []byte) error {
 	if own == "" || len(label) == 0 || string(label) == own || string(label) == s.opts.From {
 		return nil
 	}
-	return fmt.Errorf("%w: %s was written by the agent %q, and this one has the label %q (microservice-label): start this one with "+
+	return fmt.Errorf("state-dir: %w: %s was written by the agent %q, and this one has the label %q (microservice-label): start this one with "+
 		"the former label if that is the right one; give it a state-dir of its own, or move %s away, if the directory is a copy, so that "+
 		"it starts without a record; or set state-dir-from: %s in kvscheduler.conf if the agent has got another label and is to continue with this directory",
 		ErrOtherAgent, s.path(), label, own, fileName, label)
