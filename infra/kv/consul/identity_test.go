@@ -9,7 +9,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// The index of a prefix goes back when Consul forgets a deletion; that of all keys does not.
+// The index of a prefix goes back when Consul forgets a deletion; the index of all keys does not.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -173,7 +173,7 @@ func (d *database) newest(ctx context.Context) uint64 {
 	return index
 }
 
-// cluster returns the ID of the cluster, which is that of its service mesh; empty if the mesh
+// cluster returns the ID of the cluster as its service mesh has it; empty if the mesh
 // is disabled (connect, which is enabled by default from Consul 1.14 on).
 func (d *database) cluster(ctx context.Context) string {
 	resp, text, err := d.get(ctx, "/v1/connect/ca/roots", nil)
