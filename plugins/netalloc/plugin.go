@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -123,13 +122,13 @@ func parse(v *netallocpb.IPAllocation) (*Allocation, error) {
 	if strings.Contains(v.GetNetworkName(), "/") {
 		errs = append(errs, invalid("network_name", "%q contains \"/\", which ends the name of a network in references", v.GetNetworkName()))
 	}
-	address, err := parseAddress(v.GetAddress())
+	address, err := model.ParseAddress(v.GetAddress())
 	if err != nil {
 		errs = append(errs, invalid("address", "%w", err))
 	}
 	out := &Allocation{Address: address}
 	if v.GetGw() != "" {
-		gw, err := parseAddress(v.GetGw())
+		gw, err := model.ParseAddress(v.GetGw())
 		switch {
 		case err != nil:
 			errs = append(errs, invalid("gw", "%w", err))
@@ -140,19 +139,6 @@ func parse(v *netallocpb.IPAllocation) (*Allocation, error) {
 		}
 	}
 	return out, errors.Join(errs...)
-}
-
-// parseAddress reads an address with or without prefix length; without it is alone in its
-// network.
-func parseAddress(text string) (netip.Prefix, error) {
-	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
-		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), nil
-	}
-	p, err := netip.ParsePrefix(text)
-	if err != nil {
-		return p, fmt.Errorf("%q: expected an IP address, with or without prefix length", text)
-	}
-	return p, nil
 }
 
 func invalid(field, format string, args ...any) error {

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 )
 
 func addressConstraints() []Constraint {
@@ -39,7 +41,7 @@ func (f *facts) networks() []*network {
 	var all []*network
 	for _, i := range f.ifs {
 		for n, text := range i.v.GetIpAddresses() {
-			p, err := netip.ParsePrefix(text)
+			p, err := netallocmodel.ParseAddress(text)
 			if err != nil || p.Addr().IsLinkLocalUnicast() && p.Addr().Is6() { // invalid, or a reference; VPP keeps link-local ones elsewhere
 				continue
 			}

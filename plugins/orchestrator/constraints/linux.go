@@ -6,6 +6,8 @@ import (
 	"net/netip"
 
 	linux "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 )
 
 func linuxConstraints() []Constraint {
@@ -91,7 +93,7 @@ func linuxAddressTwice(f *facts, report reporter) {
 			continue
 		}
 		for n, text := range l.v.GetIpAddresses() {
-			if p, err := netip.ParsePrefix(text); err == nil && !p.Addr().IsLinkLocalUnicast() && !p.Addr().IsLoopback() {
+			if p, err := netallocmodel.ParseAddress(text); err == nil && !p.Addr().IsLinkLocalUnicast() && !p.Addr().IsLoopback() {
 				all = append(all, linuxAddress{l, p.Addr(), fmt.Sprintf("ip_addresses[%d]", n)})
 			}
 		}

@@ -90,8 +90,8 @@ func (d address) parse(key string) (name string, prefix netip.Prefix, ok bool, e
 		}
 		return name, prefix, true, nil
 	}
-	if prefix, err = netip.ParsePrefix(text); err != nil {
-		return name, prefix, false, api.Permanent(fmt.Errorf("address %q: expected an address with prefix length", text))
+	if prefix, err = netallocmodel.ParseAddress(text); err != nil {
+		return name, prefix, false, api.Permanent(fmt.Errorf("address %w", err))
 	}
 	return name, prefix, true, nil
 }

@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"maps"
 	"net"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -172,8 +171,8 @@ func (d *iface) checkAddresses(v *interfaces.Interface) error {
 			if v.GetLinkOnly() {
 				return invalid(field, "%q; expected an address, because another process assigns it (link_only)", text)
 			}
-		} else if _, err := netip.ParsePrefix(text); err != nil {
-			return invalid(field, "%q; expected an address with prefix length, such as 10.0.0.1/24", text)
+		} else if _, err := netallocmodel.ParseAddress(text); err != nil {
+			return invalid(field, "%w", err)
 		}
 		key := addressKey(v.GetName(), text)
 		if seen[key] {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"net/netip"
 	"slices"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -14,6 +13,7 @@ import (
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
 
@@ -136,7 +136,7 @@ func checkSysctls(v *interfaces.Interface) error {
 
 // isIPv6 reports whether the text is an IPv6 address; of a reference that is not known.
 func isIPv6(text string) bool {
-	p, err := netip.ParsePrefix(text)
+	p, err := netallocmodel.ParseAddress(text)
 	return err == nil && p.Addr().Is6()
 }
 

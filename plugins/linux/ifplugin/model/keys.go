@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
@@ -161,7 +160,7 @@ func parse(t models.KeyTemplate, key string) ([]string, bool) {
 }
 
 func usualForm(address string) string {
-	if p, err := netip.ParsePrefix(address); err == nil {
+	if p, err := netallocmodel.ParseAddress(address); err == nil {
 		return p.String()
 	}
 	return address

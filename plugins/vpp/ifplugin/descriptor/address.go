@@ -15,7 +15,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
@@ -121,7 +120,7 @@ func (d *addressDescriptor) parse(key string) (idx uint32, addr netip.Prefix, er
 	if allocmodel.IsRef(text) {
 		addr, err = d.allocated(text, iface)
 	} else {
-		addr, err = ipconv.ParsePrefix(text)
+		addr, err = allocmodel.ParseAddress(text)
 	}
 	if err != nil {
 		return 0, addr, err
@@ -142,7 +141,7 @@ func (d *addressDescriptor) allocated(text, iface string) (netip.Prefix, error) 
 		return addr, nil
 	}
 	for _, own := range m.IPAddresses {
-		if p, err := ipconv.ParsePrefix(own); err == nil && p.Addr().Is6() {
+		if p, err := allocmodel.ParseAddress(own); err == nil && p.Addr().Is6() {
 			return addr, nil
 		}
 	}

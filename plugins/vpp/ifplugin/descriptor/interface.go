@@ -10,6 +10,7 @@ import (
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
@@ -356,7 +357,7 @@ func sameAddresses(a, b []string) bool {
 
 // canonical is the usual form of an address with prefix length.
 func canonical(addr string) string {
-	if p, err := ipconv.ParsePrefix(addr); err == nil {
+	if p, err := netallocmodel.ParseAddress(addr); err == nil {
 		return p.String()
 	}
 	return addr

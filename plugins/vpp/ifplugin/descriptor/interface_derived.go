@@ -9,7 +9,6 @@ import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
@@ -78,7 +77,7 @@ func addressing(i *interfaces.Interface) []kvs.KeyValuePair {
 	ipv4, ipv6 := underlay(i)
 	ipv4, ipv6 = ipv4 || i.GetSetDhcpClient(), ipv6 || i.GetIp6Nd().GetAddressAutoconfig()
 	for _, addr := range i.GetIpAddresses() {
-		p, err := ipconv.ParsePrefix(addr)
+		p, err := netallocmodel.ParseAddress(addr)
 		switch {
 		case netallocmodel.IsRef(addr):
 			ipv4 = true // in a table; see allocated

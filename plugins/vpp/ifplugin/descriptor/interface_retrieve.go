@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
@@ -355,7 +356,7 @@ func (r *reading) addAddresses(ctx context.Context, i *interfaces.Interface, m *
 // VPP does not list it with the others, and gives every interface one.
 func (r *reading) linkLocal(ctx context.Context, swIfIndex uint32, wanted *interfaces.Interface) ([]string, error) {
 	for _, text := range wanted.GetIpAddresses() {
-		p, err := ipconv.ParsePrefix(text)
+		p, err := netallocmodel.ParseAddress(text)
 		if err != nil || !vppcalls.IsLinkLocal(p) {
 			continue
 		}

@@ -88,7 +88,7 @@ func validateAddresses(i *interfaces.Interface, alloc netalloc.Addresses) error 
 	local := ""
 	for n, addr := range i.GetIpAddresses() {
 		field := fmt.Sprintf("ip_addresses[%d]", n)
-		p, err := ipconv.ParsePrefix(addr)
+		p, err := netallocmodel.ParseAddress(addr)
 		switch {
 		case netallocmodel.IsRef(addr):
 			if err := alloc.Check(addr, i.GetName(), false); err != nil {

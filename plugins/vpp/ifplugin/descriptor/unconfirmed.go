@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"fmt"
 
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -170,7 +170,7 @@ func (r *reading) resetTables(ctx context.Context, i *interfaces.Interface, m *i
 	}
 	ipv4, ipv6 := underlay(i)
 	for _, text := range r.d.alloc.Literals(i.GetIpAddresses(), i.GetName()) {
-		p, err := ipconv.ParsePrefix(text)
+		p, err := netallocmodel.ParseAddress(text)
 		ipv4, ipv6 = ipv4 || err == nil && p.Addr().Is4(), ipv6 || err == nil && p.Addr().Is6()
 	}
 	for _, version := range []struct{ needed, ipv6 bool }{{ipv4, false}, {ipv6, true}} {

@@ -9,10 +9,10 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -119,7 +119,7 @@ func (d *vrfDescriptor) parse(key string) (m membership, err error) {
 func inherited(lender *ifaceidx.IfMeta) membership {
 	m := membership{vrf: lender.Vrf, ipv4: lender.DHCP}
 	for _, addr := range lender.IPAddresses {
-		if p, err := ipconv.ParsePrefix(addr); err == nil {
+		if p, err := netallocmodel.ParseAddress(addr); err == nil {
 			m.ipv4 = m.ipv4 || p.Addr().Is4()
 			m.ipv6 = m.ipv6 || p.Addr().Is6()
 		}

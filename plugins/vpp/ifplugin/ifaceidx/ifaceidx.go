@@ -10,6 +10,7 @@ import (
 	"go.fd.io/govpp/binapi/ethernet_types"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -88,7 +89,7 @@ var ByIPAddress = idxmap.Index[*IfMeta, string]{
 		}
 		keys := make([]string, 0, len(m.IPAddresses))
 		for _, text := range m.IPAddresses {
-			if p, err := netip.ParsePrefix(text); err == nil {
+			if p, err := netallocmodel.ParseAddress(text); err == nil {
 				keys = append(keys, p.Addr().String())
 			}
 		}
@@ -158,7 +159,7 @@ func (x Index) Overlapping(vrf uint32, iface string, addr netip.Prefix) (names [
 			continue
 		}
 		if slices.ContainsFunc(m.IPAddresses, func(text string) bool {
-			p, err := netip.ParsePrefix(text)
+			p, err := netallocmodel.ParseAddress(text)
 			return err == nil && Excludes(p, addr, name == iface)
 		}) {
 			names = append(names, name)

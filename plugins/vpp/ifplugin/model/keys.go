@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -106,7 +105,7 @@ func CheckName(name string) error {
 // prefix length, written in its usual form whatever the spelling, or a
 // reference to an allocation, written as it stands.
 func AddressKeyFor(iface, address string, source netalloc.IPAddressSource) string {
-	if p, err := netip.ParsePrefix(address); err == nil {
+	if p, err := netallocmodel.ParseAddress(address); err == nil {
 		address = p.String()
 	}
 	return AddressKey.Key(iface, netallocmodel.SourceName(source), address)

@@ -77,7 +77,7 @@ func loopback() Item {
 			"mtu: 10000, expected 0 to 9216":    iface(func(i *interfaces.Interface) { i.Mtu = 10000 }),
 			"has 64 bytes, expected 1 to 63":    iface(func(i *interfaces.Interface) { i.Name = strings.Repeat("x", 64) }),
 			"link: is TapLink, expected none":   iface(func(i *interfaces.Interface) { i.Link = Tap("").Link }),
-			"ip_addresses[0]: ":                 iface(func(i *interfaces.Interface) { i.IpAddresses = []string{"10.0.0.1"} }),
+			"ip_addresses[0]: ":                 iface(func(i *interfaces.Interface) { i.IpAddresses = []string{"10.0.0"} }),
 			"refers to a gateway":               iface(func(i *interfaces.Interface) { i.IpAddresses = []string{"alloc:net1/GW"} }),
 			"ip_addresses[1]: fe80::2/64: fe80": iface(func(i *interfaces.Interface) { i.IpAddresses = []string{"fe80::1/64", "fe80::2/64"} }),
 			"unnumbered: ":                      iface(func(i *interfaces.Interface) { i.Unnumbered = Unnumbered("a") }),
