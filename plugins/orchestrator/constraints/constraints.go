@@ -12,9 +12,13 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	linux "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+	ipsec "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ipsec"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 	linuxcp "github.com/tenuto-dev/tenuto/proto/ligato/vpp/linuxcp"
+	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
+	srv6 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/srv6"
+	wireguard "github.com/tenuto-dev/tenuto/proto/ligato/vpp/wireguard"
 )
 
 // Item is a desired item.
@@ -43,7 +47,7 @@ const maxFindings = 100
 
 // All returns all constraints, sorted by name.
 func All() []Constraint {
-	all := slices.Concat(addressConstraints(), layer2Constraints(), bondConstraints(), linkConstraints(), hostConstraints(), linuxConstraints())
+	all := slices.Concat(addressConstraints(), layer2Constraints(), bondConstraints(), linkConstraints(), hostConstraints(), linuxConstraints(), serviceConstraints())
 	slices.SortFunc(all, func(a, b Constraint) int {
 		if a.Name < b.Name {
 			return -1
@@ -57,6 +61,15 @@ func All() []Constraint {
 func Concerns(value proto.Message) bool {
 	switch value.(type) {
 	case *interfaces.Interface, *l2.BridgeDomain, *l2.XConnectPair, *linux.Interface, *linuxcp.Pair, *l3.VrfTable:
+		return true
+	}
+	return isService(value)
+}
+
+// isService reports whether an item is looked at alone, without what refers to it.
+func isService(value proto.Message) bool {
+	switch value.(type) {
+	case *nat.DNat44, *nat.Nat44AddressPool, *ipsec.SecurityPolicyDatabase, *srv6.Steering, *wireguard.Peer:
 		return true
 	}
 	return false
@@ -151,8 +164,10 @@ type facts struct {
 	crosses []cross
 	pairs   []pair
 	links   []link
-	linkOf  map[string]*linux.Interface // by name
-	tables  map[uint32]bool             // VRF tables
+	// services are in the order of the items.
+	services []service
+	linkOf   map[string]*linux.Interface // by name
+	tables   map[uint32]bool             // VRF tables
 }
 
 // collect returns the facts; nil if there are none.
@@ -174,7 +189,10 @@ func collect(items []Item) *facts {
 		case *l3.VrfTable:
 			f.tables[v.GetId()] = true
 		default:
-			continue
+			if !isService(v) {
+				continue
+			}
+			f.services = append(f.services, service{it.Key, v})
 		}
 		f.place[it.Key] = i
 	}

@@ -164,6 +164,34 @@ var cases = []struct {
 	},
 
 	{
+		"vppConfig:\n  dnat44s:\n" +
+			"  - {label: d1, stMappings: [{externalIp: 192.0.2.1, externalPort: 80, localIps: [{localIp: 10.0.0.1, localPort: 80}]}]}\n" +
+			"  - {label: d2, stMappings: [{externalIp: 192.0.2.1, externalPort: 81, localIps: [{localIp: 10.0.0.1, localPort: 81}]}, {externalIp: 192.0.2.1, externalPort: 80, localIps: [{localIp: 10.0.0.9, localPort: 8}]}]}\n" +
+			"  - {label: d3, idMappings: [{ipAddress: 192.0.2.1, port: 81}]}\n" +
+			"  - {label: d4, stMappings: [{externalIp: 192.0.2.1, externalPort: 80, protocol: UDP, localIps: [{localIp: 10.0.0.1, localPort: 80}]}]}\n",
+		[]string{"nat44-mapping-twice d2 st_mappings[1]", "nat44-mapping-twice d3 id_mappings[0]"},
+	},
+	{
+		"vppConfig:\n  nat44Pools:\n  - {name: n1, firstIp: 192.0.2.1, lastIp: 192.0.2.9}\n  - {name: n2, firstIp: 192.0.2.10}\n" +
+			"  - {name: n3, firstIp: 192.0.2.5, twiceNat: true}\n  - {name: n4, firstIp: 192.0.2.3}\n  - {name: n5, firstIp: 192.0.2.8, lastIp: 192.0.2.10}\n",
+		[]string{"nat44-address-twice n4 first_ip", "nat44-address-twice n5 first_ip", "nat44-address-twice n5 first_ip"},
+	},
+	{
+		"vppConfig:\n  ipsecSpds:\n  - {index: 1, interfaces: [{name: a}]}\n  - {index: 2, interfaces: [{name: b}, {name: a}]}\n",
+		[]string{"spd-interface-twice 2 interfaces[1].name"},
+	},
+	{
+		"vppConfig:\n  srv6Steerings:\n  - {name: s1, policyBsid: '2001:db8::1', l3Traffic: {prefixAddress: 10.0.0.0/8}}\n" +
+			"  - {name: s2, policyBsid: '2001:db8::2', l3Traffic: {prefixAddress: 10.0.0.0/8}}\n  - {name: s3, policyBsid: '2001:db8::2', l3Traffic: {prefixAddress: 10.0.0.0/8, installationVrfId: 2}}\n",
+		[]string{"steering-twice s2 l3_traffic.prefix_address"},
+	},
+	{
+		"vppConfig:\n  wgPeers:\n  - {publicKey: dIjXzrQxM+2wuWNMjrBz9rcvMz6mZ2E3kxHjIhVAZxM=, endpoint: 10.0.0.1, port: 1, wgIfName: w1, allowedIps: [10.0.0.0/8]}\n" +
+			"  - {publicKey: dIjXzrQxM+2wuWNMjrBz9rcvMz6mZ2E3kxHjIhVAZxM=, endpoint: 10.0.0.1, port: 1, wgIfName: w2, allowedIps: [10.0.0.0/8]}\n",
+		[]string{"wireguard-peer-twice 1 public_key"},
+	},
+
+	{
 		vpp("{name: a1, type: AF_PACKET, afpacket: {hostIfName: eth0}}", "{name: a2, type: AF_PACKET, afpacket: {hostIfName: eth0}}"),
 		[]string{"host-interface-twice a2 afpacket.host_if_name"},
 	},
