@@ -50,7 +50,6 @@ var stateFields = []stateField{
 	{fields: `classify_session_details\.(retval|table_id)`, reason: "the table is asked for"},
 	{fields: `dhcp_proxy_details\.(is_ipv6|dhcp_src_address\.af|servers\[\d+\]\.dhcp_server\.af)`, reason: "the version of IP is asked for"},
 	{fields: `ip_neighbor_details\.age`, reason: "a time"},
-	{fields: `urpf_interface_details\.table_id`, reason: "0 can stand for the table of the interface"},
 	{fields: `ip_path_mtu_details\.pmtu\.(client_index|context)`, reason: "of the message"},
 	{fields: `ipsec_sa_v3_details\.(last_seq_inbound|replay_window|seq_outbound|stat_index|sw_if_index)`, reason: "state of the association"},
 	{fields: `ipsec_sa_v3_details\.entry\.flags IPSEC_API_SAD_FLAG_(ASYNC|IS_INBOUND|IS_TUNNEL_V6)`, reason: "VPP sets them for all associations, by their use, or by the addresses"},

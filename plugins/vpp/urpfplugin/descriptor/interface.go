@@ -2,9 +2,11 @@
 package descriptor
 
 import (
+	"context"
 	"math"
 
 	"go.fd.io/govpp/api"
+	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/ip_types"
 	"go.fd.io/govpp/binapi/urpf"
@@ -28,7 +30,7 @@ type check struct {
 	af        ip_types.AddressFamily
 	output    bool
 	mode      urpf.UrpfMode
-	table     uint32 // of the lookup; 0 can stand for the table of the interface
+	table     uint32 // of the lookup, or ofInterface
 }
 
 // ofInterface has VPP look up routes in the table of the interface.
@@ -62,14 +64,34 @@ func reset(change func(c check, add bool) (request, reply api.Message)) func(che
 var checks = item.Declare(&Operations, "uRPF", "urpf",
 	item.Variant[check]{
 		Change: updateV2, Reset: reset(updateV2),
-		Dumps: []item.Dump[check]{item.List(&urpf.UrpfInterfaceDump{SwIfIndex: math.MaxUint32},
+		Dumps: []item.Dump[check]{item.Completed(item.List(&urpf.UrpfInterfaceDump{SwIfIndex: math.MaxUint32},
 			func(d *urpf.UrpfInterfaceDetails) (check, bool) {
 				return check{d.SwIfIndex, d.Af, !d.IsInput, d.Mode, d.TableID}, d.Mode != urpf.URPF_API_MODE_OFF
-			})},
+			}), findTables)},
 	},
 	item.Variant[check]{Change: updateV2, Reset: reset(updateV2), Unlisted: true},
 	item.Variant[check]{Change: updateV1, Reset: reset(updateV1), Unlisted: true},
 )
+
+// findTables finds out which checks look up routes in the table of their interface. VPP lists the
+// number of the table.
+func findTables(ctx context.Context, vpp *session.VPP, all []check) error {
+	requests, replies := make([]api.Message, len(all)), make([]api.Message, len(all))
+	for i, c := range all {
+		requests[i] = &interfaces.SwInterfaceGetTable{SwIfIndex: c.swIfIndex, IsIPv6: c.af == ip_types.ADDRESS_IP6}
+		replies[i] = &interfaces.SwInterfaceGetTableReply{}
+	}
+	for i, err := range vpp.CallAll(ctx, requests, replies) {
+		switch {
+		case session.Gone(err):
+		case err != nil:
+			return err
+		case replies[i].(*interfaces.SwInterfaceGetTableReply).VrfID == all[i].table:
+			all[i].table = ofInterface
+		}
+	}
+	return nil
+}
 
 // NewInterface describes the checks of source addresses on interfaces.
 func NewInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
@@ -81,8 +103,9 @@ func NewInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			r.Enum("mode", v.GetMode())
 			c := check{
 				swIfIndex: r.Interface("interface", v.GetInterface()), output: v.GetDirection() == urpfproto.Interface_OUTPUT,
-				mode: urpf.URPF_API_MODE_STRICT, table: r.TableOf(v.GetInterface()),
+				mode: urpf.URPF_API_MODE_STRICT, table: ofInterface,
 			}
+			r.UsesTableOf(v.GetInterface())
 			if v.GetProtocol() == urpfproto.Interface_IPV6 {
 				c.af = ip_types.ADDRESS_IP6
 			}
@@ -104,12 +127,6 @@ func NewInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 				v.Mode = urpfproto.Interface_LOOSE
 			}
 			return v
-		},
-		Equal: func(a, b check) bool {
-			if a.table == 0 || b.table == 0 { // an interface may be in table 0 for one version of IP
-				a.table, b.table = 0, 0
-			}
-			return a == b
 		},
 		Changeable: func(_, _ check) bool { return true },
 	})
