@@ -239,7 +239,8 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) error {
 			roots = append(roots, root)
 		}
 	}
-	found, err := r.expect(d, slices.Compact(roots))
+	roots = slices.Compact(roots)
+	found, err := r.expect(d, append(r.holders(d, roots), roots...))
 	if err != nil {
 		return err
 	}
@@ -262,6 +263,21 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) error {
 		}
 	}
 	return nil
+}
+
+// holders returns the other values of a descriptor that have an identity which some values want.
+// What they have would be taken for the values.
+func (r *Refresher) holders(d *registry.Descriptor, of []*graph.Node) (others []*graph.Node) {
+	for _, n := range of {
+		for _, c := range d.Claims(n.Key, n.Want) {
+			for _, other := range r.Graph.Claimants(c) {
+				if other.Desc == d && !slices.Contains(of, other) && !slices.Contains(others, other) {
+					others = append(others, other)
+				}
+			}
+		}
+	}
+	return others
 }
 
 // state sets what exists of a value whose derived values are not in question.
