@@ -23,7 +23,13 @@ func Describe[V proto.Message, M any](m models.Model[V], d Descriptor[V, M]) *De
 		d.ValueTypeName = string(m.ProtoName())
 	}
 	if d.KeySelector == nil {
-		d.KeySelector = m.Matches
+		d.KeySelector = func(key string) bool {
+			if m.Matches(key) {
+				return true
+			}
+			object, ok := ForeignTo(key) // of the only value of a model
+			return ok && m.Matches(object)
+		}
 	}
 	if d.KeyLabel == nil {
 		d.KeyLabel = m.Label

@@ -15,7 +15,8 @@ type DriftDetector interface {
 	DetectDrift(ctx context.Context) (*DriftReport, error)
 	// LastDrift returns the report of the last detection; nil before the first.
 	LastDrift() *DriftReport
-	// RepairDrift is a downstream resync of the values named by the drifts and of no others.
+	// RepairDrift is a downstream resync of the values named by the drifts and of no others, without
+	// those that are Foreign.
 	// It waits until that is done, bounded by ctx; the error is a *TransactionError. Without
 	// drifts it returns NoSeqNum. Of the options those about retries and the description
 	// count.
@@ -50,6 +51,17 @@ type Drift struct {
 	Believed   JSONValue   `json:",omitzero"`  // zero if unexpected
 	Found      JSONValue   `json:",omitzero"`  // zero if missing
 	Fields     []FieldDiff `json:",omitempty"` // of a value that differs
+}
+
+// Foreign reports that the value differs only in what another process added to it, which a repair
+// leaves as it is.
+func (d *Drift) Foreign() bool {
+	for _, f := range d.Fields {
+		if f.Field != ForeignField {
+			return false
+		}
+	}
+	return len(d.Fields) > 0
 }
 
 // FieldDiff is a field that differs between two messages, as JSON;

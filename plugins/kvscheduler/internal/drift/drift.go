@@ -74,6 +74,7 @@ func Compare(reg *registry.Registry, d *registry.Descriptor, believed []Belief, 
 		}
 		at[kv.Key] = i
 	}
+	parts := foreignParts(found)
 	for i := range believed {
 		b := &believed[i]
 		j, ok := at[b.Key]
@@ -81,9 +82,11 @@ func Compare(reg *registry.Registry, d *registry.Descriptor, believed []Belief, 
 		switch {
 		case b.foreign():
 		case ok:
+			reported := len(c.drifts)
 			if err := c.found(b, &found[j]); err != nil {
 				return nil, 0, err
 			}
+			c.foreign(b, &found[j], parts[b.Key], reported)
 		case b.Have != nil:
 			c.missing(b, "")
 		}
@@ -95,6 +98,35 @@ func Compare(reg *registry.Registry, d *registry.Descriptor, believed []Belief, 
 		}
 	}
 	return c.drifts, c.values, nil
+}
+
+// foreignParts returns what others added to values, by their keys.
+func foreignParts(found []api.KVWithMetadata) map[string][]string {
+	parts := map[string][]string{}
+	for i := range found {
+		if object, ok := api.ForeignTo(found[i].Key); ok {
+			parts[object] = append(parts[object], api.Unmodeled(found[i].Value)...)
+		}
+	}
+	return parts
+}
+
+// foreign reports what others added to a value that was found. Its drifts begin at an index.
+func (c *comparison) foreign(b *Belief, kv *api.KVWithMetadata, parts []string, reported int) {
+	if len(parts) == 0 || b.Have == nil || b.Want == nil {
+		return
+	}
+	field := api.FieldDiff{Field: api.ForeignField, Found: strings.Join(parts, ", ")}
+	for i := range c.drifts[reported:] {
+		if d := &c.drifts[reported+i]; d.Key == b.Key {
+			d.Fields = append(d.Fields, field)
+			return
+		}
+	}
+	c.add(api.Drift{
+		Key: b.Key, Descriptor: c.desc.Name, Kind: api.DriftDiffers, Believed: api.JSONValue{Message: b.Have.Msg},
+		Found: api.JSONValue{Message: kv.Value}, Fields: []api.FieldDiff{field},
+	})
 }
 
 func (c *comparison) add(d api.Drift) { c.drifts = append(c.drifts, d) }

@@ -74,6 +74,7 @@ func (dd *driftDetector) DetectDrift(ctx context.Context) (*api.DriftReport, err
 }
 
 func (dd *driftDetector) RepairDrift(ctx context.Context, found []api.Drift, opts ...api.TxnOption) (seqNum uint64, err error) {
+	found = slices.DeleteFunc(slices.Clone(found), func(d api.Drift) bool { return d.Foreign() })
 	if len(found) == 0 {
 		return api.NoSeqNum, nil
 	}
@@ -319,7 +320,7 @@ func (dd *driftDetector) periodically(ctx context.Context, opts DriftOptions) {
 		told.tell(dd.log, report)
 		var repair []api.Drift
 		for i := range report.Drifts {
-			if opts.Repair != nil && opts.Repair(&report.Drifts[i]) {
+			if d := &report.Drifts[i]; opts.Repair != nil && !d.Foreign() && opts.Repair(d) {
 				repair = append(repair, report.Drifts[i])
 			}
 		}

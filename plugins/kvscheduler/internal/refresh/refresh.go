@@ -214,7 +214,7 @@ func (r *Refresher) correlate(known []*graph.Node, requested []api.KVWithMetadat
 // is desired, then what is desired.
 func Expect(out []api.KVWithMetadata, n *graph.Node) []api.KVWithMetadata {
 	v := expected(n)
-	if v == nil {
+	if _, part := api.ForeignTo(n.Key); v == nil || part && n.Owner == graph.Foreign {
 		return out
 	}
 	if have := other(n, v.Msg); have != nil {

@@ -87,7 +87,7 @@ func (r *Registry) describe(key string, d *Descriptor, v *Value) (err error) {
 	if d.WithMetadata && d.KeyLabel != nil {
 		d.KeyLabel(key) // is sure to return from here on, where metadata is indexed by it
 	}
-	if d.DerivedValues != nil {
+	if _, foreign := api.ForeignTo(key); d.DerivedValues != nil && !(foreign && v.FromSB) {
 		asked = "DerivedValues"
 		v.Derived = r.derived(key, d, d.DerivedValues(key, v.Msg))
 	}
