@@ -146,25 +146,25 @@ func (d *entries[V, E, K]) recreate(_ string, old, v V, _ kvs.Metadata) bool {
 // oneByOne replaces the callbacks for batches.
 func (d *entries[V, E, K]) oneByOne(out *kvs.Descriptor[V, kvs.Metadata]) {
 	out.CreateBatch, out.DeleteBatch, out.Concurrency, out.ConcurrentRetrieve = nil, nil, 0, false
-	out.CreateContext = func(ctx context.Context, _ string, v V) (kvs.Metadata, error) { return d.set(ctx, nil, &v) }
-	out.DeleteContext = func(ctx context.Context, _ string, v V, _ kvs.Metadata) error {
-		_, err := d.set(ctx, &v, nil)
+	out.CreateContext = func(ctx context.Context, key string, v V) (kvs.Metadata, error) { return d.set(ctx, key, nil, &v) }
+	out.DeleteContext = func(ctx context.Context, key string, v V, _ kvs.Metadata) error {
+		_, err := d.set(ctx, key, &v, nil)
 		return err
 	}
 	if out.UpdateBatch != nil {
 		out.UpdateBatch = nil
-		out.UpdateContext = func(ctx context.Context, _ string, old, v V, _ kvs.Metadata) (kvs.Metadata, error) {
-			return d.set(ctx, &old, &v)
+		out.UpdateContext = func(ctx context.Context, key string, old, v V, _ kvs.Metadata) (kvs.Metadata, error) {
+			return d.set(ctx, key, &old, &v)
 		}
 	}
 }
 
 // set turns an old value into a new one; nil is none.
-func (d *entries[V, E, K]) set(ctx context.Context, old, v *V) (kvs.Metadata, error) {
+func (d *entries[V, E, K]) set(ctx context.Context, key string, old, v *V) (kvs.Metadata, error) {
 	var from, to *E
 	var r result
 	if old != nil {
-		e, err := d.Was(*old)
+		e, err := d.found(key, *old, func() (E, error) { return d.Was(*old) })
 		if err != nil {
 			return nil, err
 		}
@@ -288,7 +288,13 @@ func (d *entries[V, E, K]) resolved(ctx context.Context, values []value[V], add 
 		if results[i].Err = unsupported; unsupported != nil {
 			continue
 		}
-		if entries[i], results[i].Err = d.Live(v); results[i].Err != nil {
+		live := func() (E, error) { return d.Live(v) }
+		if add {
+			entries[i], results[i].Err = live()
+		} else {
+			entries[i], results[i].Err = d.found(values[i].Key, v, live)
+		}
+		if results[i].Err != nil {
 			continue
 		}
 		if add && d.Check != nil {
@@ -376,7 +382,7 @@ func (d *entries[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, k
 		return nil, err
 	}
 	expected := make(map[K]wanted[V, E], len(correlate))
-	for _, c := range correlate {
+	for _, c := range certainFirst(correlate) {
 		d.expect(expected, c.Key, c.Value)
 	}
 	var out []kvs.KV[V, kvs.Metadata]

@@ -1,11 +1,13 @@
 package item
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"go.fd.io/govpp/api"
@@ -46,6 +48,10 @@ type Group[V proto.Message, P, K comparable] struct {
 	// Key returns the key of the value that a part belongs to if no value is expected to
 	// have it; "" if it is none of the agent's.
 	Key func(n *Names, p P) string
+	// Nameless describes a part for which Key returns "" because the key needs a mark that the part
+	// lacks. object is the key of its foreign part, whose text names it. Default: such parts are of no
+	// interest.
+	Nameless func(n *Names, p P) (object, text string)
 	// Value translates the parts that VPP has of a value, all with the same Key or expected,
 	// into a value.
 	Value func(n *Names, parts []P) V
@@ -225,6 +231,7 @@ func (d *groups[V, P, K]) change(ctx context.Context, values []value[V]) []resul
 	d.claim(owned, values, steps)
 	steps = d.perform(ctx, do, steps)
 	d.replace(ctx, do, steps)
+	d.nameHolders(ctx, do, steps)
 	failed := failedOf(steps)
 	for _, s := range steps {
 		results[s.value].Err = errors.Join(results[s.value].Err, s.err)
@@ -345,6 +352,32 @@ func (d *groups[V, P, K]) replace(ctx context.Context, do *PartCalls[P], steps [
 	}
 }
 
+// nameHolders adds to the errors of additions which value has the part.
+func (d *groups[V, P, K]) nameHolders(ctx context.Context, do *PartCalls[P], steps []step[P]) {
+	refused := func(s step[P]) bool { return s.add && errors.As(s.err, new(api.VPPApiError)) }
+	if d.Once == nil || d.Taken != nil || !slices.ContainsFunc(steps, refused) {
+		return
+	}
+	all, err := do.List(ctx)
+	if err != nil {
+		return // the errors are complete without it
+	}
+	holders := make(map[any]P, len(all))
+	for _, p := range all {
+		holders[d.Once(p)] = p
+	}
+	n := d.resolver.names(ctx)
+	for i := range steps {
+		s := &steps[i]
+		p, has := holders[d.Once(s.part)]
+		if !has || !refused(*s) || d.ID(p) == d.ID(s.part) {
+			continue
+		}
+		n.next()
+		s.err = fmt.Errorf("%w: VPP has it for %s", s.err, cmp.Or(d.Key(n, p), "another client"))
+	}
+}
+
 // revert undoes the steps of the values that failed. VPP may refuse that too; then the
 // value is read back.
 func (d *groups[V, P, K]) revert(ctx context.Context, do *PartCalls[P], steps []step[P], failed map[int]bool) {
@@ -373,6 +406,7 @@ func (d *groups[V, P, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, kv
 		return nil, err
 	}
 	n := d.resolver.names(ctx)
+	correlate = certainFirst(correlate)
 	f := d.find(all, correlate)
 	f.others(n)
 	f.empty(correlate)
@@ -406,6 +440,7 @@ type found[V proto.Message, P, K comparable] struct {
 	owner    map[K]string // of the parts of expected values
 	known    map[K]string // owners of parts as they are known from before
 	expected map[string][]candidate[V, P]
+	foreign  Foreign[V, kvs.Metadata]
 }
 
 // candidate is a value that may exist, and its parts as they are listed.
@@ -506,38 +541,70 @@ func (f *found[V, P, K]) others(n *Names) {
 		if f.ofAnother(id, "") {
 			continue
 		}
-		n.unknown = false
-		if key := f.d.Key(n, p); key != "" && !n.unknown {
+		n.next()
+		switch key := f.d.Key(n, p); {
+		case n.unknown:
+		case key != "":
 			f.give(key, p)
+		case f.d.Nameless != nil:
+			object, text := f.d.Nameless(n, p)
+			f.foreign.Add(object, f.d.Value(n, []P{p}), text)
 		}
 	}
+}
+
+// nameable returns the parts that refer to nothing without a name. The others are foreign parts, if
+// they refer to an interface without a tag.
+func (f *found[V, P, K]) nameable(n *Names, key string, parts []P) (named []P) {
+	for _, p := range parts {
+		n.next()
+		v := f.d.Value(n, []P{p})
+		if !n.unknown {
+			named = append(named, p)
+		} else if !n.gone {
+			f.foreign.Add(key, v, strings.Join(n.untagged, ", "))
+		}
+	}
+	return named
 }
 
 // values returns the values: in the spelling in which they are expected, if they are.
 func (f *found[V, P, K]) values(n *Names) (out []kvs.KV[V, kvs.Metadata]) {
 	for _, key := range f.keys {
-		kv := kvs.KV[V, kvs.Metadata]{Key: key, Origin: kvs.FromNB}
+		parts := f.parts[key]
+		v, ok := f.as(n, key, parts)
+		if !ok {
+			if parts = f.nameable(n, key, parts); len(parts) == 0 {
+				continue
+			}
+			v, _ = f.as(n, key, parts)
+		}
+		kv := kvs.KV[V, kvs.Metadata]{Key: key, Value: v, Origin: kvs.FromNB}
 		if f.d.Unmarked && f.expected[key] == nil {
 			kv.Origin = kvs.UnknownOrigin
 		}
-		at := -1
-		for i, c := range f.expected[key] {
-			if at < 0 && SameParts(c.parts, f.parts[key]) {
-				at = i
-			}
-		}
-		n.unknown = false
-		if at >= 0 {
-			kv.Value = f.expected[key][at].value
-		} else if kv.Value = f.d.Value(n, f.parts[key]); n.unknown {
-			continue
-		} else if modeled, err := partsOf(kv.Value, f.d.resolver.Live); err == nil {
-			for n := range modeled {
-				modeled[n] = f.d.Listed(modeled[n])
-			}
-			markParts(kv.Value, f.parts[key], modeled, f.d.ID)
-		}
 		out = append(out, kv)
 	}
-	return out
+	return append(out, f.foreign.All...)
+}
+
+// as returns parts as a value, in the spelling in which it is expected, if it is; false if the parts
+// refer to something without a name.
+func (f *found[V, P, K]) as(n *Names, key string, parts []P) (v V, ok bool) {
+	for _, c := range f.expected[key] {
+		if SameParts(c.parts, parts) {
+			return c.value, true
+		}
+	}
+	n.next()
+	if v = f.d.Value(n, parts); n.unknown {
+		return v, false
+	}
+	if modeled, err := partsOf(v, f.d.resolver.Live); err == nil {
+		for n := range modeled {
+			modeled[n] = f.d.Listed(modeled[n])
+		}
+		markParts(v, parts, modeled, f.d.ID)
+	}
+	return v, true
 }

@@ -259,7 +259,7 @@ func (d *objects[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, *
 		all[i] = found[i].Object
 	}
 	expected := make(map[K]wanted[V, E], len(correlate))
-	for _, c := range correlate {
+	for _, c := range certainFirst(correlate) {
 		d.expect(expected, c.Key, c.Value)
 	}
 	var out []kvs.KV[V, *Index]

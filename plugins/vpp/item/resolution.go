@@ -3,7 +3,10 @@ package item
 import (
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
+
+	"google.golang.org/protobuf/proto"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
@@ -17,6 +20,8 @@ type Resolution[V, E any] struct {
 	Resolve func(r *Resolver, v V) E
 
 	last atomic.Pointer[resolved] // by Validate
+	// unnamed has, by key, what refers to interfaces without a name, as it was read last.
+	unnamed sync.Map
 }
 
 // resolved is a value and what it waits for.
@@ -57,6 +62,14 @@ func (t *Resolution[V, E]) Live(v V) (E, error) {
 	r := &Resolver{vpp: true, ifs: t.Interfaces}
 	e := t.Resolve(r, v)
 	return e, r.Err()
+}
+
+// found returns what VPP has of the value with a key, which may refer to an interface without a name.
+func (t *Resolution[V, E]) found(key string, v proto.Message, resolve func() (E, error)) (E, error) {
+	if e, ok := t.unnamed.Load(key); ok && len(kvs.Unmodeled(v)) > 0 {
+		return e.(E), nil
+	}
+	return resolve()
 }
 
 // Was resolves a value that VPP has, with the numbers of VPP. That the value is invalid is no

@@ -260,36 +260,46 @@ func (r *Resolver) Enum(field string, e protoreflect.Enum) {
 type Names struct {
 	snapshot *ifaceidx.Snapshot
 	unknown  bool
-	// What Interface was asked for: whether an interface had a tag, and those without one.
-	tagged   bool
-	untagged []interface_types.InterfaceIndex
+	// What was asked for: whether something had a name, and the interfaces of VPP without one.
+	named    bool
+	untagged []string
+	// gone: something else has no name, such as an interface that was deleted.
+	gone bool
+	// placeholder stands for the name of an interface without a tag.
+	placeholder string
 }
 
 // Interface returns the name of the interface with an index.
 func (n *Names) Interface(index interface_types.InterfaceIndex) string {
 	name, ok := n.snapshot.Name(uint32(index))
-	if ok {
-		n.tagged = true
-	} else {
-		n.untagged = append(n.untagged, index)
+	if text, untagged := n.snapshot.Untagged(uint32(index)); !ok && untagged {
+		n.unknown, n.untagged = true, append(n.untagged, text)
+		return n.placeholder
 	}
 	return n.Known(name, ok)
 }
 
 // next starts with another value.
-func (n *Names) next() { n.unknown, n.tagged, n.untagged = false, false, nil }
+func (n *Names) next() { *n = Names{snapshot: n.snapshot} }
 
-// partly reports that the value names interfaces with and without a tag. Then it is of interest,
-// and is marked with the others.
-func (n *Names) partly(v proto.Message) bool {
-	if !n.tagged || len(n.untagged) == 0 {
-		return false
+// partly reports that a value refers to an interface without a tag, and is of interest all the same:
+// its key does not have the name of the interface, or the value refers to something with a name as
+// well. Then the value is marked with the interface, and has the returned key, which is that of a
+// foreign part if it would need the name. keyWith returns the key of the value with the names of n.
+func (n *Names) partly(v proto.Message, keyWith func(n *Names) string) (key string, ok bool) {
+	if len(n.untagged) == 0 || n.gone {
+		return "", false
 	}
-	for _, index := range n.untagged {
-		kvs.AddUnmodeled(v, fmt.Sprintf("interface %d, which has no tag", index))
+	key = keyWith(&Names{snapshot: n.snapshot})
+	if key != keyWith(&Names{snapshot: n.snapshot, placeholder: "?"}) {
+		if !n.named {
+			return "", false
+		}
+		key = kvs.ForeignKey(key, partName(n.untagged[0]))
 	}
+	kvs.AddUnmodeled(v, n.untagged...)
 	n.unknown = false
-	return true
+	return key, true
 }
 
 // LookupInterface returns the name of the interface with an index, if it has one.
@@ -297,8 +307,10 @@ func (n *Names) LookupInterface(index uint32) (string, bool) { return n.snapshot
 
 // Known returns the name if ok.
 func (n *Names) Known(name string, ok bool) string {
-	if !ok {
-		n.unknown = true
+	if ok {
+		n.named = true
+	} else {
+		n.unknown, n.gone = true, true
 	}
 	return name
 }

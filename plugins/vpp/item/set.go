@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -163,6 +164,8 @@ func (d *sets[V, E, K]) taken(ctx context.Context, has E) error {
 	switch err := n.err(); {
 	case err != nil:
 		return err
+	case n.unknown && !n.gone:
+		return fmt.Errorf("%s: VPP has it already, and another process made it, with %s: it is left as it is; remove it", d.Fields, strings.Join(n.untagged, ", "))
 	case n.unknown:
 		return nil
 	}
@@ -212,9 +215,9 @@ func (d *sets[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.
 		if !n.unknown && !keys[kv.Key] {
 			keys[kv.Key], out = true, append(out, kv)
 		}
-		n.unknown = false
+		n.next()
 	}
-	for _, c := range correlate {
+	for _, c := range certainFirst(correlate) {
 		c.Value = kvs.WithoutUnmodeled(c.Value)
 		wanted, err := d.resolver.Live(c.Value)
 		if err != nil {
@@ -234,16 +237,30 @@ func (d *sets[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.
 		v := c.Value // in its spelling
 		if len(parts) != len(wanted) || slices.ContainsFunc(parts, func(e E) bool { return !slices.Contains(wanted, e) }) {
 			v = d.Value(n, wanted, parts)
-			d.mark(v, parts)
+			if !n.unknown {
+				d.mark(v, parts)
+			}
 		}
 		found(kvs.KV[V, kvs.Metadata]{Key: c.Key, Value: v, Metadata: c.Metadata, Origin: kvs.FromNB})
 	}
 	for _, e := range all {
-		v := d.Value(n, nil, []E{e})
-		d.mark(v, []E{e})
-		found(kvs.KV[V, kvs.Metadata]{Key: d.Model.Key(v), Value: v, Origin: d.Origin})
+		found(d.other(n, e))
 	}
 	return out, n.err()
+}
+
+// other returns an entry that no expected value has.
+func (d *sets[V, E, K]) other(n *Names, e E) kvs.KV[V, kvs.Metadata] {
+	v, origin := d.Value(n, nil, []E{e}), d.Origin
+	key, partly := n.partly(v, func(n *Names) string { return d.Model.Key(d.Value(n, nil, []E{e})) })
+	switch {
+	case partly:
+		origin = kvs.UnknownOrigin // no agent can have made it
+	case !n.unknown:
+		key = d.Model.Key(v)
+		d.mark(v, []E{e})
+	}
+	return kvs.KV[V, kvs.Metadata]{Key: key, Value: v, Origin: origin}
 }
 
 // mark adds to a value what its model lacks of the entries that it was made of.

@@ -3,6 +3,7 @@ package item
 import (
 	"context"
 	"reflect"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -56,6 +57,7 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 	if len(all) == 0 {
 		return nil
 	}
+	t.unnamed.Clear()
 	n, seen := t.names(ctx), make(map[string]bool, len(all))
 	found := func(i int, key string, v V, origin kvs.ValueOrigin) {
 		if !n.unknown && !seen[key] {
@@ -74,13 +76,7 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 		if t.assume != nil {
 			e = t.assume(e, w.entry)
 		}
-		v := t.value(n, e) // even if not used: n.unknown means that its interface is gone
-		if t.equals(w.entry, e) {
-			v = w.value // in its spelling
-		} else {
-			t.mark(n, v, e)
-		}
-		found(i, w.key, v, kvs.FromNB)
+		found(i, w.key, t.expected(n, w, e), kvs.FromNB)
 	}
 	origin := kvs.FromNB
 	if t.learned != nil {
@@ -89,15 +85,37 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 	for _, i := range others {
 		if (t.learned == nil || !t.learned(all[i])) && (t.implicit == nil || !t.implicit(all[i])) {
 			v, origin := t.value(n, all[i]), origin
-			if n.partly(v) {
+			key, partly := t.partly(n, v, all[i])
+			if partly {
 				origin = kvs.UnknownOrigin // no agent can have made it
 			} else {
+				key = t.model.Key(v)
 				t.mark(n, v, all[i])
 			}
-			found(i, t.model.Key(v), v, origin)
+			found(i, key, v, origin)
 		}
 	}
 	return n.err()
+}
+
+// expected returns the value of an entry that is expected.
+func (t *translation[V, E, K]) expected(n *Names, w wanted[V, E], e E) V {
+	v := t.value(n, e) // even if not used: n.unknown means that its interface is gone
+	_, partly := t.partly(n, v, e)
+	switch {
+	case partly:
+		t.unnamed.Store(w.key, e)
+	case t.equals(w.entry, e):
+		v = w.value // in its spelling
+	default:
+		t.mark(n, v, e)
+	}
+	return v
+}
+
+// partly is Names.partly for an entry.
+func (t *translation[V, E, K]) partly(n *Names, v V, e E) (key string, ok bool) {
+	return n.partly(v, func(n *Names) string { return t.model.Key(t.value(n, e)) })
 }
 
 // mark adds to a value what its model lacks of an entry, unless n lacks a name for it. A value
@@ -129,6 +147,25 @@ func (t *translation[V, E, K]) expect(expected map[K]wanted[V, E], key string, v
 	if _, twice := expected[t.id(e)]; !twice {
 		expected[t.id(e)] = wanted[V, E]{key, v, e}
 	}
+}
+
+// certainFirst puts the values whose creation is confirmed first. Of values that would be one object
+// of VPP they have it, and the others could not be created.
+func certainFirst[V proto.Message, M any](correlate []kvs.KV[V, M]) []kvs.KV[V, M] {
+	if !slices.ContainsFunc(correlate, func(kv kvs.KV[V, M]) bool { return kv.Unconfirmed }) {
+		return correlate
+	}
+	sorted := slices.Clone(correlate)
+	slices.SortStableFunc(sorted, func(a, b kvs.KV[V, M]) int {
+		switch {
+		case a.Unconfirmed == b.Unconfirmed:
+			return 0
+		case b.Unconfirmed:
+			return -1
+		}
+		return 1
+	})
+	return sorted
 }
 
 // names gives the names of what VPP has now.

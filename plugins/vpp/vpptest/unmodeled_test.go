@@ -443,7 +443,8 @@ func TestOrphansAreRead(t *testing.T) {
 		}
 		read()
 		nameless := fmt.Sprintf("interface %d, which has no tag", untagged.SwIfIndex)
-		for _, key := range []string{key(&ifs.Span{InterfaceFrom: "x"}), key(&pb.XConnectPair{ReceiveInterface: "y"})} {
+		mirrored := kvs.ForeignKey(key(&ifs.Span{InterfaceFrom: "x"}), fmt.Sprint("interface ", untagged.SwIfIndex))
+		for _, key := range []string{mirrored, key(&pb.XConnectPair{ReceiveInterface: "y"})} {
 			if o := orphan(b, key); o == nil || o.Ours || o.Marked || !slices.Contains(kvs.Unmodeled(o.Value.Message), nameless) {
 				t.Errorf("%s is %+v, expected a foreign one with %q", key, o, nameless)
 			}

@@ -340,8 +340,14 @@ func (d *abfDescriptor) retrieve(ctx context.Context, correlate []abfKV) ([]abfK
 	}
 	snapshot := d.ifs.Snapshot(ctx)
 	uses := map[uint32][]*abf.ABF_AttachedInterface{}
+	var others item.Foreign[*abf.ABF, kvs.Metadata]
 	for _, a := range attached {
-		if name, ok := snapshot.Name(a.SwIfIndex); ok {
+		name, ok := snapshot.Name(a.SwIfIndex)
+		if text, untagged := snapshot.Untagged(a.SwIfIndex); !ok && untagged {
+			v := &abf.ABF{Index: a.Policy}
+			others.Add(model.ABFModel.Key(v), v, text)
+		}
+		if ok {
 			uses[a.Policy] = append(uses[a.Policy], &abf.ABF_AttachedInterface{InputInterface: name, Priority: a.Priority, IsIpv6: a.IPv6})
 		}
 	}
@@ -361,7 +367,7 @@ func (d *abfDescriptor) retrieve(ctx context.Context, correlate []abfKV) ([]abfK
 		}
 		out = append(out, kv)
 	}
-	return out, snapshot.Err()
+	return append(out, others.All...), snapshot.Err()
 }
 
 // sortLike puts attachments in the order of those that are expected, the others behind them.

@@ -14,6 +14,7 @@ import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 )
@@ -318,7 +319,8 @@ func (d *aclDescriptor) retrieve(ctx context.Context, correlate []aclKV) ([]aclK
 		}
 		all[ListID{l.Index, l.L2}] = f
 	}
-	if err := d.findInterfaces(ctx, all); err != nil {
+	others, err := d.findInterfaces(ctx, all)
+	if err != nil {
 		return nil, err
 	}
 	out := make([]aclKV, 0, len(all))
@@ -329,27 +331,38 @@ func (d *aclDescriptor) retrieve(ctx context.Context, correlate []aclKV) ([]aclK
 			Metadata: &Meta{Index: f.Index, L2: f.L2, Order: f.order(), Foreign: f.want == nil, Doubled: doubled(v)},
 		})
 	}
+	out = append(out, others...)
 	slices.SortFunc(out, func(a, b aclKV) int { return cmp.Compare(a.Key, b.Key) })
 	return out, nil
 }
 
 // findInterfaces notes where lists are in use. A list that VPP looks at in another order than
-// is expected is not in use as far as the scheduler is concerned.
-func (d *aclDescriptor) findInterfaces(ctx context.Context, all map[ListID]*found) error {
+// is expected is not in use as far as the scheduler is concerned. The uses on interfaces without a
+// tag are foreign parts.
+func (d *aclDescriptor) findInterfaces(ctx context.Context, all map[ListID]*found) ([]aclKV, error) {
 	applied, err := d.vpp.DumpApplied(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	mac, err := d.vpp.DumpAppliedMAC(ctx)
 	if err != nil || len(applied)+len(mac) == 0 {
-		return err
+		return nil, err
 	}
 	rank(all, applied)
 	snapshot := d.ifs.Snapshot(ctx)
+	var others foreignUses
 	for _, a := range applied {
 		name, ok := snapshot.Name(a.SwIfIndex)
 		if !ok {
+			for _, index := range slices.Concat(a.Ingress, a.Egress) {
+				others.add(all[ListID{index, false}], a.SwIfIndex, snapshot)
+			}
 			continue
+		}
+		for _, index := range slices.Concat(a.Ingress, a.Egress) {
+			if all[ListID{index, false}] == nil {
+				others.addUntagged(index, name, a)
+			}
 		}
 		for _, f := range inOrder(all, a.Ingress) {
 			f.ingress = append(f.ingress, name)
@@ -360,11 +373,36 @@ func (d *aclDescriptor) findInterfaces(ctx context.Context, all map[ListID]*foun
 	}
 	for _, a := range mac {
 		name, ok := snapshot.Name(a.SwIfIndex)
-		if f := all[ListID{a.List, true}]; ok && f != nil {
+		switch f := all[ListID{a.List, true}]; {
+		case !ok:
+			others.add(f, a.SwIfIndex, snapshot)
+		case f != nil:
 			f.ingress = append(f.ingress, name)
 		}
 	}
-	return snapshot.Err()
+	return others.All, snapshot.Err()
+}
+
+// foreignUses are the uses of lists with a name on interfaces without a tag, and the other way round.
+type foreignUses struct {
+	item.Foreign[*acl.ACL, *Meta]
+}
+
+func (u *foreignUses) add(f *found, swIfIndex uint32, snapshot *ifaceidx.Snapshot) {
+	if text, ok := snapshot.Untagged(swIfIndex); ok && f != nil {
+		u.Add(f.key, &acl.ACL{Name: f.Name}, text)
+	}
+}
+
+func (u *foreignUses) addUntagged(list uint32, name string, on vppcalls.Applied) {
+	v := &acl.ACL{Interfaces: &acl.ACL_Interfaces{}}
+	if slices.Contains(on.Ingress, list) {
+		v.Interfaces.Ingress = []string{name}
+	}
+	if slices.Contains(on.Egress, list) {
+		v.Interfaces.Egress = []string{name}
+	}
+	u.Add(model.ACLModel.KeyPrefix(), v, fmt.Sprintf("list %d on interface %q, which has no tag", list, name))
 }
 
 // inOrder returns the known ones of the lists of an interface without those that come after one

@@ -27,7 +27,7 @@ type reading struct {
 	lenders map[uint32]uint32
 	address map[uint32]vppcalls.Addressing // of those with a tag that borrow none
 	queues  map[uint32][]vppcalls.RxQueue  // read when needed
-	members map[uint32]bool                // interfaces in bonds
+	members map[uint32]uint32              // bonds by their members
 	dhcp    map[uint32]vppcalls.DHCPClient
 	virtual map[uint32][]netip.Addr // of virtual routers
 	names   map[uint32]string       // tags by index
@@ -80,7 +80,7 @@ func (d *interfaceDescriptor) retrieve(ctx context.Context, correlate []interfac
 		}
 		out = append(out, interfaceKV{Key: model.InterfaceModel.Key(i), Value: i, Metadata: m, Origin: kvs.FromNB})
 	}
-	return out, nil
+	return append(out, r.untaggedMembers()...), nil
 }
 
 // expect notes the values that VPP may have. It returns the names of those for which Retrieve
@@ -177,19 +177,32 @@ func (r *reading) readAddresses(ctx context.Context, all ...vppcalls.Details) (e
 	return err
 }
 
-// bondMembers returns the interfaces that are in bonds, if there are bonds.
-func (d *interfaceDescriptor) bondMembers(ctx context.Context, all []vppcalls.Details) (map[uint32]bool, error) {
+// bondMembers returns the bonds of the interfaces that are in bonds, if there are bonds.
+func (d *interfaceDescriptor) bondMembers(ctx context.Context, all []vppcalls.Details) (map[uint32]uint32, error) {
 	if !slices.ContainsFunc(all, func(d vppcalls.Details) bool { return d.DevType == vppcalls.BondDevice }) {
 		return nil, nil
 	}
 	bonds, err := d.vpp.DumpBonds(ctx)
-	members := map[uint32]bool{}
-	for _, b := range bonds {
+	members := map[uint32]uint32{}
+	for index, b := range bonds {
 		for _, m := range b.Members {
-			members[uint32(m.SwIfIndex)] = true
+			members[uint32(m.SwIfIndex)] = index
 		}
 	}
 	return members, err
+}
+
+// untaggedMembers returns the members of bonds with a name that have none. They are foreign parts.
+func (r *reading) untaggedMembers() []interfaceKV {
+	var others item.Foreign[*interfaces.Interface, *ifaceidx.IfMeta]
+	for _, found := range r.all {
+		bond, is := r.members[found.SwIfIndex]
+		if name := r.names[bond]; is && name != "" && found.Tag == "" {
+			i := &interfaces.Interface{Name: name, Type: interfaces.Interface_BOND_INTERFACE}
+			others.Add(model.InterfaceModel.Key(i), i, fmt.Sprintf("member %d, which has no tag", found.SwIfIndex))
+		}
+	}
+	return others.All
 }
 
 // local describes the interface that every VPP has.
@@ -245,11 +258,16 @@ func (r *reading) interfaceOf(ctx context.Context, found vppcalls.Details) (*int
 	return i, m, nil
 }
 
+func (r *reading) isMember(index uint32) bool {
+	_, is := r.members[index]
+	return is
+}
+
 // physAddress returns the MAC address of an interface. A member of a bond has the address of the
 // bond, and gets its own back when it leaves.
 func (r *reading) physAddress(found vppcalls.Details, wanted *interfaces.Interface) string {
 	switch {
-	case r.members[found.SwIfIndex] && wanted.GetPhysAddress() != "":
+	case r.isMember(found.SwIfIndex) && wanted.GetPhysAddress() != "":
 		return wanted.GetPhysAddress()
 	case found.MAC != (vppcalls.MAC{}):
 		return found.MAC.String()

@@ -392,7 +392,11 @@ func (k linkTable[P]) read(ctx context.Context, names func(uint32) string) (reco
 				if idx == noInterface {
 					return ""
 				}
-				return names(uint32(idx))
+				name := names(uint32(idx))
+				if name == "" && idx != 0 {
+					kvs.AddUnmodeled(i, fmt.Sprintf("interface %d, which has no tag", idx))
+				}
+				return name
 			}})
 			k.mark(i, wanted, p)
 			if d.MAC == (vppcalls.MAC{}) && model.WithoutMAC(i) == "" {

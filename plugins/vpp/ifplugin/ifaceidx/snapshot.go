@@ -2,6 +2,7 @@ package ifaceidx
 
 import (
 	"context"
+	"fmt"
 	"maps"
 )
 
@@ -49,6 +50,15 @@ func (s *Snapshot) Name(swIfIndex uint32) (string, bool) {
 	}
 	// An interface that took the place of one of ours has no tag. Index 0 is always VPP's own.
 	return name, s.known[swIfIndex] != "" || swIfIndex == 0 || s.x.tags == nil
+}
+
+// Untagged describes the interface that VPP has under the index, if it has no tag: the agent has no
+// name for it.
+func (s *Snapshot) Untagged(swIfIndex uint32) (text string, ok bool) {
+	if s.x.tags == nil || s.Gone(swIfIndex) || s.err != nil || swIfIndex == 0 || s.known[swIfIndex] != "" {
+		return "", false
+	}
+	return fmt.Sprintf("interface %d, which has no tag", swIfIndex), true
 }
 
 // Gone reports that VPP has no interface of the index.

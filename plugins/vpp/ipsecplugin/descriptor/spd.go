@@ -107,8 +107,14 @@ func (d *spdDescriptor) retrieve(ctx context.Context, _ []spdKV) ([]spdKV, error
 	}
 	snapshot := d.ifs.Snapshot(ctx)
 	used := map[uint32][]string{} // by the number of the database
+	var others item.Foreign[*ipsec.SecurityPolicyDatabase, kvs.Metadata]
 	for _, b := range on {
-		if name, ok := snapshot.Name(b.swIfIndex); ok {
+		name, ok := snapshot.Name(b.swIfIndex)
+		if text, untagged := snapshot.Untagged(b.swIfIndex); !ok && untagged {
+			v := &ipsec.SecurityPolicyDatabase{Index: b.spd}
+			others.Add(model.SPDModel.Key(v), v, text)
+		}
+		if ok {
 			used[b.spd] = append(used[b.spd], name)
 		}
 	}
@@ -120,5 +126,5 @@ func (d *spdDescriptor) retrieve(ctx context.Context, _ []spdKV) ([]spdKV, error
 		}
 		out[i] = spdKV{Key: model.SPDModel.Key(v), Value: v, Origin: kvs.FromNB}
 	}
-	return out, snapshot.Err()
+	return append(out, others.All...), snapshot.Err()
 }

@@ -188,8 +188,8 @@ func (d *bridgeDomainDescriptor) remove(ctx context.Context, _ string, bd *l2.Br
 	return nil // nothing there: nothing to delete
 }
 
-// retrieve returns the bridge domains with a tag, and of their members those
-// that have a name. A name that VPP has more than once is returned once, the
+// retrieve returns the bridge domains with a tag, with the members that have a name; the others are
+// foreign parts. A name that VPP has more than once is returned once, the
 // rest with a suffix, so that they are removed.
 func (d *bridgeDomainDescriptor) retrieve(ctx context.Context, _ []bridgeDomainKV) ([]bridgeDomainKV, error) {
 	all, err := d.vpp.DumpBridgeDomains(ctx)
@@ -203,6 +203,7 @@ func (d *bridgeDomainDescriptor) retrieve(ctx context.Context, _ []bridgeDomainK
 	seen := map[string]int{}
 	var out []bridgeDomainKV
 	snapshot := d.ifs.Snapshot(ctx)
+	var others item.Foreign[*l2.BridgeDomain, *BDMeta]
 	for _, found := range all {
 		if found.BdTag == "" {
 			continue
@@ -211,11 +212,16 @@ func (d *bridgeDomainDescriptor) retrieve(ctx context.Context, _ []bridgeDomainK
 		if seen[bd.Name]++; seen[bd.Name] > 1 {
 			bd.Name = fmt.Sprintf("%s-DUPLICATE%d", bd.Name, seen[bd.Name])
 		}
+		for _, m := range found.SwIfDetails {
+			if text, ok := snapshot.Untagged(uint32(m.SwIfIndex)); ok {
+				others.Add(model.BridgeDomainModel.Key(bd), &l2.BridgeDomain{Name: bd.Name}, text)
+			}
+		}
 		out = append(out, bridgeDomainKV{
 			Key: model.BridgeDomainModel.Key(bd), Value: bd, Metadata: &BDMeta{found.BdID}, Origin: kvs.FromNB,
 		})
 	}
-	return out, snapshot.Err()
+	return append(out, others.All...), snapshot.Err()
 }
 
 // bridgeSettings are the settings of a bridge domain that the model lacks.

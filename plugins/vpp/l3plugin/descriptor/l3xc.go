@@ -54,9 +54,7 @@ var l3xconnects = item.Declare(&vppcalls.Operations, "L3 cross-connect", "l3xc",
 			x.SwIfIndex = d.L3xc.SwIfIndex
 			for _, p := range d.L3xc.Paths {
 				x.IPv6 = p.Proto == fib_types.FIB_API_PATH_NH_PROTO_IP6
-				if converted, ok := vppcalls.PathOf(p); ok {
-					x.Paths = append(x.Paths, converted)
-				}
+				x.Paths = append(x.Paths, vppcalls.PathOf(p))
 			}
 			sortPaths(x.Paths)
 			return x, true

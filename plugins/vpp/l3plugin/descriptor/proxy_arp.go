@@ -8,6 +8,7 @@ import (
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/arp"
+	"google.golang.org/protobuf/proto"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
@@ -42,7 +43,7 @@ func NewProxyARP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	})
 	d.RetrieveDependencies = []string{item.InterfaceName}
 	d.RetrieveContext = func(ctx context.Context, correlate []kvs.KVWithMetadata) ([]kvs.KVWithMetadata, error) {
-		p, err := readProxyARP(ctx, vpp, ifs)
+		p, others, err := readProxyARP(ctx, vpp, ifs)
 		if err != nil {
 			return nil, item.IgnoreUnsupported(err)
 		}
@@ -54,44 +55,48 @@ func NewProxyARP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			empty = empty && len(correlate[0].Value.(*l3.ProxyARP).GetRanges()) > 0
 		}
 		if empty {
-			return nil, nil
+			return others, nil
 		}
-		return []kvs.KVWithMetadata{kv}, nil
+		return append(others, kv), nil
 	}
 	return d
 }
 
 // readProxyARP returns the ranges, in the order in which they were added, and the interfaces. A
-// range in a table that does not exist any more is left out.
-func readProxyARP(ctx context.Context, vpp *session.VPP, ifs item.Interfaces) (*l3.ProxyARP, error) {
+// range in a table that does not exist any more is left out. Interfaces without a tag are foreign
+// parts.
+func readProxyARP(ctx context.Context, vpp *session.VPP, ifs item.Interfaces) (p *l3.ProxyARP, others []kvs.KVWithMetadata, err error) {
 	if err := proxyARP.Check(vpp); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ranges, err := session.Dump[*arp.ProxyArpDetails](ctx, vpp, &arp.ProxyArpDump{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	tableOf, err := vppcalls.New(vpp).ProxyARPTables(ctx, ranges)
 	if err != nil {
-		return nil, fmt.Errorf("tables of proxy ARP: %w", err)
+		return nil, nil, fmt.Errorf("tables of proxy ARP: %w", err)
 	}
 	on, err := session.Dump[*arp.ProxyArpIntfcDetails](ctx, vpp, &arp.ProxyArpIntfcDump{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	p := &l3.ProxyARP{}
+	p = &l3.ProxyARP{}
 	for _, d := range ranges {
 		if table, exists := tableOf(d.Proxy.TableID); exists {
 			p.Ranges = append(p.Ranges, &l3.ProxyARP_Range{FirstIpAddr: d.Proxy.Low.String(), LastIpAddr: d.Proxy.Hi.String(), VrfId: table})
 		}
 	}
+	var foreign item.Foreign[proto.Message, kvs.Metadata]
 	snapshot := ifs.Snapshot(ctx)
 	for _, d := range on {
 		if name, ok := snapshot.Name(d.SwIfIndex); ok {
 			p.Interfaces = append(p.Interfaces, &l3.ProxyARP_Interface{Name: name})
+		} else if text, untagged := snapshot.Untagged(d.SwIfIndex); untagged {
+			foreign.Add(model.ProxyARPModel.KeyPrefix(), &l3.ProxyARP{}, text)
 		}
 	}
-	return p, snapshot.Err()
+	return p, foreign.All, snapshot.Err()
 }
 
 // resolveProxyARP returns the ranges; the interfaces are values of their own.

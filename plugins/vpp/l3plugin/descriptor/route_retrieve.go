@@ -3,11 +3,14 @@ package descriptor
 import (
 	"context"
 	"hash/maphash"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -34,6 +37,7 @@ func (d *routeDescriptor) retrieve(ctx context.Context, correlate []routeKV) ([]
 		snapshot.Everything()
 	}
 	out := make([]routeKV, 0, len(correlate))
+	var others foreignRoutes
 	for _, t := range tables {
 		err := d.vpp.EachRoute(ctx, t, func(found vppcalls.Route) {
 			r, ok := describeRoute(found, snapshot)
@@ -41,6 +45,7 @@ func (d *routeDescriptor) retrieve(ctx context.Context, correlate []routeKV) ([]
 			kv, wanted := expected.find(id)
 			wanted = wanted && err == nil
 			switch {
+			case others.addIfForeign(r, ok, found, snapshot):
 			case ok && wanted:
 				out = append(out, respell(r, kv))
 			case ok:
@@ -49,12 +54,53 @@ func (d *routeDescriptor) retrieve(ctx context.Context, correlate []routeKV) ([]
 				loose.add(found)
 			}
 		})
+		if err == nil {
+			err = d.vpp.EachOfCLI(ctx, t, func(found vppcalls.Route) { others.addOfCLI(found, snapshot) })
+		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	read(loose)
-	return out, snapshot.Err()
+	return append(out, others.All...), snapshot.Err()
+}
+
+// foreignRoutes are the routes of VPP's command line, those through interfaces without a tag, and
+// those with paths of other types. They are foreign parts.
+type foreignRoutes struct {
+	item.Foreign[*l3.Route, kvs.Metadata]
+}
+
+func (f *foreignRoutes) add(r *l3.Route, what ...string) {
+	what = slices.DeleteFunc(what, func(text string) bool { return text == "" })
+	f.Add(model.RouteModel.Key(r), r, strings.Join(what, ", "))
+}
+
+// addIfForeign reports whether a route of the API has a path that no item stands for. named: it does
+// not lead through an interface without a name.
+func (f *foreignRoutes) addIfForeign(r *l3.Route, named bool, found vppcalls.Route, snapshot *ifaceidx.Snapshot) bool {
+	if found.OtherType != "" {
+		f.add(r, found.OtherType)
+		return true
+	}
+	return !named && r.GetOutgoingInterface() == "" && f.addUntagged(r, found, snapshot)
+}
+
+func (f *foreignRoutes) addOfCLI(found vppcalls.Route, snapshot *ifaceidx.Snapshot) {
+	if r, named := describeRoute(found, snapshot); named || found.OtherType != "" {
+		f.add(r, "source CLI", found.OtherType)
+	} else {
+		f.addUntagged(r, found, snapshot, "source CLI")
+	}
+}
+
+// addUntagged reports whether the route leads through an interface without a tag.
+func (f *foreignRoutes) addUntagged(r *l3.Route, found vppcalls.Route, snapshot *ifaceidx.Snapshot, what ...string) bool {
+	text, ok := snapshot.Untagged(found.SwIfIndex)
+	if ok {
+		f.add(r, append([]string{text}, what...)...)
+	}
+	return ok
 }
 
 // routeIndex finds routes of a list by their identity. It keeps hashes of the identities,
@@ -110,9 +156,13 @@ func (d *routeDescriptor) retrieveValue(ctx context.Context, key string, last *l
 	}
 	snapshot := d.ifs.Snapshot(ctx)
 	for _, found := range routes {
+		if found.OtherType != "" {
+			continue
+		}
 		r, ok := describeRoute(found, snapshot)
 		foundID, err := idOf(r)
-		same := err == nil && foundID == id
+		_, untagged := snapshot.Untagged(found.SwIfIndex)
+		same := err == nil && foundID == id && (ok || !untagged || r.GetOutgoingInterface() != "")
 		if !ok && (same || snapshot.Gone(found.SwIfIndex)) {
 			d.loose.add(found)
 		}

@@ -3,8 +3,10 @@ package vppcalls
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/fib_types"
@@ -14,10 +16,14 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-// sourceAPI is how VPP marks routes that came over the binary API
-// (FIB_SOURCE_API in src/vnet/fib/fib_source.h, the same in 22.10 to 26.06). The
-// other sources are VPP itself and its command line.
-const sourceAPI = 8
+// VPP marks the routes of the binary API and the routes of its command line (FIB_SOURCE_API and
+// FIB_SOURCE_CLI in src/vnet/fib/fib_source.h, the same in 22.10 to 26.06). The other sources are
+// VPP itself and its plugins. A destination has paths of each source. VPP uses the paths of the API
+// rather than the paths of the command line.
+const (
+	sourceAPI = 8
+	sourceCLI = 9
+)
 
 // Path is one way that a route offers.
 type Path struct {
@@ -37,6 +43,8 @@ type Path struct {
 	Labels []uint32
 	// Other are the settings of a path of VPP that the model lacks; see ipconv.PathSettings.
 	Other string
+	// OtherType is the type or protocol of a path of VPP that no item stands for; else "".
+	OtherType string
 }
 
 // MaxLabels is how many labels VPP puts on a packet.
@@ -181,9 +189,8 @@ func (r Path) Message(ipv6 bool) fib_types.FibPath {
 	return p
 }
 
-// PathOf converts a path from VPP; ok is false for kinds of paths that no Route
-// stands for.
-func PathOf(p fib_types.FibPath) (out Path, ok bool) {
+// PathOf converts a path from VPP.
+func PathOf(p fib_types.FibPath) (out Path) {
 	out = Path{SwIfIndex: p.SwIfIndex, Via: p.TableID, Weight: p.Weight, Preference: p.Preference, Other: ipconv.PathSettings(p)}
 	for _, l := range p.LabelStack[:min(p.NLabels, MaxLabels)] {
 		out.Labels = append(out.Labels, l.Label)
@@ -193,7 +200,7 @@ func PathOf(p fib_types.FibPath) (out Path, ok bool) {
 		out.Drop = true
 	case fib_types.FIB_API_PATH_TYPE_NORMAL:
 	default:
-		return out, false
+		out.OtherType = fmt.Sprint("path type ", strings.TrimPrefix(p.Type.String(), "FIB_API_PATH_TYPE_"))
 	}
 	switch p.Proto {
 	case fib_types.FIB_API_PATH_NH_PROTO_IP4:
@@ -201,17 +208,15 @@ func PathOf(p fib_types.FibPath) (out Path, ok bool) {
 	case fib_types.FIB_API_PATH_NH_PROTO_IP6:
 		out.NextHop = netip.AddrFrom16(p.Nh.Address.GetIP6())
 	default:
-		return out, false
+		out.OtherType = fmt.Sprint("path protocol ", strings.TrimPrefix(p.Proto.String(), "FIB_API_PATH_NH_PROTO_"))
 	}
-	return out, true
+	return out
 }
 
-// eachPath calls each for the paths that are routes.
+// eachPath calls each for the paths of a destination.
 func eachPath(table uint32, dst netip.Prefix, paths []fib_types.FibPath, each func(Route)) {
 	for _, p := range paths {
-		if converted, ok := PathOf(p); ok {
-			each(Route{table, dst, converted})
-		}
+		each(Route{table, dst, PathOf(p)})
 	}
 }
 
@@ -219,21 +224,34 @@ func eachPath(table uint32, dst netip.Prefix, paths []fib_types.FibPath, each fu
 // for those that VPP made for interfaces, addresses and neighbours. After an error
 // what was seen is not all there is.
 func (c *Calls) EachRoute(ctx context.Context, t Table, each func(Route)) error {
-	req := &ip.IPRouteV2Dump{Src: sourceAPI, Table: Table{TableID: t.TableID, IsIP6: t.IsIP6}}
+	return c.eachOf(ctx, t, sourceAPI, each)
+}
+
+// EachOfCLI is EachRoute for the routes of VPP's command line, without those to destinations that
+// have routes of the API.
+func (c *Calls) EachOfCLI(ctx context.Context, t Table, each func(Route)) error {
+	return c.eachOf(ctx, t, sourceCLI, each)
+}
+
+func (c *Calls) eachOf(ctx context.Context, t Table, source uint8, each func(Route)) error {
+	req := &ip.IPRouteV2Dump{Src: source, Table: Table{TableID: t.TableID, IsIP6: t.IsIP6}}
 	return session.Each(ctx, c.vpp, req, func(d *ip.IPRouteV2Details) {
 		eachPath(d.Route.TableID, ipconv.FromPrefix(d.Route.Prefix), d.Route.Paths, each)
 	})
 }
 
-// LookupRoutes returns the routes to exactly the destination, of any process.
+// LookupRoutes returns the routes to exactly the destination, of any process, without the routes of
+// VPP's command line.
 func (c *Calls) LookupRoutes(ctx context.Context, table uint32, dst netip.Prefix) (found []Route, err error) {
-	reply := &ip.IPRouteLookupReply{}
-	err = c.vpp.Call(ctx, &ip.IPRouteLookup{TableID: table, Exact: 1, Prefix: ipconv.Prefix(dst)}, reply)
+	reply := &ip.IPRouteLookupV2Reply{}
+	err = c.vpp.Call(ctx, &ip.IPRouteLookupV2{TableID: table, Exact: 1, Prefix: ipconv.Prefix(dst)}, reply)
 	switch {
 	case errors.Is(err, api.NO_SUCH_ENTRY), errors.Is(err, api.NO_SUCH_FIB):
 		return nil, nil
 	case err != nil:
 		return nil, err
+	case reply.Route.Src == sourceCLI:
+		return nil, nil
 	}
 	eachPath(table, dst, reply.Route.Paths, func(r Route) { found = append(found, r) })
 	return found, nil

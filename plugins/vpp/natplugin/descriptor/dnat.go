@@ -54,6 +54,9 @@ func NewDNAT(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			}
 			return model.DNATModel.KeyFor(m.tag)
 		},
+		Nameless: func(n *item.Names, m mapping) (object, text string) {
+			return model.DNATModel.KeyPrefix(), m.outside(n) + ", which has no tag"
+		},
 		Value: dnatOf,
 		Gone:  gone, After: []string{GlobalName},
 		Explain: map[api.VPPApiError]string{

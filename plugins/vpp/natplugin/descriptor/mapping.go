@@ -3,6 +3,7 @@ package descriptor
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -142,6 +143,26 @@ func messagesED() []api.Message {
 		(*ed.Nat44IdentityMappingDump)(nil), (*ed.Nat44IdentityMappingDetails)(nil),
 		(*ed.Nat44LbStaticMappingDump)(nil), (*ed.Nat44LbStaticMappingDetails)(nil),
 	}
+}
+
+// outside names a mapping by what VPP has once.
+func (m mapping) outside(n *item.Names) string {
+	text := map[form]string{static: "mapping", identity: "identity mapping", balanced: "load-balanced mapping"}[m.form]
+	if m.iface == noIface {
+		text += " of " + m.external.String()
+	} else {
+		text += " of interface " + cmp.Or(n.Interface(m.iface), fmt.Sprint(uint32(m.iface)))
+	}
+	if m.port != 0 {
+		text += fmt.Sprintf(" port %d protocol %d", m.port, m.protocol)
+	}
+	if m.mappingID.vrf != 0 {
+		text += fmt.Sprintf(" in VRF table %d", m.mappingID.vrf)
+	}
+	if m.via != (inner{}) {
+		text += fmt.Sprintf(" to %s port %d", m.via.addr, m.via.port)
+	}
+	return text
 }
 
 func (m mapping) allPorts() bool { return m.port == 0 && m.localPort == 0 }
