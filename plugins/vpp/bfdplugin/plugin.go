@@ -3,7 +3,6 @@
 package bfdplugin
 
 import (
-	"github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 )
 
@@ -13,14 +12,14 @@ const DefaultName = "vpp-bfdplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations,
+		Name: DefaultName, Operations: &Operations,
 		Register: func(to *itemplugin.Registrar) error {
-			states := newStateWatcher(to, descriptor.NewStates(to.VPP, to.Interfaces))
+			states := newStateWatcher(to, NewStates(to.VPP, to.Interfaces))
 			err := to.Add(
-				descriptor.NewAuthKey(to.VPP),
-				descriptor.NewSession(to.VPP, to.Interfaces, states.refresh),
+				NewAuthKey(to.VPP),
+				NewSession(to.VPP, to.Interfaces, states.refresh),
 				states.Descriptor(),
-				descriptor.NewEchoSource(to.VPP, to.Interfaces),
+				NewEchoSource(to.VPP, to.Interfaces),
 			)
 			to.Follow(states.follow)
 			return err

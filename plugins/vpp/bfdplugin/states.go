@@ -10,7 +10,6 @@ import (
 	bfdapi "go.fd.io/govpp/binapi/bfd"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 )
@@ -20,12 +19,12 @@ import (
 // that was created or deleted.
 type stateWatcher struct {
 	*itemplugin.Registrar
-	*item.States[descriptor.Session]
+	*item.States[Session]
 	// changed has an element if sessions may have changed since they were read.
 	changed chan struct{}
 }
 
-func newStateWatcher(r *itemplugin.Registrar, states *item.States[descriptor.Session]) *stateWatcher {
+func newStateWatcher(r *itemplugin.Registrar, states *item.States[Session]) *stateWatcher {
 	return &stateWatcher{Registrar: r, States: states, changed: make(chan struct{}, 1)}
 }
 

@@ -2,7 +2,6 @@
 package classifyplugin
 
 import (
-	"github.com/tenuto-dev/tenuto/plugins/vpp/classifyplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 )
 
@@ -12,18 +11,18 @@ const DefaultName = "vpp-classifyplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations,
+		Name: DefaultName, Operations: &Operations,
 		Register: func(to *itemplugin.Registrar) error {
-			tables := descriptor.NewTables()
+			tables := NewTables()
 			err := to.Add(
-				descriptor.NewTable(to.VPP, tables),
-				descriptor.NewSession(to.VPP, tables),
-				descriptor.NewBinding(to.VPP, to.Interfaces, tables),
+				NewTable(to.VPP, tables),
+				NewSession(to.VPP, tables),
+				NewBinding(to.VPP, to.Interfaces, tables),
 			)
 			if err != nil {
 				return err
 			}
-			return tables.Use(to.Metadata(descriptor.TableName))
+			return tables.Use(to.Metadata(TableName))
 		},
 	}, opts)
 }

@@ -2,7 +2,6 @@
 package cnatplugin
 
 import (
-	"github.com/tenuto-dev/tenuto/plugins/vpp/cnatplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 )
 
@@ -12,12 +11,12 @@ const DefaultName = "vpp-cnatplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations,
+		Name: DefaultName, Operations: &Operations,
 		Register: func(to *itemplugin.Registrar) error {
 			return to.Add(
-				descriptor.NewGlobal(to.VPP),
-				descriptor.NewInterface(to.VPP, to.Interfaces),
-				descriptor.NewTranslation(to.VPP),
+				NewGlobal(to.VPP),
+				NewInterface(to.VPP, to.Interfaces),
+				NewTranslation(to.VPP),
 			)
 		},
 	}, opts)

@@ -2,7 +2,6 @@
 package dnsplugin
 
 import (
-	"github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 )
 
@@ -12,9 +11,9 @@ const DefaultName = "vpp-dnsplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations,
+		Name: DefaultName, Operations: &Operations,
 		Register: func(to *itemplugin.Registrar) error {
-			return to.Add(descriptor.NewCache(to.VPP))
+			return to.Add(NewCache(to.VPP))
 		},
 	}, opts)
 }

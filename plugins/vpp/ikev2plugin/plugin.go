@@ -5,7 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ikev2plugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 )
@@ -16,10 +15,10 @@ const DefaultName = "vpp-ikev2plugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations,
+		Name: DefaultName, Operations: &Operations,
 		Register: func(to *itemplugin.Registrar) error {
-			states := descriptor.NewStates(to.VPP)
-			err := to.Add(descriptor.NewGlobal(to.VPP), descriptor.NewProfile(to.VPP, to.Interfaces), states.Descriptor())
+			states := NewStates(to.VPP)
+			err := to.Add(NewGlobal(to.VPP), NewProfile(to.VPP, to.Interfaces), states.Descriptor())
 			to.Follow(func(ctx context.Context) error { return follow(ctx, to, states) })
 			return err
 		},
@@ -47,7 +46,7 @@ func follow(ctx context.Context, to *itemplugin.Registrar, states *item.States[s
 			return nil
 		case <-tick.C:
 		}
-		ended, err := descriptor.Ended(ctx, to.VPP)
+		ended, err := Ended(ctx, to.VPP)
 		if err == nil && len(ended) > 0 {
 			err = to.Scheduler.ReportLost(ended...)
 		}

@@ -2,7 +2,6 @@
 package ip6ndplugin
 
 import (
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ip6ndplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 )
 
@@ -12,9 +11,9 @@ const DefaultName = "vpp-ip6ndplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations,
+		Name: DefaultName, Operations: &Operations,
 		Register: func(to *itemplugin.Registrar) error {
-			return to.Add(descriptor.NewRouterAdvertisement(to.VPP, to.Interfaces))
+			return to.Add(NewRouterAdvertisement(to.VPP, to.Interfaces))
 		},
 	}, opts)
 }

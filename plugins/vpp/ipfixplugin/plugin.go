@@ -3,7 +3,6 @@
 package ipfixplugin
 
 import (
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ipfixplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 )
 
@@ -13,12 +12,12 @@ const DefaultName = "vpp-ipfixplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations,
+		Name: DefaultName, Operations: &Operations,
 		Register: func(to *itemplugin.Registrar) error {
 			return to.Add(
-				descriptor.NewIPFIX(to.VPP),
-				descriptor.NewFlowProbeParams(to.VPP),
-				descriptor.NewFlowProbeFeature(to.VPP, to.Interfaces),
+				NewIPFIX(to.VPP),
+				NewFlowProbeParams(to.VPP),
+				NewFlowProbeFeature(to.VPP, to.Interfaces),
 			)
 		},
 	}, opts)

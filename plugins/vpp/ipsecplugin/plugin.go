@@ -3,7 +3,6 @@
 package ipsecplugin
 
 import (
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 )
 
@@ -13,22 +12,22 @@ const DefaultName = "vpp-ipsecplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations, Register: register,
+		Name: DefaultName, Operations: &Operations, Register: register,
 	}, opts)
 }
 
 func register(to *itemplugin.Registrar) error {
-	if err := to.Add(descriptor.NewSA(to.VPP)); err != nil {
+	if err := to.Add(NewSA(to.VPP)); err != nil {
 		return err
 	}
-	sas, err := descriptor.NewSAs(to.Metadata(descriptor.SAName))
+	sas, err := NewSAs(to.Metadata(SAName))
 	if err != nil {
 		return err
 	}
 	return to.Add(
-		descriptor.NewSPD(to.VPP, to.Interfaces),
-		descriptor.NewSPDInterface(to.VPP, to.Interfaces),
-		descriptor.NewSP(to.VPP),
-		descriptor.NewTunnelProtection(to.VPP, to.Interfaces, sas),
+		NewSPD(to.VPP, to.Interfaces),
+		NewSPDInterface(to.VPP, to.Interfaces),
+		NewSP(to.VPP),
+		NewTunnelProtection(to.VPP, to.Interfaces, sas),
 	)
 }

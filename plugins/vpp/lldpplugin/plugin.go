@@ -3,7 +3,6 @@ package lldpplugin
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/lldpplugin/descriptor"
 )
 
 // DefaultName is the name of the plugin.
@@ -12,11 +11,11 @@ const DefaultName = "vpp-lldpplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations,
+		Name: DefaultName, Operations: &Operations,
 		Register: func(to *itemplugin.Registrar) error {
 			return to.Add(
-				descriptor.NewGlobal(to.VPP),
-				descriptor.NewInterface(to.VPP, to.Interfaces),
+				NewGlobal(to.VPP),
+				NewInterface(to.VPP, to.Interfaces),
 			)
 		},
 	}, opts)

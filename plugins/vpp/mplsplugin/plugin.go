@@ -5,7 +5,6 @@ package mplsplugin
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/mplsplugin/descriptor"
 )
 
 // DefaultName is the name of the plugin.
@@ -14,12 +13,12 @@ const DefaultName = "vpp-mplsplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations,
+		Name: DefaultName, Operations: &Operations,
 		Register: func(to *itemplugin.Registrar) error {
 			return to.Add(
-				descriptor.NewTable(to.VPP),
-				descriptor.NewInterface(to.VPP, to.Interfaces),
-				descriptor.NewRoute(to.VPP, to.Interfaces),
+				NewTable(to.VPP),
+				NewInterface(to.VPP, to.Interfaces),
+				NewRoute(to.VPP, to.Interfaces),
 			)
 		},
 	}, opts)

@@ -4,7 +4,6 @@ package puntplugin
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin/descriptor"
 )
 
 // DefaultName is the name of the plugin.
@@ -13,12 +12,12 @@ const DefaultName = "vpp-puntplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations,
+		Name: DefaultName, Operations: &Operations,
 		Register: func(to *itemplugin.Registrar) error {
 			return to.Add(
-				descriptor.NewIPRedirect(to.VPP, to.Interfaces),
-				descriptor.NewToHost(to.VPP),
-				descriptor.NewException(to.VPP),
+				NewIPRedirect(to.VPP, to.Interfaces),
+				NewToHost(to.VPP),
+				NewException(to.VPP),
 			)
 		},
 	}, opts)

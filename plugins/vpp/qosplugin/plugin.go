@@ -3,7 +3,6 @@ package qosplugin
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/qosplugin/descriptor"
 )
 
 // DefaultName is the name of the plugin.
@@ -12,10 +11,10 @@ const DefaultName = "vpp-qosplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations,
+		Name: DefaultName, Operations: &Operations,
 		Register: func(to *itemplugin.Registrar) error {
-			return to.Add(descriptor.NewMap(to.VPP), descriptor.NewRecord(to.VPP, to.Interfaces),
-				descriptor.NewStore(to.VPP, to.Interfaces), descriptor.NewMark(to.VPP, to.Interfaces))
+			return to.Add(NewMap(to.VPP), NewRecord(to.VPP, to.Interfaces),
+				NewStore(to.VPP, to.Interfaces), NewMark(to.VPP, to.Interfaces))
 		},
 	}, opts)
 }

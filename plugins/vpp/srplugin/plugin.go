@@ -3,7 +3,6 @@ package srplugin
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/srplugin/descriptor"
 )
 
 // DefaultName is the name of the plugin.
@@ -12,19 +11,19 @@ const DefaultName = "vpp-srplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations,
+		Name: DefaultName, Operations: &Operations,
 		Register: func(to *itemplugin.Registrar) error {
-			steering, use := descriptor.NewSteering(to.VPP, to.Interfaces)
+			steering, use := NewSteering(to.VPP, to.Interfaces)
 			err := to.Add(
-				descriptor.NewGlobal(to.VPP),
-				descriptor.NewLocalSID(to.VPP, to.Interfaces),
-				descriptor.NewPolicy(to.VPP),
+				NewGlobal(to.VPP),
+				NewLocalSID(to.VPP, to.Interfaces),
+				NewPolicy(to.VPP),
 				steering,
 			)
 			if err != nil {
 				return err
 			}
-			return use(to.Metadata(descriptor.SteeringName))
+			return use(to.Metadata(SteeringName))
 		},
 	}, opts)
 }

@@ -3,7 +3,6 @@ package urpfplugin
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/urpfplugin/descriptor"
 )
 
 // DefaultName is the name of the plugin.
@@ -12,9 +11,9 @@ const DefaultName = "vpp-urpfplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations,
+		Name: DefaultName, Operations: &Operations,
 		Register: func(to *itemplugin.Registrar) error {
-			return to.Add(descriptor.NewInterface(to.VPP, to.Interfaces))
+			return to.Add(NewInterface(to.VPP, to.Interfaces))
 		},
 	}, opts)
 }

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenuto-dev/tenuto/plugins/vpp/classifyplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/policerplugin"
+
 	classifyapi "go.fd.io/govpp/binapi/classify"
 	"google.golang.org/protobuf/proto"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/classifyplugin/descriptor"
-	policer "github.com/tenuto-dev/tenuto/plugins/vpp/policerplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
@@ -167,7 +168,7 @@ func TestClassifierPolicers(t *testing.T) {
 		first.NextTable = "z-second"
 		all := of(loop("lo", "10.1.1.1/24"), first, second, catalogue.Policer("gold"), catalogue.Policer("silver"), policed,
 			&classify.Binding{Interface: "lo", Hook: classify.Binding_POLICER, Table: "policed"})
-		if policer.ByIndex.Check(b.If.Southbound()) != nil {
+		if policerplugin.ByIndex.Check(b.If.Southbound()) != nil {
 			if err := b.Commit(all); err == nil || !strings.Contains(err.Error(), "policer_dump_v2") {
 				t.Errorf("error %v", err)
 			}
@@ -246,7 +247,7 @@ func TestTrafficClassifier(t *testing.T) {
 	if n := len(classifierSessions(t, b)); n != 2 {
 		t.Errorf("VPP has %d sessions, expected one for each address", n)
 	}
-	if n := len(b.Dump(descriptor.SessionName)); n != 0 {
+	if n := len(b.Dump(classifyplugin.SessionName)); n != 0 {
 		t.Errorf("%d sessions of flows are items", n)
 	}
 	b.InSync()

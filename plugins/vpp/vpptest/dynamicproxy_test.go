@@ -4,11 +4,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenuto-dev/tenuto/plugins/vpp/srplugin"
+
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/vlib"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/srplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -43,7 +44,7 @@ func TestDynamicProxyWithoutPlugin(t *testing.T) {
 		if strings.Contains(want, "plugin srv6ad") {
 			state = kvscheduler.ValueState_UNIMPLEMENTED
 		}
-		b.Want(states{model.LocalSIDModel.Key(sid): state})
+		b.Want(states{srplugin.LocalSIDModel.Key(sid): state})
 	}
 }
 
@@ -58,15 +59,15 @@ func TestDynamicProxiesOfOneService(t *testing.T) {
 		if err := b.Commit(all); err == nil || !strings.Contains(err.Error(), "takes the IPv4 packets of this interface already") {
 			t.Errorf("error %v", err)
 		}
-		refused, key := one, model.LocalSIDModel.Key(two)
+		refused, key := one, srplugin.LocalSIDModel.Key(two)
 		if b.State(key) != configured {
-			refused, key = two, model.LocalSIDModel.Key(one)
+			refused, key = two, srplugin.LocalSIDModel.Key(one)
 		}
-		b.Want(states{model.LocalSIDModel.Key(refused): failed, key: configured, model.LocalSIDModel.Key(other): configured})
+		b.Want(states{srplugin.LocalSIDModel.Key(refused): failed, key: configured, srplugin.LocalSIDModel.Key(other): configured})
 		moved := of(refused)
 		moved[key] = nil
 		b.Must(moved)
-		b.Want(states{model.LocalSIDModel.Key(refused): configured})
+		b.Want(states{srplugin.LocalSIDModel.Key(refused): configured})
 		b.InSync()
 	})
 }

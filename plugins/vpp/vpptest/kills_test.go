@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/vpp/lldpplugin"
+
 	"google.golang.org/protobuf/proto"
 
-	lldp "github.com/tenuto-dev/tenuto/plugins/vpp/lldpplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -35,7 +36,9 @@ func TestKilledUnderLoad(t *testing.T) {
 		wanted := catalogueOf(t, b)
 		// What VPP died of is created last, maybe behind sub-interfaces. VPP would take
 		// another interface for LLDP then; the item is FAILED and says so.
-		maps.DeleteFunc(wanted, func(key string, _ proto.Message) bool { return strings.HasPrefix(key, lldp.InterfaceModel.KeyPrefix()) })
+		maps.DeleteFunc(wanted, func(key string, _ proto.Message) bool {
+			return strings.HasPrefix(key, lldpplugin.InterfaceModel.KeyPrefix())
+		})
 		b.Must(wanted)
 		awaitConfigured(b, wanted)
 		var took []time.Duration

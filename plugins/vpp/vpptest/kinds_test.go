@@ -3,8 +3,9 @@ package vpptest_test
 import (
 	"testing"
 
+	"github.com/tenuto-dev/tenuto/plugins/vpp/classifyplugin"
+
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
-	classify "github.com/tenuto-dev/tenuto/plugins/vpp/classifyplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	"github.com/tenuto-dev/tenuto/proto/prototest"
@@ -21,7 +22,7 @@ func indexOf(b *vpptest.Harness, name string) uint32 {
 
 // numberOf is indexOf for interfaces and classifier tables.
 func numberOf(b *vpptest.Harness, name string) uint32 {
-	tables, err := idxmap.Of[*classify.Table](b.Scheduler.GetMetadataMap(classify.TableName))
+	tables, err := idxmap.Of[*classifyplugin.Table](b.Scheduler.GetMetadataMap(classifyplugin.TableName))
 	if err == nil {
 		if t, ok := tables.Get(name); ok && t != nil {
 			return t.Index

@@ -4,10 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin"
+
 	"go.fd.io/govpp/api"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 	punt "github.com/tenuto-dev/tenuto/proto/ligato/vpp/punt"
@@ -50,11 +51,11 @@ func TestPuntSockets(t *testing.T) {
 		}
 		b.Must(deleted(of(unknown)))
 		b.Must(of(host))
-		all, err := b.Scheduler.DumpValuesByDescriptor(descriptor.ToHostName, kvs.SBView)
+		all, err := b.Scheduler.DumpValuesByDescriptor(puntplugin.ToHostName, kvs.SBView)
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%v, %v", all, err)
 		}
-		if m, ok := all[0].Metadata.(*descriptor.Socket); !ok || !strings.HasSuffix(m.Path, "/punt.sock") {
+		if m, ok := all[0].Metadata.(*puntplugin.Socket); !ok || !strings.HasSuffix(m.Path, "/punt.sock") {
 			t.Errorf("metadata %v", all[0].Metadata)
 		}
 		both := &punt.ToHost{L3Protocol: punt.L3Protocol_ALL, L4Protocol: punt.L4Protocol_UDP, Port: 1234, SocketPath: "/tmp/y.sock"}

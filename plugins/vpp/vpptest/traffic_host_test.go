@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin"
+
 	"golang.org/x/sys/unix"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	ipfix "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ipfix"
 	punt "github.com/tenuto-dev/tenuto/proto/ligato/vpp/punt"
@@ -125,11 +126,11 @@ func TestTrafficPuntToHost(t *testing.T) {
 	answer := append(binary.NativeEndian.AppendUint32(make([]byte, 4, len(got)), 1), got[skip:]...)
 	swap(answer[8+12:8+16], answer[8+16:8+20])
 	swap(answer[8+20:8+22], answer[8+22:8+24])
-	all, err := b.Scheduler.DumpValuesByDescriptor(descriptor.ToHostName, kvs.SBView)
+	all, err := b.Scheduler.DumpValuesByDescriptor(puntplugin.ToHostName, kvs.SBView)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%v, %v", all, err)
 	}
-	vpp := &net.UnixAddr{Net: "unixgram", Name: all[0].Metadata.(*descriptor.Socket).Path}
+	vpp := &net.UnixAddr{Net: "unixgram", Name: all[0].Metadata.(*puntplugin.Socket).Path}
 	arrives(t, client, func() {
 		if _, err := program.WriteTo(answer, vpp); err != nil {
 			t.Fatal(err)

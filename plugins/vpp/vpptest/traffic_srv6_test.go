@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/plugins/vpp/srplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/srplugin"
+
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 	srv6 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/srv6"
@@ -121,7 +122,7 @@ func TestTrafficSRv6DynamicProxy(t *testing.T) {
 	frame := slices.Concat([]byte{2, 0, 0, 0, 9, 2, 2, 0, 0, 0, 9, 1, 8, 0}, ip4)
 	passes(dynamicProxy("blue", "green", ""), carriesEthernet, frame, notCounted)
 	b.Must(deleted(ports)) // the segment waits
-	b.Want(states{model.LocalSIDModel.Key(dynamicProxy("", "", "")): pending})
+	b.Want(states{srplugin.LocalSIDModel.Key(dynamicProxy("", "", "")): pending})
 	b.InSync()
 }
 

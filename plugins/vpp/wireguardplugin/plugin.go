@@ -4,7 +4,6 @@ package wireguardplugin
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/wireguardplugin/descriptor"
 )
 
 // DefaultName is the name of the plugin.
@@ -13,9 +12,9 @@ const DefaultName = "vpp-wireguardplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &descriptor.Operations,
+		Name: DefaultName, Operations: &Operations,
 		Register: func(to *itemplugin.Registrar) error {
-			return to.Add(descriptor.NewPeer(to.VPP, to.Interfaces))
+			return to.Add(NewPeer(to.VPP, to.Interfaces))
 		},
 	}, opts)
 }
