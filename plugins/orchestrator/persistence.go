@@ -141,29 +141,55 @@ func (p *Plugin) recallItem(key string, data []byte) (kv KeyVal, err error) {
 	return kv, err
 }
 
-// dropForgotten drops the items of stores that are not watched any more.
-func (p *Plugin) dropForgotten(stores []*watched) {
+// recallStores gives the stores what was known of them before the restart. Stores that are no longer
+// configured are dropped with their items. If no store is configured any more, that may be an
+// accident, such as a volume with configuration files that is not mounted: the items stay until the
+// change is accepted, and recallStores returns those stores.
+func (p *Plugin) recallStores(stores []*watched) (unwatched []*watched) {
 	p.mu.Lock()
-	var gone, keys []string
+	dropped, keys := map[string]int{}, []string(nil)
 	for _, s := range stores {
 		st, ok := p.recalled[s.name]
 		s.recalled = ok && st.Complete
 		s.identity, s.guardedSince, s.held, s.places = st.Identity, st.Guarded, st.Held, st.Places
 	}
-	for name := range p.recalled {
-		if !slices.ContainsFunc(stores, func(s *watched) bool { return s.name == name }) {
-			gone = append(gone, name)
-			keys = slices.AppendSeq(keys, maps.Keys(p.store.source(name).items))
-			p.store.drop(name)
+	for _, name := range slices.Sorted(maps.Keys(p.recalled)) {
+		if slices.ContainsFunc(stores, func(s *watched) bool { return s.name == name }) {
+			continue
 		}
+		items := p.store.source(name).items
+		if len(items) > 0 && len(stores) == 0 && !p.limit.Off() && !slices.Contains(p.cfg.AllowEmpty, name) {
+			unwatched = append(unwatched, p.unwatched(name, items))
+			continue
+		}
+		dropped[name] = len(items)
+		keys = slices.AppendSeq(keys, maps.Keys(items))
+		p.store.drop(name)
 	}
 	p.mu.Unlock()
 	p.itemWatches.note(keys)
-	if len(gone) > 0 {
-		slices.Sort(gone)
-		p.Log.Info("dropping the configuration of removed stores", "sources", strings.Join(gone, ", "))
+	for _, name := range slices.Sorted(maps.Keys(dropped)) {
+		p.Log.Warn("deleting the items of a store that is no longer configured", "source", name, "items", dropped[name])
+	}
+	if len(dropped) > 0 {
 		p.saveAll()
 	}
+	return unwatched
+}
+
+// unwatched returns a store that is no longer configured, but whose items stay. The lock is held.
+func (p *Plugin) unwatched(name string, items map[string]item) *watched {
+	st := p.recalled[name]
+	s := newWatched(name)
+	s.identity, s.guardedSince, s.places, s.known = st.Identity, st.Guarded, st.Places, true
+	close(s.arrived)
+	g := guarded{GuardStatus{Reason: fmt.Sprintf("it is no longer configured, and neither is any other store; that would delete %d of %d items", len(items), len(items)),
+		Deletes: len(items), Items: len(items)}, map[string]KeyVal{}, st.Identity, st.Places, false}
+	for key := range items {
+		g.differing[key] = KeyVal{Key: key}
+	}
+	p.hold(s, g, st.Held)
+	return s
 }
 
 // changedKeys returns the keys of a source that a change concerns; before are its

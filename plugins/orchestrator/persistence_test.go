@@ -148,7 +148,8 @@ func TestClientsAreRemembered(t *testing.T) {
 
 // TestStoresAreRemembered: the previous state of a store that cannot be reached is used.
 // Nothing is removed before the store answers, because it may have changed before the
-// restart or since. The state of a store that is not used any more is dropped.
+// restart or since. The state of a store that is no longer configured is dropped, unless no other is
+// configured: then it stays until that is accepted.
 func TestStoresAreRemembered(t *testing.T) {
 	t.Parallel()
 	m, db := &memory{}, &fakeStore{name: "db"}
@@ -178,11 +179,41 @@ func TestStoresAreRemembered(t *testing.T) {
 	w.wantMTU("left", -1)
 	w.stop()
 
-	w = again(t, w.sb, m)
+	for range 2 {
+		w = again(t, w.sb, m)
+		w.waitSynced()
+		w.wantMTU("a", 1)
+		w.wantMTU("c", 4)
+		if g := w.guardOf("db"); g == nil || g.Deletes != 2 || g.Reason != "it is no longer configured, and neither is any other store; that would delete 2 of 2 items" {
+			t.Errorf("guard %+v", g)
+		}
+		w.stop()
+	}
+	other := &fakeStore{name: "other"}
+	w = again(t, w.sb, m, other)
+	if err := <-other.resync(iface("c", 7)); err != nil {
+		t.Fatal(err)
+	}
 	w.waitSynced()
 	w.wantMTU("a", -1)
+	w.wantMTU("c", 7)
 	if m.has("db") {
-		t.Error("a store that is not used any more is remembered")
+		t.Error("a store that is no longer configured is remembered")
+	}
+	w.stop()
+
+	w = again(t, w.sb, m)
+	w.waitSynced()
+	w.wantMTU("c", 7)
+	if n, err := w.AcceptSource(t.Context(), "other", orchestrator.Caller{}); n != 1 || err != nil {
+		t.Errorf("accepted %d changes: %v", n, err)
+	}
+	w.wantMTU("c", -1)
+	w.stop()
+	w = again(t, w.sb, m)
+	w.waitSynced()
+	if m.has("other") {
+		t.Error("an accepted store is remembered")
 	}
 }
 

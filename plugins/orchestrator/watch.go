@@ -40,6 +40,13 @@ type watched struct {
 	receivers func(key string) []string // names of the plugins that watch a key; nil if unknown
 }
 
+func newWatched(name string) *watched {
+	return &watched{
+		name: name, changes: make(chan datasync.ChangeEvent), resyncs: make(chan datasync.ResyncEvent),
+		arrived: make(chan struct{}), accepts: make(chan acceptance),
+	}
+}
+
 // watch starts watching all enabled stores, and waiting for their initial
 // state.
 func (p *Plugin) watch() error {
@@ -49,10 +56,7 @@ func (p *Plugin) watch() error {
 		if d, ok := w.(interface{ Disabled() bool }); ok && d.Disabled() {
 			continue
 		}
-		s := &watched{
-			name: sourceName(w), changes: make(chan datasync.ChangeEvent), resyncs: make(chan datasync.ResyncEvent),
-			arrived: make(chan struct{}), accepts: make(chan acceptance),
-		}
+		s := newWatched(sourceName(w))
 		if r, ok := w.(interface{ Receivers(key string) []string }); ok {
 			s.receivers = r.Receivers
 		}
@@ -66,15 +70,17 @@ func (p *Plugin) watch() error {
 		}
 		regs, all = append(regs, reg), append(all, s)
 	}
+	all = append(all, p.recallStores(all)...)
 	p.mu.Lock()
 	p.stores = all
 	p.mu.Unlock()
-	p.dropForgotten(all)
 	p.tellHealth()
 	for i, s := range all {
 		p.Go(func(ctx context.Context) {
 			p.follow(ctx, s)
-			_ = regs[i].Close() // the agent stops
+			if i < len(regs) {
+				_ = regs[i].Close() // the agent stops
+			}
 		})
 	}
 	p.Go(func(ctx context.Context) { p.synchronise(ctx, all) })
