@@ -69,8 +69,9 @@ func withoutTag(t *testing.T, i catalogue.Item, name string) {
 	l.b.Must(l.item)
 	l.configured()
 	index := interface_types.InterfaceIndex(indexOf(l.b, name))
+	l.b.Stop() // it would end what uses the interface
+	l.start()
 	byHand(t, l.b, &interfacesapi.SwInterfaceTagAddDel{SwIfIndex: index}, &interfacesapi.SwInterfaceTagAddDelReply{})
-	l.b.Stop()
 	before := strings.Split(l.target.Sim.Dump(), "\n")
 	unchanged := func(when string) {
 		t.Helper()
@@ -84,7 +85,6 @@ func withoutTag(t *testing.T, i catalogue.Item, name string) {
 			}
 		}
 	}
-	l.start()
 	l.b.FullResync(values{})
 	if err := l.b.Scheduler.ReadOrphans(t.Context()); err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func additions() map[string]addition {
 		return func(_ *testing.T, _ *vpptest.Harness, on interface_types.InterfaceIndex, add bool) (req, reply api.Message) {
 			m := &ed.Nat44AddDelStaticMappingV2{
 				IsAdd: add, Flags: nat_types.NAT_IS_OUT2IN_ONLY, LocalIPAddress: ip_types.IP4Address{10, 0, 0, 5}, Protocol: 6, LocalPort: 80, ExternalPort: 8080,
-				ExternalIPAddress: ip_types.IP4Address{192, 0, 2, 1}, ExternalSwIfIndex: interface_types.InterfaceIndex(vppNone), Tag: tag,
+				ExternalIPAddress: ip_types.IP4Address{192, 0, 2, 1}, ExternalSwIfIndex: noMappingInterface(), Tag: tag,
 			}
 			if tag != "" {
 				m.ExternalSwIfIndex, m.ExternalIPAddress = on, ip_types.IP4Address{}

@@ -193,15 +193,19 @@ func bridgeByHand(t *testing.T, b *vpptest.Harness, v2 *l2.BridgeDomainAddDelV2)
 	byHand(t, b, v2, &l2.BridgeDomainAddDelV2Reply{})
 }
 
-func foreignMapping() foreignCase {
-	noInterface := interface_types.InterfaceIndex(math.MaxUint32)
+// noMappingInterface stands for no interface in a static mapping of NAT44.
+func noMappingInterface() interface_types.InterfaceIndex {
 	if *release == "22.10" {
-		noInterface = 0
+		return 0
 	}
+	return math.MaxUint32
+}
+
+func foreignMapping() foreignCase {
 	request := func(add bool) *ed.Nat44AddDelStaticMappingV2 {
 		return &ed.Nat44AddDelStaticMappingV2{
 			IsAdd: add, LocalIPAddress: ip_types.IP4Address{10, 0, 0, 5}, ExternalIPAddress: ip_types.IP4Address{203, 0, 113, 1},
-			Protocol: 6, LocalPort: 80, ExternalPort: 8080, ExternalSwIfIndex: noInterface, Tag: "web",
+			Protocol: 6, LocalPort: 80, ExternalPort: 8080, ExternalSwIfIndex: noMappingInterface(), Tag: "web",
 		}
 	}
 	return foreignCase{
