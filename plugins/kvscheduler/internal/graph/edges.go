@@ -140,7 +140,7 @@ func take(old *[2]linked, v *registry.Value) (edges []edge, ok bool) {
 }
 
 func sameKeys(a, b api.Dependency) bool {
-	return a.Key == b.Key && slices.Equal(a.AnyOf.KeyPrefixes, b.AnyOf.KeyPrefixes) &&
+	return a.Key == b.Key && (a.Recreates == nil) == (b.Recreates == nil) && slices.Equal(a.AnyOf.KeyPrefixes, b.AnyOf.KeyPrefixes) &&
 		NewKeyPattern("", a.AnyOf.KeySelector) == NewKeyPattern("", b.AnyOf.KeySelector)
 }
 
@@ -153,6 +153,9 @@ func (g *Graph) makeEdges(n *Node, v *registry.Value) []edge {
 	for i := range v.Deps {
 		if key := v.Deps[i].Key; key != "" {
 			g.connect(n, key, &out[i])
+			if v.Deps[i].Recreates != nil {
+				out[i].to.Recreates = true
+			}
 		}
 	}
 	return out

@@ -41,12 +41,15 @@ type Node struct {
 	// Marked reports that the value was found with the mark of the agent.
 	Marked bool
 
-	waits bool   // see Wait
-	Gone  bool   // forgotten: the key may have another node
-	news  bool   // see Tracked
-	marks uint8  // see Mark
-	round uint32 // the round that marks are of
-	at    int32  // where the node is in Base.relations.derived
+	waits bool // see Wait
+	Gone  bool // forgotten: the key may have another node
+	news  bool // see Tracked
+	// Recreates reports that a value may depend on the node that its updates recreate, see
+	// api.Dependency.
+	Recreates bool
+	marks     uint8  // see Mark
+	round     uint32 // the round that marks are of
+	at        int32  // where the node is in Base.relations.derived
 
 	edges      []edge  // of Want
 	otherEdges *[]edge // of Have unless that is Want; see also Wait

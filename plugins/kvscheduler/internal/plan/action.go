@@ -71,7 +71,7 @@ func (n *node) outlived(p *planner) bool {
 
 // touchRecreated touches the values that the update of n recreates.
 func (n *node) touchRecreated(p *planner) {
-	if n.node == nil || n.leaf {
+	if n.node == nil || !n.node.Recreates {
 		return
 	}
 	var found []*graph.Node
