@@ -61,7 +61,24 @@ type commander interface{ commands() []cmdline.Command }
 // resetting, the dump, and the calls of the interfaces above.
 func features(n *VNet) []feature {
 	lists, taps := &acls{VNet: n}, &taps{VNet: n}
-	return append(append(packetPathFeatures(n), n.ikev2s),
+	return []feature{
+		// The path of packets.
+		n.arcs,
+		&urpfs{VNet: n},
+		&mssClamps{VNet: n},
+		&ipReassembly{VNet: n},
+		&pathMTUs{VNet: n},
+		&policers{VNet: n},
+		&qos{VNet: n},
+		&nat64s{VNet: n},
+		&nat66s{VNet: n},
+		n.ip6RAs,
+		&mplsTunnels{VNet: n},
+		&cnats{VNet: n},
+		&lldps{VNet: n},
+		&hardware{VNet: n},
+		&classifier{VNet: n},
+		n.ikev2s,
 		// Interfaces.
 		&loopbacks{VNet: n},
 		&subifs{VNet: n},
@@ -117,7 +134,7 @@ func features(n *VNet) []feature {
 		lists,
 		&macipACLs{VNet: n},
 		&abfs{VNet: n, lists: lists},
-	)
+	}
 }
 
 // hooks are the features that the core calls, by what it calls.

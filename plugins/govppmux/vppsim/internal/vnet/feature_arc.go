@@ -11,27 +11,6 @@ import (
 	featureapi "go.fd.io/govpp/binapi/feature"
 )
 
-// packetPathFeatures are the features that treat packets on their way.
-func packetPathFeatures(n *VNet) []feature {
-	return []feature{
-		n.arcs,
-		&urpfs{VNet: n},
-		&mssClamps{VNet: n},
-		&ipReassembly{VNet: n},
-		&pathMTUs{VNet: n},
-		&policers{VNet: n},
-		&qos{VNet: n},
-		&nat64s{VNet: n},
-		&nat66s{VNet: n},
-		n.ip6RAs,
-		&mplsTunnels{VNet: n},
-		&cnats{VNet: n},
-		&lldps{VNet: n},
-		&hardware{VNet: n},
-		&classifier{VNet: n},
-	}
-}
-
 // arcFeature is a node of VPP in the path of packets, and the name of the path.
 type arcFeature struct{ arc, node string }
 
