@@ -12,10 +12,12 @@ import (
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/ip"
 	"go.fd.io/govpp/binapi/l2"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	vpp_l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 )
 
 // chosenMAC begins the MAC addresses of configurations.
@@ -55,7 +57,7 @@ func (w *walk) simulated() []string {
 // read reads a real VPP: with the agent, the API, and the command line.
 func (w *walk) read() []string {
 	vpp := w.names()
-	state := slices.Concat(w.items(vpp), w.interfaces(vpp), w.domains(vpp), w.routes(vpp))
+	state := slices.Concat(w.items(), w.interfaces(vpp), w.domains(vpp), w.routes(vpp))
 	for _, command := range []string{
 		"show acl-plugin interface", "show classify tables", "show interface span", "show ip6 interface",
 		"show lldp", "show nat44 interfaces", "show qos record", "show qos store", "show qos mark",
@@ -98,7 +100,7 @@ var (
 	link  = regexp.MustCompile(`\b(fe80::|ff02::1:ff)[0-9a-f:]+`) // follow from MAC addresses
 )
 
-// named calls interfaces by their tags, and hides the addresses that VPP or the agent chose.
+// named calls interfaces by their tags, and hides chosen addresses.
 func (v vppNames) named(line string) string {
 	line = word.ReplaceAllStringFunc(line, func(s string) string {
 		if name, known := v.names[s]; known {
@@ -106,6 +108,11 @@ func (v vppNames) named(line string) string {
 		}
 		return s
 	})
+	return withoutChosen(line)
+}
+
+// withoutChosen hides the addresses that VPP or the agent chose.
+func withoutChosen(line string) string {
 	line = mac.ReplaceAllStringFunc(line, func(s string) string {
 		if strings.HasPrefix(s, chosenMAC) {
 			return s
@@ -117,8 +124,19 @@ func (v vppNames) named(line string) string {
 
 var untaggedName = regexp.MustCompile(`(UNTAGGED-[A-Za-z_/]+)[\d/.]+`)
 
+// ordered returns a value without the order in which members joined.
+func ordered(v proto.Message) proto.Message {
+	domain, ok := v.(*vpp_l2.BridgeDomain)
+	if !ok {
+		return v
+	}
+	domain = proto.CloneOf(domain)
+	slices.SortFunc(domain.Interfaces, func(a, b *vpp_l2.BridgeDomain_Interface) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return domain
+}
+
 // items are the items that the agent reads.
-func (w *walk) items(vpp vppNames) (state []string) {
+func (w *walk) items() (state []string) {
 	for _, d := range w.Scheduler.ListDescriptors() {
 		all, err := w.Scheduler.DumpValuesByDescriptor(d.Name, kvs.SBView)
 		if err != nil {
@@ -128,8 +146,8 @@ func (w *walk) items(vpp vppNames) (state []string) {
 			if strings.Contains(kv.Key, "/status/") || strings.Contains(kv.Key, "/link-state/") {
 				continue
 			}
-			line := untaggedName.ReplaceAllString(fmt.Sprintf("%s %s %s", d.Name, kv.Key, text(kv.Value)), "$1")
-			state = append(state, vpp.named(line))
+			line := untaggedName.ReplaceAllString(fmt.Sprintf("%s %s %s", d.Name, kv.Key, text(ordered(kv.Value))), "$1")
+			state = append(state, withoutChosen(line)) // its names are the tags
 		}
 	}
 	return state
