@@ -32,7 +32,7 @@ type report func(at ast.Node, format string, args ...any)
 var rules = []rule{
 	{
 		name: "function length", where: notTest, check: functionLength,
-		why: fmt.Sprintf("a function does one thing: at most %d lines, without those of a list that it returns", maxFunction),
+		why: fmt.Sprintf("a function does one thing: at most %d lines, without the lines of a list that it returns", maxFunction),
 		bad: "package x\nfunc f() {\n" + strings.Repeat("\n", maxFunction) + "}",
 	},
 	{

@@ -22,7 +22,7 @@ type Known interface {
 	// Singleton reports whether there is at most one item of the model.
 	Singleton() bool
 	// Name returns how items are named, as the option of the message says; nil for a singleton, and if
-	// only a function tells the names.
+	// only a function knows the names.
 	Name() *Name
 	// ProtoName returns the full name of the message.
 	ProtoName() protoreflect.FullName

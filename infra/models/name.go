@@ -184,7 +184,7 @@ func fieldsOf(parts []namePart, optional bool) (fields []protoreflect.FieldDescr
 }
 
 // Template returns the text/template that computes the name, for clients that know the models only
-// by their description. Its functions ipnet and protoip are those of the generic API.
+// by their description. The generic API defines its functions ipnet and protoip.
 func (n *Name) Template() string {
 	if n.template != "" {
 		return n.template

@@ -54,7 +54,7 @@ func (m *model) keyNames() (list []string) {
 	return list
 }
 
-// labelKey is the key of items of models whose names only a function tells.
+// labelKey is the key of items whose names only a function knows.
 const labelKey = "key"
 
 // keyField returns the field of a key; ok is false if there is none. It is nil for labelKey.

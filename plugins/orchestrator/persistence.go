@@ -142,7 +142,7 @@ func (p *Plugin) recallItem(key string, data []byte) (kv KeyVal, err error) {
 }
 
 // recallStores gives the stores what was known of them before the restart. Stores that are no longer
-// configured are dropped with their items. If no store is configured any more, that may be an
+// configured are dropped with their items. If the agent has no other store, that may be an
 // accident, such as a volume with configuration files that is not mounted: the items stay until the
 // change is accepted, and recallStores returns those stores.
 func (p *Plugin) recallStores(stores []*watched) (unwatched []*watched) {

@@ -21,8 +21,8 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/vpp"
 )
 
-// named are the models whose names a function computes. The options of the messages tell all
-// others.
+// named are the models whose names a function computes. All others follow from the options of their
+// messages.
 var named = []models.Known{
 	linuxl3model.RouteModel,
 	vppl3model.RouteModel,
@@ -44,8 +44,7 @@ var theSet = sync.OnceValue(func() *models.Set {
 	return set
 })
 
-// Set returns all configuration models: those of the items that files have, the fields of
-// ConfigData. An error means that two of them conflict, which the tests of this package exclude.
+// Set returns all configuration models: one for each field of ConfigData, which files have. An error means that two of them conflict, which the tests of this package exclude.
 func Set() (*models.Set, error) {
 	list := slices.Clone(named)
 	for _, data := range []proto.Message{(*netalloc.ConfigData)(nil), (*linux.ConfigData)(nil), (*vpp.ConfigData)(nil)} {

@@ -32,8 +32,8 @@ func set(t *testing.T) *models.Set {
 
 var update = flag.Bool("update", false, "add new models to the tables in testdata")
 
-// with returns the rows of a table, which are told apart by the first column, and with -update adds
-// those of models that it lacks. Rows that exist are never changed: stores and clients rely on them.
+// with returns the rows of a table, whose first column is the model, and with -update adds the rows
+// of new models. Rows that exist are never changed: stores and clients rely on them.
 func with(t *testing.T, path string, columns int, row func(models.Known) []string) [][]string {
 	t.Helper()
 	table := rows(t, path, columns)

@@ -38,7 +38,7 @@ func FormerTemplateOf(m models.Known) (string, bool) {
 
 // TemplateOf returns the text/template that computes the name of an item of a model from
 // its message, for clients that know the models only by their description. It is empty for singletons.
-// For a model of a custom agent whose names only a function tells, it is derived from the names of
+// For a model of a custom agent whose names only a function knows, it is derived from the names of
 // sample items, and empty if they do not consist of texts and numbers of their fields, one after the other.
 func TemplateOf(m models.Known) string {
 	switch {

@@ -18,7 +18,7 @@ import (
 func serviceConstraints() []Constraint {
 	return []Constraint{
 		{"nat44-mapping-twice", true, "Mappings of NAT44 differ in their outside address or interface, port or protocol.", mappingTwice},
-		{"nat44-address-twice", true, "Pools of NAT44 have different addresses, except that a pool for twice-NAT may have those of another pool.", addressTwice},
+		{"nat44-address-twice", true, "Pools of NAT44 have different addresses, except that a pool for twice-NAT may have the addresses of another pool.", addressTwice},
 		{"spd-interface-twice", true, "An interface uses one SPD at most.", databaseTwice},
 		{"steering-twice", true, "SRv6 steering of different items chooses different packets.", steeringTwice},
 		{"wireguard-peer-twice", true, "WireGuard peers have different public keys.", peerTwice},
