@@ -90,7 +90,7 @@ type DriftReport struct {
 type DriftUnread struct {
 	Descriptor string
 	Reason     string
-	// Never is set if the descriptor has no Retrieve.
+	// Never is set if the descriptor has no Retrieve. It is listed only if it has values.
 	Never bool `json:",omitempty"`
 }
 

@@ -49,7 +49,7 @@ func (dd *driftDetector) DetectDrift(ctx context.Context) (*api.DriftReport, err
 	reg := dd.state.registry.Load()
 	for _, d := range reg.RetrieveOrder {
 		if d.Retrieve == nil {
-			if d.NBKeyPrefix != "" && d.Create != nil {
+			if d.NBKeyPrefix != "" && d.Create != nil && dd.hasValues(d) {
 				report.Unread = append(report.Unread, api.DriftUnread{Descriptor: d.Name, Reason: "the descriptor has no Retrieve", Never: true})
 			}
 			continue
@@ -235,6 +235,14 @@ func (dd *driftDetector) believed(d *registry.Descriptor) (list []drift.Belief, 
 		})
 	}
 	return list, correlate
+}
+
+// hasValues reports whether a descriptor has values.
+func (dd *driftDetector) hasValues(d *registry.Descriptor) (has bool) {
+	for from, more := d.NBKeyPrefix, true; more && !has; {
+		from, more = dd.someNodes(d.NBKeyPrefix, from, func(n *graph.Node) { has = has || n.Desc == d && n.Base == nil })
+	}
+	return has
 }
 
 // someNodes calls f with nodes that have a prefix, starting at a key, at most lockedNodes

@@ -72,7 +72,8 @@ func TestDrift(t *testing.T) {
 	txn := s.StartNBTransaction().
 		SetValue("tap/1", &model.Item{Value: 1}).SetValue("tap/2", &model.Item{Value: 2}).SetValue("tap/3", &model.Item{Value: 3}).
 		SetValue("tap/4", &model.Item{Derived: []*model.Derived{{Key: "piece/a"}, {Key: "piece/b", Item: &model.Item{Deps: []string{"no"}}}}}).
-		SetValue("route/1", &model.Item{Deps: []string{"tap/1"}}).SetValue("route/2", &model.Item{Deps: []string{"tap/9"}})
+		SetValue("route/1", &model.Item{Deps: []string{"tap/1"}}).SetValue("route/2", &model.Item{Deps: []string{"tap/9"}}).
+		SetValue("blind/1", &model.Item{})
 	if _, err := txn.Commit(t.Context(), api.WithResync(api.FullResync, false)); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// What cannot be read is said, and is neither missing nor there.
+// What cannot be read is reported if there are values of it, and is neither missing nor there.
 func TestDriftOfWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	sb := kvstest.NewMockSB()
@@ -145,11 +146,13 @@ func TestDriftOfWhatCannotBeRead(t *testing.T) {
 	broken.Retrieve = func([]api.KVWithMetadata) ([]api.KVWithMetadata, error) { return nil, errors.New("no answer") }
 	wild := sb.Descriptor("wild", "wild/")
 	wild.ValueComparator = func(string, proto.Message, proto.Message) bool { panic("wild") }
-	if err := s.RegisterKVDescriptor(twice, broken, wild); err != nil {
+	blind, unused := sb.Descriptor("zblind", "zblind/"), sb.Descriptor("unused", "unused/")
+	blind.Retrieve, unused.Retrieve = nil, nil
+	if err := s.RegisterKVDescriptor(twice, broken, wild, blind, unused); err != nil {
 		t.Fatal(err)
 	}
 	txn := s.StartNBTransaction()
-	for _, key := range []string{"twice/1", "broken/1", "wild/1"} {
+	for _, key := range []string{"twice/1", "broken/1", "wild/1", "zblind/1"} {
 		txn.SetValue(key, &model.Item{Value: 1})
 	}
 	if _, err := txn.Commit(t.Context()); err != nil {
@@ -160,8 +163,8 @@ func TestDriftOfWhatCannotBeRead(t *testing.T) {
 	if err != nil || len(report.Drifts) > 0 {
 		t.Errorf("%s %v", drifted(report), err)
 	}
-	for i, want := range []string{"no answer", "twice/1", "ValueComparator panicked at drift_test.go:147: wild"} {
-		if len(report.Unread) != 3 || !strings.Contains(report.Unread[i].Reason, want) {
+	for i, want := range []string{"no answer", "twice/1", "ValueComparator panicked at drift_test.go:148: wild", "the descriptor has no Retrieve"} {
+		if len(report.Unread) != 4 || !strings.Contains(report.Unread[i].Reason, want) {
 			t.Errorf("not read: %v, expected %q", report.Unread, want)
 		}
 	}
