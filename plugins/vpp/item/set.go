@@ -66,6 +66,7 @@ func NewSet[V proto.Message, E, K comparable](vpp *session.VPP, ifs Interfaces, 
 		Validate:             d.resolver.Validate,
 		Dependencies:         d.resolver.Dependencies,
 		ValueComparator:      d.resolver.same,
+		Identities:           d.identities,
 		CreateContext:        d.create,
 		UpdateContext:        d.update,
 		DeleteContext:        d.remove,
@@ -77,6 +78,14 @@ func NewSet[V proto.Message, E, K comparable](vpp *session.VPP, ifs Interfaces, 
 type sets[V proto.Message, E, K comparable] struct {
 	Set[V, E, K]
 	resolver translation[V, []E, K]
+}
+
+// identities are the IDs of the entries: VPP has one entry for each.
+func (d *sets[V, E, K]) identities(_ string, v V) (all []string) {
+	for _, e := range d.Resolve(&Resolver{hashes: true}, v) {
+		all = append(all, fmt.Sprintf("%s/%v", d.Name, d.ID(e)))
+	}
+	return all
 }
 
 func (d *sets[V, E, K]) create(ctx context.Context, _ string, v V) (kvs.Metadata, error) {

@@ -292,6 +292,9 @@ func addressesOf64(vpp *session.VPP) item.PartCalls[address] {
 	}
 }
 
+// address64 is an address of a pool. An address may be in a pool of NAT44 as well.
+type address64 addressID
+
 // NewNAT64Pool describes address pools. As for NAT44, VPP knows addresses alone.
 func NewNAT64Pool(vpp *session.VPP) *kvs.KVDescriptor {
 	value := func(all []address) *nat64.Pool {
@@ -308,6 +311,7 @@ func NewNAT64Pool(vpp *session.VPP) *kvs.KVDescriptor {
 			return addressesOf(r, &nat.Nat44AddressPool{VrfId: v.GetVrfId(), FirstIp: v.GetFirstIp(), LastIp: v.GetLastIp()})
 		},
 		ID:    func(a address) addressID { return a.addressID },
+		Once:  func(a address) any { return address64(a.addressID) },
 		Key:   func(_ *item.Names, a address) string { return model.NAT64PoolModel.Key(value([]address{a})) },
 		Value: func(_ *item.Names, all []address) *nat64.Pool { return value(all) },
 		Taken: func(a address, key string) error {

@@ -142,6 +142,9 @@ type mapping66 struct {
 	vrf             uint32
 }
 
+// external66 is the outside address of one mapping.
+type external66 ip_types.IP6Address
+
 type mappingCalls66 = func(*session.VPP) item.PartCalls[mapping66]
 
 var mappings66 = session.Declare(&Operations, "NAT66 static mapping", nat66Plugin, session.Variant[mappingCalls66](mappingsOf66,
@@ -179,6 +182,7 @@ func NewNAT66Mapping(vpp *session.VPP) *kvs.KVDescriptor {
 			}}
 		},
 		ID:    func(m mapping66) ip_types.IP6Address { return m.external },
+		Once:  func(m mapping66) any { return external66(m.external) },
 		Key:   func(_ *item.Names, m mapping66) string { return model.NAT66MappingModel.Key(value(m)) },
 		Value: func(_ *item.Names, all []mapping66) *nat66.StaticMapping { return value(all[0]) },
 		Taken: func(m mapping66, key string) error {

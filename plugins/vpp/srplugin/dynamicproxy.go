@@ -86,6 +86,19 @@ func (p *proxies) checkService(ctx context.Context, s localSID, incoming string)
 	return nil
 }
 
+// proxyIdentities are the packets that a dynamic proxy takes, see checkService.
+func proxyIdentities(v *srv6.LocalSID) []string {
+	f := v.GetEndFunctionAd()
+	if f == nil {
+		return nil
+	}
+	var service ip_types.Address
+	if a, err := netip.ParseAddr(f.GetL3ServiceAddress()); err == nil {
+		service = ipconv.Address(a)
+	}
+	return []string{"SRv6 End.AD/" + f.GetIncomingInterface() + "/" + serves(service)}
+}
+
 // serves returns what VPP hands to a service with an address.
 func serves(service ip_types.Address) string {
 	switch {

@@ -60,12 +60,13 @@ var withArgument = map[sr_types.SrBehavior]argument{
 func NewLocalSID(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	return item.NewEntry(vpp, ifs, item.Entry[*srv6.LocalSID, localSID, ip_types.IP6Address]{
 		Name: LocalSIDName, Model: LocalSIDModel, Operation: localSIDOperation,
-		Resolve: resolveLocalSID,
-		ID:      func(s localSID) ip_types.IP6Address { return s.Localsid },
-		Add:     (&proxies{vpp: vpp}).add,
-		Value:   localSIDValue,
-		Assume:  func(found, expected localSID) localSID { return withVlan(vpp, found, expected) },
-		Gone:    []api.VPPApiError{answer(-2)},
+		Resolve:    resolveLocalSID,
+		ID:         func(s localSID) ip_types.IP6Address { return s.Localsid },
+		Add:        (&proxies{vpp: vpp}).add,
+		Identities: proxyIdentities,
+		Value:      localSIDValue,
+		Assume:     func(found, expected localSID) localSID { return withVlan(vpp, found, expected) },
+		Gone:       []api.VPPApiError{answer(-2)},
 		Explain: map[api.VPPApiError]string{
 			answer(-1): "sid: VPP has this segment already",
 			answer(-3): "installation_vrf_id: VPP does not have the table",

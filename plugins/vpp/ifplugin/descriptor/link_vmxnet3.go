@@ -49,7 +49,11 @@ var vmxnet3Cards = linkSpec[vmxnet3.Vmxnet3Create]{
 	names:  func(_ string, want *interfaces.Interface) []string { return []string{want.GetName()} },
 	exists: api.ADDRESS_IN_USE,
 	key:    []string{"name"},
-	taken:  func(found, wanted vmxnet3.Vmxnet3Create) bool { return found.PciAddr == wanted.PciAddr },
+	identity: func(i *interfaces.Interface) string {
+		address, _ := parseVmxnet3(i.GetName())
+		return identity("VMXNET3 interface", field{value: address})
+	},
+	taken: func(found, wanted vmxnet3.Vmxnet3Create) bool { return found.PciAddr == wanted.PciAddr },
 	explain: func(i *interfaces.Interface, _ ifIndex, err error) error {
 		if !errors.Is(err, api.INVALID_INTERFACE) {
 			return err
