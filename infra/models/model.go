@@ -194,7 +194,11 @@ func (m Model[V]) Key(v V) string {
 	case d.named != nil:
 		return d.prefix + d.named(v)
 	case d.name != nil:
-		return string(d.name.Append(append(make([]byte, 0, 128), d.prefix...), v.ProtoReflect()))
+		key := d.name.Append(append(make([]byte, 0, 128), d.prefix...), v.ProtoReflect())
+		if len(key) == len(d.prefix) { // many malformed items may have no name
+			return d.prefix
+		}
+		return string(key)
 	default:
 		return d.prefix
 	}

@@ -71,6 +71,9 @@ func formerSchema(t *testing.T) *protoregistry.Files {
 		if strings.HasPrefix(f.Path(), "ligato/") {
 			file.MessageType = prune(string(f.Package()), file.MessageType, had)
 			file.EnumType = pruneEnums(string(f.Package()), file.EnumType, had)
+			file.Extension = slices.DeleteFunc(file.Extension, func(x *descriptorpb.FieldDescriptorProto) bool {
+				return x.GetTypeName() != "" && !had[strings.TrimPrefix(x.GetTypeName(), ".")]
+			})
 		}
 		set.File = append(set.File, file)
 		return true

@@ -84,9 +84,8 @@ func TestNamespaceDeleted(t *testing.T) {
 		a.Quiet("everything is configured again", func() bool {
 			return a.State(linuxtest.Key(t, x)).GetState() == configured && a.State(linuxtest.Key(t, y)).GetState() == configured
 		})
-		if !hasAddress(t, w.Open(t, "left"), "h-y", "10.1.0.2/24") {
-			t.Error("the address was not assigned again")
-		}
+		left := w.Open(t, "left")
+		a.Quiet("the address is assigned again", func() bool { return hasAddress(t, left, "h-y", "10.1.0.2/24") })
 	})
 	t.Run("sim", func(t *testing.T) {
 		t.Parallel()

@@ -47,7 +47,7 @@ func TestValidate(t *testing.T) {
 		{`{"name":"a","type":"DUMMY","namespace":{"type":"NSID","reference":"../x"}}`, "without slashes"},
 		{`{"name":"a","type":"DUMMY","namespace":{"type":"PID","reference":"x"}}`, "number of a process"},
 		{`{"name":"a","type":"DUMMY","namespace":{"type":"FD","reference":"x"}}`, "absolute path"},
-		{`{"name":"a","type":"DUMMY","ipAddresses":["10.0.0.1"]}`, "ip_addresses[0]"},
+		{`{"name":"a","type":"DUMMY","ipAddresses":["10.0.0.1/33"]}`, "ip_addresses[0]"},
 		{`{"name":"a","type":"DUMMY","ipAddresses":["fd00::1/64","fd00:0::1/64"]}`, "ip_addresses[1]"},
 		{`{"name":"a","type":"DUMMY","ipAddresses":["alloc:net"]}`, "allocates no addresses"},
 		{`{"name":"a","type":"DUMMY","physAddress":"01:00:5e:00:00:01"}`, "phys_address"},

@@ -18,10 +18,13 @@ func ParseHost(text string) (netip.Addr, error) {
 }
 
 // ParseNetwork reads a destination network. Host bits are cleared, and an address without prefix
-// length is a network of one address. IPv4 mapped into IPv6 is IPv4. The predecessor accepted
-// these, too.
+// length is a network of one address. The predecessor accepted these, too. A network of IPv4
+// addresses that are mapped into IPv6 is one of IPv6.
 func ParseNetwork(text string) (netip.Prefix, error) {
-	p, err := ParseAddress(text)
+	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(text)
 	return p.Masked(), err
 }
 
