@@ -39,10 +39,6 @@ func nameFields(m models.Known) []protoreflect.FieldDescriptor {
 	return fields
 }
 
-func isScalar(f protoreflect.FieldDescriptor) bool {
-	return !f.IsList() && !f.IsMap() && f.Message() == nil
-}
-
 // keyNames returns the names of the keys.
 func (m *model) keyNames() (list []string) {
 	for _, f := range m.names {
