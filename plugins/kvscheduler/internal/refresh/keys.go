@@ -265,14 +265,18 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) error {
 	return nil
 }
 
-// holders returns the other values of a descriptor that have an identity which some values want.
-// What they have would be taken for the values.
-func (r *Refresher) holders(d *registry.Descriptor, of []*graph.Node) (others []*graph.Node) {
-	for _, n := range of {
+// holders returns the other values of a descriptor that have the same identity as some values. Retrieve
+// has to expect them, too: otherwise it would find their objects and report them as the values.
+func (r *Refresher) holders(d *registry.Descriptor, values []*graph.Node) (others []*graph.Node) {
+	known := make(map[*graph.Node]bool, len(values))
+	for _, n := range values {
+		known[n] = true
+	}
+	for _, n := range values {
 		for _, c := range d.Claims(n.Key, n.Want) {
 			for _, other := range r.Graph.Claimants(c) {
-				if other.Desc == d && !slices.Contains(of, other) && !slices.Contains(others, other) {
-					others = append(others, other)
+				if other.Desc == d && !known[other] {
+					known[other], others = true, append(others, other)
 				}
 			}
 		}
