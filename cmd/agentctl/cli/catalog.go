@@ -99,6 +99,7 @@ func describeModels(descriptors []byte, custom []*customModel) error {
 			return fmt.Errorf("model %s: %s is no message", m.Model.Name, d.FullName())
 		}
 		m.message = message
+		_, m.naming, _ = models.FromOption(message) // an error: the agent's model has a function instead
 	}
 	return nil
 }
@@ -107,6 +108,7 @@ func describeModels(descriptors []byte, custom []*customModel) error {
 type customModel struct {
 	response.Model
 	message protoreflect.MessageDescriptor
+	naming  *models.Name // nil: singleton, or without the option (ligato.item)
 }
 
 var _ models.Known = (*customModel)(nil)
@@ -123,24 +125,14 @@ func (m *customModel) ProtoName() protoreflect.FullName {
 func (m *customModel) NewInstance() proto.Message { return dynamicpb.NewMessage(m.message) }
 func (m *customModel) Validate() error            { return m.Spec().Validate() }
 
-// Name returns nil as long as the message is not known.
-func (m *customModel) Name() *models.Name {
-	if m.message == nil {
-		return nil
-	}
-	_, name, err := models.FromOption(m.message)
-	if err != nil {
-		return nil // the agent's model has a function instead
-	}
-	return name
-}
+func (m *customModel) Name() *models.Name { return m.naming }
 
 func (m *customModel) KeyOf(item proto.Message) (string, error) {
 	if m.Singleton() {
 		return m.KeyPrefix(), nil
 	}
-	if name := m.Name(); name != nil && !name.Computed() {
-		return string(name.Append([]byte(m.KeyPrefix()), item.ProtoReflect())), nil
+	if m.naming != nil && !m.naming.Computed() {
+		return string(m.naming.Append([]byte(m.KeyPrefix()), item.ProtoReflect())), nil
 	}
 	name, err := allmodels.NameFrom(m.NameTemplate, item.ProtoReflect())
 	if err != nil {

@@ -34,8 +34,8 @@ var samplesByType = map[ligato.LigatoOptions_Type]string{
 // else as fields that are commented out.
 type generator struct {
 	*explainer
-	keys   []protoreflect.FieldDescriptor // of all names
-	named  bool                           // the model tells the fields of names
+	keys   []protoreflect.FieldDescriptor // the fields that every name of an item contains
+	named  bool                           // keys are known
 	within []protoreflect.FullName        // messages that are being written
 }
 
