@@ -141,11 +141,11 @@ func (p *Plugin) recallItem(key string, data []byte) (kv KeyVal, err error) {
 	return kv, err
 }
 
-// recallStores gives the stores what was known of them before the restart. Stores that are no longer
-// configured are dropped with their items. If the agent has no other store, that may be an
-// accident, such as a volume with configuration files that is not mounted: the items stay until the
-// change is accepted, and recallStores returns those stores.
-func (p *Plugin) recallStores(stores []*watched) (unwatched []*watched) {
+// recallStores restores what was known of the stores before the restart. It deletes the items of stores
+// that are no longer configured, unless no store is configured at all: that may be an accident, such
+// as a volume with .conf files that is not mounted. Then the items stay in effect until an operator
+// accepts the change (AcceptSource), and recallStores returns the former stores.
+func (p *Plugin) recallStores(stores []*watched) (former []*watched) {
 	p.mu.Lock()
 	dropped, keys := map[string]int{}, []string(nil)
 	for _, s := range stores {
@@ -159,7 +159,7 @@ func (p *Plugin) recallStores(stores []*watched) (unwatched []*watched) {
 		}
 		items := p.store.source(name).items
 		if len(items) > 0 && len(stores) == 0 && !p.limit.Off() && !slices.Contains(p.cfg.AllowEmpty, name) {
-			unwatched = append(unwatched, p.unwatched(name, items))
+			former = append(former, p.formerStore(name, items))
 			continue
 		}
 		dropped[name] = len(items)
@@ -169,16 +169,20 @@ func (p *Plugin) recallStores(stores []*watched) (unwatched []*watched) {
 	p.mu.Unlock()
 	p.itemWatches.note(keys)
 	for _, name := range slices.Sorted(maps.Keys(dropped)) {
+		if dropped[name] == 0 {
+			continue
+		}
 		p.Log.Warn("deleting the items of a store that is no longer configured", "source", name, "items", dropped[name])
 	}
 	if len(dropped) > 0 {
 		p.saveAll()
 	}
-	return unwatched
+	return former
 }
 
-// unwatched returns a store that is no longer configured, but whose items stay. The lock is held.
-func (p *Plugin) unwatched(name string, items map[string]item) *watched {
+// formerStore returns a store that is no longer configured, and whose items stay in effect. It sends
+// no events. The lock is held.
+func (p *Plugin) formerStore(name string, items map[string]item) *watched {
 	st := p.recalled[name]
 	s := newWatched(name)
 	s.identity, s.guardedSince, s.places, s.known = st.Identity, st.Guarded, st.Places, true
