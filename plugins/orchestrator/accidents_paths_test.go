@@ -15,8 +15,8 @@ func fileStore(t *testing.T, paths ...string) kv.Store {
 	return filedb.NewPlugin(filedb.UseFormat(codec(t)), filedb.UseConf(filedb.Config{ConfigurationPaths: paths}))
 }
 
-// A path that an operator removes from configuration-paths is a request. One that is missing
-// is not, also if it was named in the place of another.
+// If an operator removes a path from configuration-paths, its items are deleted. If a path is missing,
+// also a new one that replaces another, all items stay.
 func TestConfigurationPathsThatChange(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -110,7 +110,7 @@ func (v *volume) update(t *testing.T, files map[string]string) {
 	fatal(t, os.Rename(filepath.Join(v.dir, "..data_tmp"), filepath.Join(v.dir, "..data")))
 }
 
-// link makes the links of the files, and removes those of other files, as the kubelet does
+// link creates the links to the files and removes all other links, as the kubelet does
 // after it replaced ..data.
 func (v *volume) link(t *testing.T, names ...string) {
 	t.Helper()

@@ -260,12 +260,13 @@ func (r *Resolver) Enum(field string, e protoreflect.Enum) {
 type Names struct {
 	snapshot *ifaceidx.Snapshot
 	unknown  bool
-	// What was asked for: whether something had a name, and the interfaces of VPP without one.
-	named    bool
+	// named reports that the value refers to something with a name.
+	named bool
+	// untagged are the interfaces without a tag that the value refers to.
 	untagged []string
-	// gone: something else has no name, such as an interface that was deleted.
+	// gone reports that the value refers to something else without a name, such as a deleted interface.
 	gone bool
-	// placeholder stands for the name of an interface without a tag.
+	// placeholder is returned as the name of an interface without a tag.
 	placeholder string
 }
 
@@ -282,10 +283,10 @@ func (n *Names) Interface(index interface_types.InterfaceIndex) string {
 // next starts with another value.
 func (n *Names) next() { *n = Names{snapshot: n.snapshot} }
 
-// partly reports that a value refers to an interface without a tag, and is of interest all the same:
-// its key does not have the name of the interface, or the value refers to something with a name as
-// well. Then the value is marked with the interface, and has the returned key, which is that of a
-// foreign part if it would need the name. keyWith returns the key of the value with the names of n.
+// partly reports whether to report a value although it refers to an interface without a tag. It does
+// so if the key of the value does not contain the name of the interface, or if the value refers to
+// something with a name, too; in the latter case the value is a foreign part. partly then marks the
+// value with the interface and returns its key. keyWith returns the key of the value with the names of n.
 func (n *Names) partly(v proto.Message, keyWith func(n *Names) string) (key string, ok bool) {
 	if len(n.untagged) == 0 || n.gone {
 		return "", false

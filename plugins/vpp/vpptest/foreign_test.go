@@ -103,7 +103,7 @@ func withoutTag(t *testing.T, i catalogue.Item, name string) {
 		}
 		for key, v := range l.b.Dump(d.Name) {
 			if err := d.Validate(key, v); err != nil && len(kvs.Unmodeled(v)) == 0 && key != ifKey("local0") {
-				t.Errorf("%s is read as %v, which nobody can configure: %v", key, v, err)
+				t.Errorf("%s is read as %v, which cannot be configured: %v", key, v, err)
 			}
 		}
 	}

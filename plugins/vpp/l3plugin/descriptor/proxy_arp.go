@@ -62,9 +62,8 @@ func NewProxyARP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	return d
 }
 
-// readProxyARP returns the ranges, in the order in which they were added, and the interfaces. A
-// range in a table that does not exist any more is left out. Interfaces without a tag are foreign
-// parts.
+// readProxyARP returns the ranges, in the order in which they were added, and the interfaces. It omits
+// ranges in tables that no longer exist. Interfaces without a tag are foreign parts.
 func readProxyARP(ctx context.Context, vpp *session.VPP, ifs item.Interfaces) (p *l3.ProxyARP, others []kvs.KVWithMetadata, err error) {
 	if err := proxyARP.Check(vpp); err != nil {
 		return nil, nil, err
