@@ -91,9 +91,9 @@ func (Table_Family) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_linux_nftables_nftables_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// A table of nftables. The table is the agent's alone, as its comment says:
-// what is not in content is removed. Tables of other programs are left alone,
-// and so are those of iptables.
+// A table of nftables. It belongs to the agent alone, as its comment in the
+// kernel says: the agent removes everything that is not in content. It does not
+// change tables of other programs, nor tables of iptables.
 type Table struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Logical name, unique within the agent.

@@ -193,8 +193,8 @@ func (SocketBased_Type) EnumDescriptor() ([]byte, []int) {
 // A proxy in the agent, which forwards what it receives on one side, and the
 // answers back. Both sides have connections (TCP, Unix sockets of type STREAM),
 // or both have datagrams (UDP, Unix sockets of type DATAGRAM), such as the
-// packets that VPP punts to a Unix socket. A restart of the agent ends what is
-// connected.
+// packets that VPP punts to a Unix socket. A restart of the agent closes all
+// connections.
 type Proxy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Rx:

@@ -78,8 +78,8 @@ func (AuthKey_Type) EnumDescriptor() ([]byte, []int) {
 // key that a session uses: the sessions are deleted and created again, and
 // their links count as down until then. To change a secret without that, add a
 // key with another ID at both ends, and let the sessions use it with delayed at
-// one end. VPP does not tell secrets: a secret that another client of VPP
-// changed is not noticed, nor is one that changed in the configuration while no
+// one end. VPP does not report secrets: the agent does not notice that another
+// client of VPP changed one, or that one changed in the configuration while no
 // agent ran.
 type AuthKey struct {
 	state protoimpl.MessageState `protogen:"open.v1"`

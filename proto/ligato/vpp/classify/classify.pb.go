@@ -300,11 +300,11 @@ func (Binding_Packets) EnumDescriptor() ([]byte, []int) {
 
 // A table of sessions that compare the same bytes of packets.
 //
-// VPP numbers tables and knows no names. An agent that starts finds a table
-// again by its mask, skip, room, next table and what happens to other packets; among tables that are equal in all of that it takes the first free
-// one. Tables that it does not recognize are those of other clients and stay. VPP
-// does not tell current_data and current_data_offset: they are taken for what is
-// configured.
+// VPP numbers tables and has no names for them. After a restart the agent finds
+// a table again by its mask, skip, room, next table and the action for other
+// packets. Among equal tables it takes the first free one. Tables that it does
+// not recognize belong to other clients and stay. VPP does not report
+// current_data and current_data_offset: the agent assumes the configured values.
 type Table struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the table, for the agent alone.
@@ -434,8 +434,8 @@ func (x *Table) GetUse() Table_Use {
 	return Table_ACL
 }
 
-// A value of the bytes that a table compares. VPP does not tell action and
-// vrf_id: they are taken for what is configured.
+// A value of the bytes that a table compares. VPP does not report action and
+// vrf_id: the agent assumes the configured values.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the table; the item waits for it.

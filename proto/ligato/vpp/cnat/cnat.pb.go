@@ -246,9 +246,9 @@ func (Translation_LoadBalancing) EnumDescriptor() ([]byte, []int) {
 }
 
 // Source NAT of the connections that come from interfaces (see Interface).
-// Translations do not need it. VPP tells the addresses alone: an agent that
-// starts applies the rest again, and leaves prefixes that were removed from the
-// configuration while it did not run.
+// Translations do not need it. VPP reports only the addresses: after a restart
+// the agent applies the other fields again. Prefixes that were removed while
+// the agent did not run stay in VPP.
 type Global struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Source address of IPv4 connections; empty: none, then no interface may have
@@ -327,9 +327,9 @@ func (x *Global) GetExcludedPrefixes() []string {
 }
 
 // An interface that source NAT looks at. The item waits for the interface and
-// for the global item. VPP does not report it: an agent that starts adds it
-// again, and leaves what was removed from the configuration while it did not
-// run.
+// for the global item. VPP does not report it: after a restart the agent adds
+// it again. Interfaces whose item was removed while the agent did not run stay
+// in VPP.
 type Interface struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.
@@ -406,8 +406,8 @@ func (x *Interface) GetIp6() bool {
 
 // A port of a virtual address whose connections go to backends. VPP numbers
 // translations; the agent finds one again by protocol, address and port. VPP
-// does not tell the fields that say so below: an agent that starts takes them
-// for what is configured.
+// does not report some fields, see below: after a restart the agent assumes
+// that VPP has the configured values.
 type Translation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Virtual address. All translations of an address must agree on real_ip: VPP
@@ -422,19 +422,19 @@ type Translation struct {
 	Backends []*Translation_Backend `protobuf:"bytes,4,rep,name=backends,proto3" json:"backends,omitempty"`
 	// Whether the address belongs to an interface or a route of VPP, and packets
 	// to other ports go there; otherwise CNAT alone has it and drops them. VPP
-	// does not tell it. A change deletes the translation and creates it again, as
-	// does one of load_balancing and client_affinity.
+	// does not report it. A change recreates the translation, and so does a change
+	// of load_balancing or client_affinity.
 	RealIp bool `protobuf:"varint,5,opt,name=real_ip,json=realIp,proto3" json:"real_ip,omitempty"`
 	// How the backend of a new connection is chosen.
 	LoadBalancing Translation_LoadBalancing `protobuf:"varint,6,opt,name=load_balancing,json=loadBalancing,proto3,enum=ligato.vpp.cnat.Translation_LoadBalancing" json:"load_balancing,omitempty"`
 	// Whether all connections of a client go to the same backend: the hash covers
-	// the source address alone. Since VPP 24.02. VPP does not tell it.
+	// the source address alone. Since VPP 24.02. VPP does not report it.
 	ClientAffinity bool `protobuf:"varint,7,opt,name=client_affinity,json=clientAffinity,proto3" json:"client_affinity,omitempty"`
 	// Whether a connection gets a new source port where it gets a source address.
-	// VPP does not tell it.
+	// VPP does not report it.
 	AllocateSourcePort bool `protobuf:"varint,8,opt,name=allocate_source_port,json=allocateSourcePort,proto3" json:"allocate_source_port,omitempty"`
-	// Whether answers need no translation, such as those that servers send to
-	// clients directly. Since VPP 23.10. VPP does not tell it.
+	// Whether answers need no translation, for example because servers send them
+	// to clients directly. Since VPP 23.10. VPP does not report it.
 	NoReturnSession bool `protobuf:"varint,9,opt,name=no_return_session,json=noReturnSession,proto3" json:"no_return_session,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

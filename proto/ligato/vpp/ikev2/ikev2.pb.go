@@ -468,7 +468,7 @@ type Profile struct {
 	// peer answers. Otherwise it waits for the peer. If the peer has ended the SA since, has refused it
 	// or does not answer for half a minute, the agent creates the profile again: after some seconds,
 	// and after up to 64 seconds if that happens again. An agent that restarts leaves an SA alone; without one it creates the
-	// profile again, because VPP does not tell of requests that wait for an answer.
+	// profile again, because VPP does not report requests that wait for an answer.
 	Initiate      bool `protobuf:"varint,15,opt,name=initiate,proto3" json:"initiate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

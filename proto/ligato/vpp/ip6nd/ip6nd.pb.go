@@ -27,15 +27,14 @@ const (
 
 // Router advertisements that VPP sends on one interface. The interface must be
 // one with a MAC address. The item waits until it has an IPv6 address or learns
-// some (field ip6_nd.address_autoconfig). VPP does not tell hosts that they
-// must forget the router when the item is deleted: to end the service, set
-// cease and not_default_router first. The MTU in advertisements is the one that
-// the interface had for IPv6 when it got its first IPv6 address; VPP has no
-// address of a DNS server to advertise.
+// some (field ip6_nd.address_autoconfig). When the item is deleted, VPP does not
+// withdraw the router from the hosts: to end the service, set cease and
+// not_default_router first. The MTU in advertisements is the IPv6 MTU that the
+// interface had when it got its first IPv6 address. VPP does not advertise DNS
+// servers.
 //
 // VPP reports advertisements since 23.06. An older one does not: after a restart the agent applies
-// them again, and it leaves those that were removed from the configuration while the agent did
-// not run.
+// them again. Advertisements whose item was removed while the agent did not run continue.
 type RouterAdvertisement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.

@@ -91,19 +91,18 @@ func (x *Global) GetInterval() uint32 {
 	return 0
 }
 
-// LLDP on one interface, which sends packets and listens to those of the
-// neighbor. agentctl vpp lldp shows what VPP knows of the neighbors. Needs the
-// plugin lldp. The packets name the interface as VPP does, with its MAC
-// address.
+// LLDP on one interface: VPP sends packets and receives the packets of the
+// neighbor. agentctl vpp lldp shows the neighbors. Needs the plugin lldp. The
+// packets contain VPP's name of the interface and its MAC address.
 //
-// VPP takes the number of an interface for that of its hardware, and would enable LLDP on another
-// interface where they differ, because there were sub-interfaces when it was created: the agent
-// refuses these.
+// VPP confuses the index of an interface with the index of its hardware. The two differ if there
+// were sub-interfaces when the interface was created, and VPP would enable LLDP on another
+// interface: the agent refuses such interfaces.
 //
 // The agent does not ask VPP for the interfaces with LLDP: VPP overwrites its memory when it
-// tells of a neighbor whose ID is longer than 64 bytes. After a restart the agent enables LLDP again,
-// which forgets the neighbors until their next packet, and it leaves what was removed from the
-// configuration while the agent did not run.
+// reports a neighbor whose ID is longer than 64 bytes. After a restart the agent enables LLDP again,
+// and VPP forgets the neighbors until their next packet. LLDP stays enabled on interfaces whose item
+// was removed while the agent did not run.
 type Interface struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface, which is no sub-interface and has a MAC address.

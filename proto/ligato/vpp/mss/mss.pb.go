@@ -79,7 +79,7 @@ func (Clamp_Direction) EnumDescriptor() ([]byte, []int) {
 }
 
 // Lowers the maximum segment size that TCP connections through an interface
-// negotiate, such as for a tunnel whose MTU is smaller than that of the hosts.
+// negotiate, for example for a tunnel with a smaller MTU than the hosts.
 // Needs the plugin mss_clamp.
 type Clamp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`

@@ -447,8 +447,8 @@ func (x *Policer) GetViolateAction() *Policer_Action {
 
 // Use of a policer on an interface.
 //
-// VPP does not report it: after a restart the agent applies it again, and it leaves what was removed
-// from the configuration while the agent did not run.
+// VPP does not report it: after a restart the agent applies it again. Uses whose item was removed while
+// the agent did not run stay in VPP.
 type Interface struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.

@@ -151,8 +151,8 @@ func (x *Settings) GetLocalDisabled() bool {
 
 // Full reassembly of the packets that an interface receives.
 //
-// VPP does not report it: after a restart the agent enables it again, and it leaves what was
-// removed from the configuration while the agent did not run. ACLs and NAT enable shallow virtual
+// VPP does not report it: after a restart the agent enables it again. Reassembly stays enabled on
+// interfaces whose item was removed while the agent did not run. ACLs and NAT enable shallow virtual
 // reassembly by themselves.
 type Interface struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
