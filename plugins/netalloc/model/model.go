@@ -12,8 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
-// IPAllocationModel places address allocations at
-// config/netalloc/v1/ip/network/{network}/interface/{interface}.
+// IPAllocationModel is the model of address allocations.
 var IPAllocationModel = models.Of[*netalloc.IPAllocation]()
 
 // NeighborGwKey is the key of a property: the gateway of the network lies in

@@ -7,11 +7,10 @@ import (
 
 // The models.
 var (
-	// TableModel places tables at config/vpp/classify/v1/table/{name}.
+	// TableModel is the model of tables.
 	TableModel = models.Of[*classify.Table]()
-	// SessionModel places sessions at config/vpp/classify/v1/session/table/{table}/match/{match}.
+	// SessionModel is the model of sessions.
 	SessionModel = models.Of[*classify.Session]()
-	// BindingModel places bindings at
-	// config/vpp/classify/v1/binding/{interface}/hook/{hook}/packets/{packets}.
+	// BindingModel is the model of bindings.
 	BindingModel = models.Of[*classify.Binding]()
 )

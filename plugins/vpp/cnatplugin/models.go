@@ -7,11 +7,10 @@ import (
 
 // The models.
 var (
-	// GlobalModel is the only item at config/vpp/cnat/v1/global.
+	// GlobalModel has at most one item.
 	GlobalModel = models.Of[*cnat.Global]()
-	// InterfaceModel places interfaces at config/vpp/cnat/v1/interface/{name}.
+	// InterfaceModel is the model of interfaces with source NAT.
 	InterfaceModel = models.Of[*cnat.Interface]()
-	// TranslationModel places translations at
-	// config/vpp/cnat/v1/translation/protocol/{protocol}/vip/{vip}/port/{port}.
+	// TranslationModel is the model of translations.
 	TranslationModel = models.Of[*cnat.Translation]()
 )

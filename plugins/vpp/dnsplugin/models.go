@@ -5,5 +5,5 @@ import (
 	dns "github.com/tenuto-dev/tenuto/proto/ligato/vpp/dns"
 )
 
-// DNSCacheModel is the only item at config/vpp/dns/v1/dnscache.
+// DNSCacheModel has at most one item.
 var DNSCacheModel = models.Of[*dns.DNSCache]()

@@ -5,5 +5,5 @@ import (
 	ip6nd "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ip6nd"
 )
 
-// RouterAdvertisementModel places router advertisements at config/vpp/ip6nd/v1/ra/{interface}.
+// RouterAdvertisementModel is the model of router advertisements.
 var RouterAdvertisementModel = models.Of[*ip6nd.RouterAdvertisement]()

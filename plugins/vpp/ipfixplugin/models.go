@@ -5,12 +5,11 @@ import (
 	ipfix "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ipfix"
 )
 
-// IPFIXModel is the only item at config/vpp/ipfix/v2/ipfix.
+// IPFIXModel has at most one item.
 var IPFIXModel = models.Of[*ipfix.IPFIX]()
 
-// FlowProbeParamsModel is the only item at config/vpp/ipfix/v2/flowprobe-params.
+// FlowProbeParamsModel has at most one item.
 var FlowProbeParamsModel = models.Of[*ipfix.FlowProbeParams]()
 
-// FlowProbeFeatureModel places measured interfaces at
-// config/vpp/ipfix/v2/flowprobe-feature/{interface}.
+// FlowProbeFeatureModel is the model of measured interfaces.
 var FlowProbeFeatureModel = models.Of[*ipfix.FlowProbeFeature]()

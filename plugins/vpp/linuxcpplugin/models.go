@@ -5,8 +5,8 @@ import (
 	linuxcp "github.com/tenuto-dev/tenuto/proto/ligato/vpp/linuxcp"
 )
 
-// GlobalModel places the settings at config/vpp/linuxcp/v1/global.
+// GlobalModel is the model of the settings of linux-cp.
 var GlobalModel = models.Of[*linuxcp.Global]()
 
-// PairModel places pairs at config/vpp/linuxcp/v1/pair/{interface}.
+// PairModel is the model of pairs.
 var PairModel = models.Of[*linuxcp.Pair]()

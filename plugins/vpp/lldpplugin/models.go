@@ -6,9 +6,9 @@ import (
 )
 
 var (
-	// GlobalModel places the settings of all interfaces at config/vpp/lldp/v1/global.
+	// GlobalModel is the model of the settings of all interfaces.
 	GlobalModel = models.Of[*lldp.Global]()
 
-	// InterfaceModel places interfaces with LLDP at config/vpp/lldp/v1/interface/{interface}.
+	// InterfaceModel is the model of interfaces with LLDP.
 	InterfaceModel = models.Of[*lldp.Interface]()
 )

@@ -5,5 +5,5 @@ import (
 	mss "github.com/tenuto-dev/tenuto/proto/ligato/vpp/mss"
 )
 
-// ClampModel places the limits at config/vpp/mss/v1/clamp/{interface}.
+// ClampModel is the model of segment size limits on interfaces.
 var ClampModel = models.Of[*mss.Clamp]()

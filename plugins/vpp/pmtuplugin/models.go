@@ -5,5 +5,5 @@ import (
 	pmtu "github.com/tenuto-dev/tenuto/proto/ligato/vpp/pmtu"
 )
 
-// PathMTUModel places path MTUs at config/vpp/pmtu/v1/path-mtu/vrf/{vrf}/address/{address}.
+// PathMTUModel is the model of path MTUs.
 var PathMTUModel = models.Of[*pmtu.PathMTU]()

@@ -7,9 +7,8 @@ import (
 
 // The models.
 var (
-	// PolicerModel places policers at config/vpp/policer/v1/policer/{name}.
+	// PolicerModel is the model of policers.
 	PolicerModel = models.Of[*policer.Policer]()
-	// InterfaceModel places their uses at
-	// config/vpp/policer/v1/interface/{interface}/direction/{direction}.
+	// InterfaceModel is the model of uses of policers on interfaces.
 	InterfaceModel = models.Of[*policer.Interface]()
 )

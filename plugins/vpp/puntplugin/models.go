@@ -5,14 +5,11 @@ import (
 	punt "github.com/tenuto-dev/tenuto/proto/ligato/vpp/punt"
 )
 
-// IPRedirectModel places redirections at
-// config/vpp/v2/ipredirect/l3/{protocol}/tx/{interface}.
+// IPRedirectModel is the model of redirections.
 var IPRedirectModel = models.Of[*punt.IPRedirect]()
 
-// ToHostModel places registrations of sockets at
-// config/vpp/v2/tohost/l3/{protocol}/l4/{protocol}/port/{port}.
+// ToHostModel is the model of registrations of sockets.
 var ToHostModel = models.Of[*punt.ToHost]()
 
-// ExceptionModel places registrations of sockets for packets with a problem at
-// config/vpp/v2/exception/reason/{reason}.
+// ExceptionModel is the model of registrations of sockets for packets with a problem.
 var ExceptionModel = models.Of[*punt.Exception]()

@@ -7,12 +7,12 @@ import (
 
 // The models.
 var (
-	// MapModel places maps at config/vpp/qos/v1/map/{id}.
+	// MapModel is the model of maps.
 	MapModel = models.Of[*qos.Map]()
-	// RecordModel places what is read at config/vpp/qos/v1/record/{interface}/source/{source}.
+	// RecordModel is the model of interfaces on which VPP records QoS bits.
 	RecordModel = models.Of[*qos.Record]()
-	// StoreModel places values at config/vpp/qos/v1/store/{interface}.
+	// StoreModel is the model of interfaces whose packets get a fixed QoS value.
 	StoreModel = models.Of[*qos.Store]()
-	// MarkModel places what is written at config/vpp/qos/v1/mark/{interface}/output/{output}.
+	// MarkModel is the model of interfaces on which VPP marks packets.
 	MarkModel = models.Of[*qos.Mark]()
 )

@@ -7,8 +7,8 @@ import (
 
 // The models.
 var (
-	// SettingsModel places the limits at config/vpp/reassembly/v1/settings/{protocol}.
+	// SettingsModel is the model of reassembly limits.
 	SettingsModel = models.Of[*reassembly.Settings]()
-	// InterfaceModel places interfaces at config/vpp/reassembly/v1/interface/{interface}.
+	// InterfaceModel is the model of interfaces with full reassembly.
 	InterfaceModel = models.Of[*reassembly.Interface]()
 )

@@ -5,15 +5,14 @@ import (
 	srv6 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/srv6"
 )
 
-// GlobalModel is the only item at config/vpp/srv6/v2/srv6-global.
+// GlobalModel has at most one item.
 var GlobalModel = models.Of[*srv6.SRv6Global]()
 
-// LocalSIDModel places local segments at config/vpp/srv6/v2/localsid/{segment}.
+// LocalSIDModel is the model of local segments.
 var LocalSIDModel = models.Of[*srv6.LocalSID]()
 
-// PolicyModel places policies at config/vpp/srv6/v2/policy/{binding segment}.
+// PolicyModel is the model of policies.
 var PolicyModel = models.Of[*srv6.Policy]()
 
-// SteeringModel places choices of packets at
-// config/vpp/srv6/v2/steering/{name}.
+// SteeringModel is the model of rules that steer packets into policies.
 var SteeringModel = models.Of[*srv6.Steering]()

@@ -5,5 +5,5 @@ import (
 	stn "github.com/tenuto-dev/tenuto/proto/ligato/vpp/stn"
 )
 
-// RuleModel places rules at config/vpp/stn/v2/rule/{interface}/ip/{address}.
+// RuleModel is the model of rules.
 var RuleModel = models.Of[*stn.Rule]()

@@ -5,6 +5,5 @@ import (
 	urpf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/urpf"
 )
 
-// InterfaceModel places the checks at
-// config/vpp/urpf/v1/interface/{interface}/protocol/{protocol}/direction/{direction}.
+// InterfaceModel is the model of reverse path checks on interfaces.
 var InterfaceModel = models.Of[*urpf.Interface]()

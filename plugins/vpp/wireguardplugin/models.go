@@ -5,6 +5,5 @@ import (
 	wireguard "github.com/tenuto-dev/tenuto/proto/ligato/vpp/wireguard"
 )
 
-// PeerModel places peers at
-// config/vpp/wg/v1/peer/{interface}/endpoint/{address}/{port}.
+// PeerModel is the model of peers.
 var PeerModel = models.Of[*wireguard.Peer]()

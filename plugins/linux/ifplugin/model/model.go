@@ -12,8 +12,7 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
 
-// InterfaceModel places interfaces at
-// config/linux/interfaces/v2/interface/{name}.
+// InterfaceModel is the model of interfaces.
 var InterfaceModel = models.Of[*interfaces.Interface]()
 
 // HostName is the name of an interface in the kernel, unless its type gives it another one.

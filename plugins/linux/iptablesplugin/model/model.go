@@ -6,5 +6,5 @@ import (
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 )
 
-// RuleChainModel places chains at config/linux/iptables/v2/rulechain/{name}.
+// RuleChainModel is the model of chains.
 var RuleChainModel = models.Of[*iptables.RuleChain]()

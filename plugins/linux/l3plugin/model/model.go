@@ -9,18 +9,16 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 )
 
-// ARPModel places neighbours at config/linux/l3/v2/arp/{interface}/{address}.
+// ARPModel is the model of neighbours.
 var ARPModel = models.Of[*l3.ARPEntry]()
 
-// RouteModel places routes at
-// config/linux/l3/v2/route/{network}/{prefix length}/{interface}, the network
-// without host bits; those of a table of their own have table/{table}/ before that.
+// RouteModel is the model of routes. Their names contain the network without host bits.
 var RouteModel = models.Of[*l3.Route]().Named(routeName)
 
-// RuleModel places policy rules at config/linux/l3/v2/rule/{name}.
+// RuleModel is the model of policy rules.
 var RuleModel = models.Of[*l3.Rule]()
 
-// NexthopModel places nexthop objects at config/linux/l3/v2/nexthop/{name}.
+// NexthopModel is the model of nexthop objects.
 var NexthopModel = models.Of[*l3.Nexthop]()
 
 // LinkLocalRouteKey is a property of a route with scope LINK: the destination

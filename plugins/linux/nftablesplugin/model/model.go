@@ -6,5 +6,5 @@ import (
 	nftables "github.com/tenuto-dev/tenuto/proto/ligato/linux/nftables"
 )
 
-// TableModel places tables at config/linux/nftables/v2/table/{name}.
+// TableModel is the model of tables.
 var TableModel = models.Of[*nftables.Table]()

@@ -6,5 +6,5 @@ import (
 	punt "github.com/tenuto-dev/tenuto/proto/ligato/linux/punt"
 )
 
-// ProxyModel places proxies at config/linux/punt/v2/proxy/{name}.
+// ProxyModel is the model of proxies.
 var ProxyModel = models.Of[*punt.Proxy]()

@@ -6,7 +6,7 @@ import (
 	abf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf"
 )
 
-// ABFModel places policies at config/vpp/abfs/v2/abf/{index}.
+// ABFModel is the model of policies.
 var ABFModel = models.Of[*abf.ABF]()
 
 // InterfaceKey is the use of a policy on an interface, derived from the

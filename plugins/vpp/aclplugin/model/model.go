@@ -6,7 +6,7 @@ import (
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 )
 
-// ACLModel places access control lists at config/vpp/acls/v2/acl/{name}.
+// ACLModel is the model of access control lists.
 var ACLModel = models.Of[*acl.ACL]()
 
 // InterfaceKey is the use of a list on an interface, derived from the list;

@@ -8,13 +8,13 @@ import (
 	bfd "github.com/tenuto-dev/tenuto/proto/ligato/vpp/bfd"
 )
 
-// AuthKeyModel places keys at config/vpp/bfd/v1/auth-key/{id}.
+// AuthKeyModel is the model of keys.
 var AuthKeyModel = models.Of[*bfd.AuthKey]()
 
-// SessionModel places sessions at config/vpp/bfd/v1/session/{interface}/peer/{peer_address}.
+// SessionModel is the model of sessions.
 var SessionModel = models.Of[*bfd.Session]()
 
-// EchoSourceModel places the source of echo packets at config/vpp/bfd/v1/echo-source.
+// EchoSourceModel is the model of the source of echo packets.
 var EchoSourceModel = models.Of[*bfd.EchoSource]()
 
 // StateKey tells the state of a session, which VPP reports. Exactly one of its keys exists for

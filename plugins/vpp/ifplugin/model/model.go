@@ -7,8 +7,8 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// InterfaceModel places interfaces at config/vpp/v2/interfaces/{name}.
+// InterfaceModel is the model of interfaces.
 var InterfaceModel = models.Of[*interfaces.Interface]()
 
-// SpanModel places port mirroring at config/vpp/v2/span/{from}/to/{to}.
+// SpanModel is the model of port mirroring.
 var SpanModel = models.Of[*interfaces.Span]()

@@ -6,10 +6,10 @@ import (
 	ikev2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ikev2"
 )
 
-// GlobalModel places the settings of all profiles at config/vpp/ikev2/v1/global.
+// GlobalModel is the model of the settings of all profiles.
 var GlobalModel = models.Of[*ikev2.Global]()
 
-// ProfileModel places profiles at config/vpp/ikev2/v1/profile/{name}.
+// ProfileModel is the model of profiles.
 var ProfileModel = models.Of[*ikev2.Profile]()
 
 // StateKey tells the state of a profile that VPP has. Exactly one of its keys exists for a profile.

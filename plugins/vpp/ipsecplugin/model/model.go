@@ -8,18 +8,16 @@ import (
 	ipsec "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ipsec"
 )
 
-// SPDModel places policy databases at config/vpp/ipsec/v2/spd/{index}.
+// SPDModel is the model of policy databases.
 var SPDModel = models.Of[*ipsec.SecurityPolicyDatabase]()
 
-// SPModel places policies at config/vpp/ipsec/v2/sp/spd/{index}/sa/{index}/
-// {inbound|outbound}/local-addresses/{start}-{stop}/remote-addresses/{start}-{stop}.
+// SPModel is the model of policies.
 var SPModel = models.Of[*ipsec.SecurityPolicy]().Named(spName)
 
-// SAModel places associations at config/vpp/ipsec/v2/sa/{index}.
+// SAModel is the model of associations.
 var SAModel = models.Of[*ipsec.SecurityAssociation]()
 
-// TunnelProtectionModel places protections of tunnels at
-// config/vpp/ipsec/v2/tun-protect/{interface}[/nh/{next hop}].
+// TunnelProtectionModel is the model of protections of tunnels.
 var TunnelProtectionModel = models.Of[*ipsec.TunnelProtection]()
 
 // SPDInterfaceKey is the use of a policy database on an interface, derived

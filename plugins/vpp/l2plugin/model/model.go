@@ -7,17 +7,13 @@ import (
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 )
 
-// BridgeDomainModel places bridge domains at
-// config/vpp/l2/v2/bridge-domain/{name}.
+// BridgeDomainModel is the model of bridge domains.
 var BridgeDomainModel = models.Of[*l2.BridgeDomain]()
 
-// FIBModel places static entries at
-// config/vpp/l2/v2/fib/{bridge domain}/mac/{MAC address}. The address is part
-// of the key as it is spelled.
+// FIBModel is the model of static entries. The address is part of the key as it is spelled.
 var FIBModel = models.Of[*l2.FIBEntry]()
 
-// XConnectModel places cross-connects at
-// config/vpp/l2/v2/xconnect/{receiving interface}.
+// XConnectModel is the model of cross-connects.
 var XConnectModel = models.Of[*l2.XConnectPair]()
 
 // BDInterfaceKey is the attachment of an interface to a bridge domain, derived

@@ -11,38 +11,31 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-// VrfTableModel places VRF tables at
-// config/vpp/v2/vrf-table/id/{id}/protocol/{IPV4|IPV6}.
+// VrfTableModel is the model of VRF tables.
 var VrfTableModel = models.Of[*l3.VrfTable]()
 
-// RouteModel places routes at config/vpp/v2/route/
-// [if/{interface}/]vrf/{id}/dst/{network}/{prefix length}/[gw/{next hop}]; see
-// routeName.
+// RouteModel is the model of routes.
 var RouteModel = models.Of[*l3.Route]().Named(routeName)
 
-// ARPModel places neighbours at config/vpp/v2/arp/{interface}/{address}.
+// ARPModel is the model of neighbours.
 var ARPModel = models.Of[*l3.ARPEntry]()
 
-// ProxyARPModel is the only item at config/vpp/v2/proxyarp-global.
+// ProxyARPModel has at most one item.
 var ProxyARPModel = models.Of[*l3.ProxyARP]()
 
-// IPScanNeighborModel is the only item at config/vpp/v2/ipscanneigh-global.
+// IPScanNeighborModel has at most one item.
 var IPScanNeighborModel = models.Of[*l3.IPScanNeighbor]()
 
-// DHCPProxyModel places DHCP proxies at
-// config/vpp/v2/dhcp-proxy/{IPv4|IPv6}/rx-vrf/{id}.
+// DHCPProxyModel is the model of DHCP proxies.
 var DHCPProxyModel = models.Of[*l3.DHCPProxy]().Named(dhcpProxyName)
 
-// L3XConnectModel places cross-connects at
-// config/vpp/v2/l3xconnect/{interface}/protocol/{IPV4|IPV6}.
+// L3XConnectModel is the model of cross-connects.
 var L3XConnectModel = models.Of[*l3.L3XConnect]()
 
-// TeibModel places tunnel endpoints at
-// config/vpp/v2/teib/{interface}/peer/{address}.
+// TeibModel is the model of tunnel endpoints.
 var TeibModel = models.Of[*l3.TeibEntry]()
 
-// VRRPModel places virtual routers at
-// config/vpp/v2/vrrp/{interface}/vrid/{number}.
+// VRRPModel is the model of virtual routers.
 var VRRPModel = models.Of[*l3.VRRPEntry]()
 
 // ProxyARPInterfaceKey makes an interface answer ARP requests, derived from

@@ -8,15 +8,13 @@ import (
 	mpls "github.com/tenuto-dev/tenuto/proto/ligato/vpp/mpls"
 )
 
-// TableModel places MPLS tables at config/vpp/mpls/v1/table/{id}.
+// TableModel is the model of MPLS tables.
 var TableModel = models.Of[*mpls.Table]()
 
-// InterfaceModel places interfaces that accept MPLS packets at
-// config/vpp/mpls/v1/interface/{name}.
+// InterfaceModel is the model of interfaces that accept MPLS packets.
 var InterfaceModel = models.Of[*mpls.Interface]()
 
-// RouteModel places MPLS routes at
-// config/vpp/mpls/v1/route/table/{table_id}/label/{label}[/stacked].
+// RouteModel is the model of MPLS routes.
 var RouteModel = models.Of[*mpls.Route]().Named(routeName)
 
 // TableKey returns the key of an MPLS table.

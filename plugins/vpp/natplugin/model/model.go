@@ -8,28 +8,22 @@ import (
 	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
 )
 
-// GlobalModel is the only item at config/vpp/nat/v2/nat44-global; all other
-// NAT44 items need it.
+// GlobalModel has at most one item. All other NAT44 items need it.
 var GlobalModel = models.Of[*nat.Nat44Global]()
 
-// DNATModel places groups of static mappings at
-// config/vpp/nat/v2/dnat44/{label}.
+// DNATModel is the model of groups of static mappings.
 var DNATModel = models.Of[*nat.DNat44]()
 
-// InterfaceModel places interfaces that take part in NAT at
-// config/vpp/nat/v2/nat44-interface/{name}.
+// InterfaceModel is the model of interfaces that take part in NAT.
 var InterfaceModel = models.Of[*nat.Nat44Interface]()
 
-// PoolModel places address pools at config/vpp/nat/v2/nat44-pool/{name}, and
-// pools without a name at .../vrf/{id}/address/{first}[-{last}].
+// PoolModel is the model of address pools of NAT44. A pool without a name is named by its VRF table and addresses.
 var PoolModel = models.Of[*nat.Nat44AddressPool]().Named(poolName)
 
-// VrfTableModel places VRF tables of NAT at
-// config/vpp/nat/v2/nat44-vrf/vrfid/{id}.
+// VrfTableModel is the model of VRF tables of NAT.
 var VrfTableModel = models.Of[*nat.Nat44VrfTable]()
 
-// VrfRouteModel places routes between VRF tables of NAT at
-// config/vpp/nat/v2/nat44-vrf-route/vrfid/{from}/destvrfid/{to}.
+// VrfRouteModel is the model of routes between VRF tables of NAT.
 var VrfRouteModel = models.Of[*nat.Nat44VrfRoute]()
 
 // EndpointDependentKey is a property of the global item: NAT44 works in

@@ -6,35 +6,28 @@ import (
 	nat66 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat66"
 )
 
-// NAT64GlobalModel is the only item at config/vpp/nat64/v1/global; all other
-// NAT64 items need it.
+// NAT64GlobalModel has at most one item. All other NAT64 items need it.
 var NAT64GlobalModel = models.Of[*nat64.Global]()
 
-// NAT64InterfaceModel places interfaces that take part in NAT64 at
-// config/vpp/nat64/v1/interface/{name}.
+// NAT64InterfaceModel is the model of interfaces that take part in NAT64.
 var NAT64InterfaceModel = models.Of[*nat64.Interface]()
 
-// NAT64PoolModel places address pools at config/vpp/nat64/v1/pool/{name}, and
-// pools without a name at .../vrf/{id}/address/{first}[-{last}].
+// NAT64PoolModel is the model of address pools of NAT64. A pool without a name is named by its VRF table and addresses.
 var NAT64PoolModel = models.Of[*nat64.Pool]().Named(nat64PoolName)
 
-// NAT64StaticBIBModel places static bindings at config/vpp/nat64/v1/static-bib/
-// vrf/{id}/protocol/{TCP|UDP|ICMP}/inside/{address}/{port}.
+// NAT64StaticBIBModel is the model of static bindings.
 var NAT64StaticBIBModel = models.Of[*nat64.StaticBIB]()
 
-// NAT64PrefixModel places prefixes at config/vpp/nat64/v1/prefix/vrf/{id}.
+// NAT64PrefixModel is the model of prefixes.
 var NAT64PrefixModel = models.Of[*nat64.Prefix]()
 
-// NAT66GlobalModel is the only item at config/vpp/nat66/v1/global; all other
-// NAT66 items need it.
+// NAT66GlobalModel has at most one item. All other NAT66 items need it.
 var NAT66GlobalModel = models.Of[*nat66.Global]()
 
-// NAT66InterfaceModel places interfaces that take part in NAT66 at
-// config/vpp/nat66/v1/interface/{name}.
+// NAT66InterfaceModel is the model of interfaces that take part in NAT66.
 var NAT66InterfaceModel = models.Of[*nat66.Interface]()
 
-// NAT66MappingModel places mappings at
-// config/vpp/nat66/v1/static-mapping/vrf/{id}/local/{address}.
+// NAT66MappingModel is the model of mappings.
 var NAT66MappingModel = models.Of[*nat66.StaticMapping]()
 
 func nat64PoolName(p *nat64.Pool) string {
