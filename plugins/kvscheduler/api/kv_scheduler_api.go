@@ -162,7 +162,7 @@ type StateSummary struct {
 type Sessions interface {
 	// SouthboundUp reports that a southbound named in Descriptor.Southbound is connected.
 	// With a new epoch it may have lost its state: the scheduler drops the metadata, reads
-	// the actual state and converges it.
+	// the actual state and converges it. Without a SouthboundDown before, that is no crash.
 	SouthboundUp(name string, epoch uint64)
 	// SouthboundDown reports that a southbound is disconnected, and why. Its values become
 	// PENDING, and no callback of its descriptors runs.

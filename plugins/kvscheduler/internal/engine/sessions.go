@@ -113,8 +113,10 @@ func (e *Engine) prepareSession(s *sessionChange, p *transaction) bool {
 		return false
 	}
 	p.request.Closed = e.southbound.closed()
-	if !s.up || before.up {
+	if !s.up {
 		e.trials.afterCrash(s.name, now, calls)
+	}
+	if !s.up || before.up {
 		p.request.Touch = e.abandon(s.name)
 		e.trials.pin(&p.request)
 		e.trials.markQuarantined()

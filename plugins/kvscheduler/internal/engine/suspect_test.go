@@ -66,3 +66,42 @@ func TestSuspectOfAnEarlierRunIsNotDesired(t *testing.T) {
 		}
 	})
 }
+
+// A southbound that may have lost its state, without having been down, did not crash: what failed
+// meanwhile, since it was gone, is neither suspected nor pinned. An operator deletes a network
+// namespace, for example.
+func TestLostStateIsNoCrash(t *testing.T) {
+	t.Parallel()
+	c, exists, lost := engine.New(engine.Options{QuarantineAfter: 1}), map[string]bool{}, true
+	runWith(t, c, api.Adapt(&api.Descriptor[*model.Item, any]{
+		Name: "a", KeySelector: hasPrefix("a/"), NBKeyPrefix: "a/", Southbound: "s",
+		Create: func(key string, _ *model.Item) (any, error) {
+			if lost {
+				lost = false
+				c.SouthboundUp("s", 2)
+				return nil, errConnection
+			}
+			exists[key] = true
+			return nil, nil
+		},
+		Delete: func(key string, _ *model.Item, _ any) error {
+			delete(exists, key)
+			return nil
+		},
+		Retrieve: func([]api.KV[*model.Item, any]) (found []api.KV[*model.Item, any], err error) {
+			for key := range exists {
+				found = append(found, api.KV[*model.Item, any]{Key: key, Value: &model.Item{}, Origin: api.FromNB})
+			}
+			return found, nil
+		},
+	}))
+	c.SouthboundUp("s", 1)
+	_, _ = c.StartNBTransaction().SetValue("a/1", &model.Item{}).Commit(t.Context())
+	c.TransactionBarrier()
+	if !exists["a/1"] || len(c.Suspects()) != 0 {
+		t.Errorf("exists %v, suspects %v; expected a/1 and none", exists, c.Suspects())
+	}
+	if _, err := c.StartNBTransaction().SetValue("a/1", nil).Commit(t.Context()); err != nil || exists["a/1"] {
+		t.Errorf("delete: %v, exists %v", err, exists)
+	}
+}
