@@ -133,8 +133,18 @@ func recordOf(details api.Message) record {
 	return record{details, string(body)}
 }
 
-// records returns what VPP lists when the item's descriptor reads.
-func (l *life) records() (all []record) {
+// records returns what VPP lists each time the item's descriptor reads: what is listed once only,
+// the agent reads in the background.
+func (l *life) records() []record {
+	l.t.Helper()
+	again := l.listed()
+	return slices.DeleteFunc(l.listed(), func(r record) bool {
+		return !slices.ContainsFunc(again, func(b record) bool { return b.same(r) })
+	})
+}
+
+// listed returns what VPP lists while the item's descriptor reads.
+func (l *life) listed() (all []record) {
 	l.t.Helper()
 	var mu sync.Mutex
 	l.target.Sim.Alter(func(details api.Message) {
