@@ -15,7 +15,7 @@ const DefaultName = "vpp-abfplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &vppcalls.Operations,
+		Name: DefaultName, Operations: vppcalls.Operations,
 		Register: func(to *itemplugin.Registrar) error {
 			lists, err := acl.NewLists(to.Metadata(acl.ACLName))
 			if err != nil {

@@ -19,7 +19,7 @@ type Config struct {
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &vppcalls.Operations, Config: Config{},
+		Name: DefaultName, Operations: vppcalls.Operations, Config: Config{},
 		Register: func(to *itemplugin.Registrar) error {
 			calls := vppcalls.New(to.VPP)
 			if to.Config.(Config).HitCounters {

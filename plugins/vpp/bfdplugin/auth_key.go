@@ -32,7 +32,7 @@ type authKey struct {
 // authTypes are the numbers of the types in packets.
 var authTypes = map[bfd.AuthKey_Type]uint8{bfd.AuthKey_METICULOUS_KEYED_SHA1: 5, bfd.AuthKey_KEYED_SHA1: 4}
 
-var authKeys = item.Declare(&Operations, "BFD authentication key", "", item.Variant[authKey]{
+var authKeys = item.Declare("BFD authentication key", "", item.Variant[authKey]{
 	Change: func(k authKey, add bool) (request, reply api.Message) {
 		if !add {
 			return &bfdapi.BfdAuthDelKey{ConfKeyID: k.id}, &bfdapi.BfdAuthDelKeyReply{}

@@ -16,7 +16,7 @@ import (
 // source is the interface that echo packets have their source address from.
 type source = interface_types.InterfaceIndex
 
-var echoSource = session.Require(&Operations, "BFD echo source", "", &bfdapi.BfdUDPSetEchoSource{}, &bfdapi.BfdUDPSetEchoSourceReply{},
+var echoSource = session.Require("BFD echo source", "", &bfdapi.BfdUDPSetEchoSource{}, &bfdapi.BfdUDPSetEchoSourceReply{},
 	&bfdapi.BfdUDPDelEchoSource{}, &bfdapi.BfdUDPDelEchoSourceReply{}, &bfdapi.BfdUDPGetEchoSource{}, &bfdapi.BfdUDPGetEchoSourceReply{})
 
 // NewEchoSource describes the source of echo packets. VPP has one, and keeps it when the

@@ -43,7 +43,7 @@ type authentication struct {
 	delayed bool   // how the rest changes; VPP does not list it
 }
 
-var sessions = item.Declare(&Operations, "BFD session", "", item.Variant[peering]{
+var sessions = item.Declare("BFD session", "", item.Variant[peering]{
 	Change: func(p peering, add bool) (request, reply api.Message) {
 		if !add {
 			return &bfdapi.BfdUDPDel{SwIfIndex: p.iface, LocalAddr: p.local, PeerAddr: p.peer}, &bfdapi.BfdUDPDelReply{}

@@ -29,7 +29,7 @@ type place struct {
 	packets   classify.Binding_Packets
 }
 
-var uses = item.Declare(&Operations, "classifier binding", "", item.Variant[use]{
+var uses = item.Declare("classifier binding", "", item.Variant[use]{
 	Change: apply,
 	Reset: func(u use) (requests, replies []api.Message) {
 		request, reply := apply(u, false)

@@ -39,7 +39,7 @@ type action struct {
 	vrf  uint32
 }
 
-var sessions = item.Declare(&Operations, "classifier session", "", item.Variant[entry]{
+var sessions = item.Declare("classifier session", "", item.Variant[entry]{
 	Change: changeSession,
 	Dumps: []item.Dump[entry]{item.ListWith(listSessions,
 		append(listMessages(), &vppapi.ClassifySessionDump{}, &vppapi.ClassifySessionDetails{})...)},

@@ -36,7 +36,7 @@ const (
 	minOffset, maxOffset     = -256, 256
 )
 
-var tableOperation = session.Require(&Operations, "classifier table", "",
+var tableOperation = session.Require("classifier table", "",
 	append([]api.Message{&vppapi.ClassifyAddDelTable{}, &vppapi.ClassifyAddDelTableReply{}}, listMessages()...)...)
 
 type tableDescriptor struct {

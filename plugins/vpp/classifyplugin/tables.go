@@ -23,9 +23,6 @@ const (
 	BindingName = "vpp-classify-binding"
 )
 
-// Operations are what the items need of VPP.
-var Operations session.Operations
-
 const (
 	// block is the unit of masks.
 	block = 16

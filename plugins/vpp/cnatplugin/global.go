@@ -30,9 +30,6 @@ const (
 	plugin = "cnat"
 )
 
-// Operations are what the items need of VPP.
-var Operations session.Operations
-
 // settings are those of source NAT.
 type settings struct {
 	ip4      netip.Addr // invalid: none
@@ -59,7 +56,7 @@ func setPolicySince2606(p cnatapi.CnatSnatPolicies) (request, reply api.Message)
 	return m, &cnatapi.CnatSetSnatPolicyReply{}
 }
 
-var globals = session.Declare(&Operations, "CNAT", plugin,
+var globals = session.Declare("CNAT", plugin,
 	session.Variant[policyCall](setPolicySince2606, append(globalMessages(), &cnatmsg.SetSnatPolicy{})...),
 	session.Variant[policyCall](setPolicy, append(globalMessages(), &cnatapi.CnatSetSnatPolicy{})...))
 

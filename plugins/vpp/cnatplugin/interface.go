@@ -72,7 +72,7 @@ func setListBefore2310(index interface_types.InterfaceIndex, in list, add uint8)
 }
 
 var (
-	interfaces = session.Declare(&Operations, "CNAT interface", plugin,
+	interfaces = session.Declare("CNAT interface", plugin,
 		session.Variant[listCall](setList, &cnatapi.CnatSnatPolicyAddDelIf{}, &cnatapi.CnatSnatPolicyAddDelIfReply{},
 			&feature.FeatureEnableDisable{}, &feature.FeatureEnableDisableReply{}),
 		session.Variant[listCall](setListBefore2310, &cnatmsg.SnatPolicyAddDelIf{}, &cnatapi.CnatSnatPolicyAddDelIfReply{},

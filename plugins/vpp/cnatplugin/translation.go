@@ -63,7 +63,7 @@ const noNAT = 2
 // noReturnSession is in the API since 23.10.
 const noReturnSession = cnatapi.CNAT_TRANSLATION_NO_RETURN_SESSION
 
-var translations = item.DeclareObject(&Operations, "CNAT translation", plugin,
+var translations = item.DeclareObject("CNAT translation", plugin,
 	item.ObjectVariant[translation]{
 		Create: update,
 		Index:  translationIndex,

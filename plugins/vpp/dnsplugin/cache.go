@@ -20,10 +20,7 @@ import (
 // CacheName is the name of the descriptor.
 const CacheName = "vpp-dns-cache"
 
-// Operations are what the cache needs of VPP.
-var Operations session.Operations
-
-var caches = session.Require(&Operations, "DNS cache", "dns", &dns.DNSEnableDisable{}, &dns.DNSEnableDisableReply{},
+var caches = session.Require("DNS cache", "dns", &dns.DNSEnableDisable{}, &dns.DNSEnableDisableReply{},
 	&dns.DNSNameServerAddDel{}, &dns.DNSNameServerAddDelReply{})
 
 // servers are the name servers that are asked, sorted.

@@ -25,10 +25,7 @@ const (
 	StateName   = "vpp-ikev2-profile-state"
 )
 
-// Operations are what the items need of VPP.
-var Operations session.Operations
-
-var globals = session.Require(&Operations, "IKEv2 settings", vppPlugin, &ikev2api.Ikev2ProfileSetLiveness{}, &ikev2api.Ikev2ProfileSetLivenessReply{},
+var globals = session.Require("IKEv2 settings", vppPlugin, &ikev2api.Ikev2ProfileSetLiveness{}, &ikev2api.Ikev2ProfileSetLivenessReply{},
 	&ikev2api.Ikev2SetLocalKey{}, &ikev2api.Ikev2SetLocalKeyReply{})
 
 var intervals = session.Step("IKEv2 settings: process interval", session.Variant(struct{}{},

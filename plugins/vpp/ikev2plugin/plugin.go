@@ -5,6 +5,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 )
@@ -15,7 +17,7 @@ const DefaultName = "vpp-ikev2plugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &Operations,
+		Name: DefaultName, Operations: session.Operations{globals, profiles},
 		Register: func(to *itemplugin.Registrar) error {
 			states := NewStates(to.VPP)
 			err := to.Add(NewGlobal(to.VPP), NewProfile(to.VPP, to.Interfaces), states.Descriptor())

@@ -24,7 +24,7 @@ import (
 )
 
 // profiles adds blank profiles; Complete then sends the rest.
-var profiles = item.Declare(&Operations, "IKEv2 profile", vppPlugin,
+var profiles = item.Declare("IKEv2 profile", vppPlugin,
 	item.Variant[profile]{
 		Change: addProfile,
 		Dumps: []item.Dump[profile]{item.List(&ikev2api.Ikev2ProfileDump{}, func(d *ikev2msg.ProfileDetailsV2606) (profile, bool) {

@@ -22,9 +22,6 @@ import (
 // RouterAdvertisementName is the name of the descriptor.
 const RouterAdvertisementName = "vpp-ip6-router-advertisement"
 
-// Operations are what the items need of VPP.
-var Operations session.Operations
-
 const forever = math.MaxUint32
 
 // settings are those of an interface. Times are in seconds.
@@ -53,7 +50,7 @@ type advertisements struct {
 	prefixes []prefix
 }
 
-var operation = item.Declare(&Operations, "router advertisements", "",
+var operation = item.Declare("router advertisements", "",
 	item.Variant[advertisements]{
 		Requests: requests,
 		Dumps:    []item.Dump[advertisements]{item.List(&ip6_nd.SwInterfaceIP6ndRaDump{SwIfIndex: math.MaxUint32}, read)},

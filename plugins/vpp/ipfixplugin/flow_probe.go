@@ -15,7 +15,7 @@ import (
 	ipfix "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ipfix"
 )
 
-var probes = session.Require(&Operations, "flow probe", "flowprobe", &flowprobe.FlowprobeSetParams{}, &flowprobe.FlowprobeSetParamsReply{},
+var probes = session.Require("flow probe", "flowprobe", &flowprobe.FlowprobeSetParams{}, &flowprobe.FlowprobeSetParamsReply{},
 	&flowprobe.FlowprobeGetParams{}, &flowprobe.FlowprobeGetParamsReply{})
 
 // The timers of a VPP that has just started, in seconds.
@@ -114,7 +114,7 @@ func canSwitch(has, e *params) error {
 
 type feature = flowprobe.FlowprobeInterfaceDetails
 
-var features = item.Declare(&Operations, "flow probe on interface", "flowprobe", item.Variant[feature]{
+var features = item.Declare("flow probe on interface", "flowprobe", item.Variant[feature]{
 	Change: func(e feature, add bool) (request, reply api.Message) {
 		return &flowprobe.FlowprobeInterfaceAddDel{IsAdd: add, Which: e.Which, Direction: e.Direction, SwIfIndex: e.SwIfIndex},
 			&flowprobe.FlowprobeInterfaceAddDelReply{}

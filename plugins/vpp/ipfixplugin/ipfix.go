@@ -21,10 +21,7 @@ const (
 	FlowProbeFeatureName = "vpp-flowprobe-feature"
 )
 
-// Operations are what the items need of VPP.
-var Operations session.Operations
-
-var exporters = session.Require(&Operations, "IPFIX exporter", "", &ipfix_export.SetIpfixExporter{}, &ipfix_export.SetIpfixExporterReply{},
+var exporters = session.Require("IPFIX exporter", "", &ipfix_export.SetIpfixExporter{}, &ipfix_export.SetIpfixExporterReply{},
 	&ipfix_export.IpfixExporterDump{}, &ipfix_export.IpfixExporterDetails{})
 
 // What VPP has if a field is 0, and the limits of the size of packets, in bytes.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
 // The names of the descriptors.
@@ -18,9 +17,6 @@ const (
 	SPName               = "vpp-ipsec-sp"
 	TunnelProtectionName = "vpp-tun-protect"
 )
-
-// Operations are what IPsec needs of VPP.
-var Operations session.Operations
 
 // allInterfaces stands for an interface in dumps.
 const allInterfaces = interface_types.InterfaceIndex(item.NoInterface)

@@ -4,6 +4,7 @@ package ipsecplugin
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
 // DefaultName is the name of the plugin.
@@ -12,7 +13,9 @@ const DefaultName = "vpp-ipsecplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &Operations, Register: register,
+		Name: DefaultName, Operations: session.Operations{
+			saOperation, policyOperation, spdOperation, spdInterfaceOperation, protectionOperation,
+		}, Register: register,
 	}, opts)
 }
 

@@ -51,7 +51,7 @@ var integKeys = map[ipsec.IntegAlg]int{
 	ipsec.IntegAlg_SHA_384_192: 48, ipsec.IntegAlg_SHA_512_256: 64,
 }
 
-var saOperation = item.Declare(&Operations, "IPsec SA", "", item.Variant[sa]{
+var saOperation = item.Declare("IPsec SA", "", item.Variant[sa]{
 	Change: func(a sa, add bool) (request, reply api.Message) {
 		if add {
 			return &ipsecapi.IpsecSadEntryAdd{Entry: a}, &ipsecapi.IpsecSadEntryAddReply{}

@@ -29,7 +29,7 @@ type policyID struct {
 	localStart, localStop, remoteStart, remoteStop ip_types.Address
 }
 
-var policyOperation = item.Declare(&Operations, "IPsec policy", "", item.Variant[policy]{
+var policyOperation = item.Declare("IPsec policy", "", item.Variant[policy]{
 	Change: func(p policy, add bool) (request, reply api.Message) {
 		return &ipsecapi.IpsecSpdEntryAddDelV2{IsAdd: add, Entry: p}, &ipsecapi.IpsecSpdEntryAddDelV2Reply{}
 	},

@@ -21,7 +21,7 @@ import (
 // A policy database has nothing but its number; policies and interfaces are values of their
 // own. The interfaces are derived from it.
 
-var spdOperation = session.Require(&Operations, "IPsec SPD", "",
+var spdOperation = session.Require("IPsec SPD", "",
 	(*ipsecapi.IpsecSpdAddDel)(nil), (*ipsecapi.IpsecSpdAddDelReply)(nil),
 	(*ipsecapi.IpsecSpdsDump)(nil), (*ipsecapi.IpsecSpdsDetails)(nil))
 

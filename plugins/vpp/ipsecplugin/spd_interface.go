@@ -23,7 +23,7 @@ import (
 // database for an interface, and forgets to end the use when the interface is deleted: the next
 // one with the same index would have the database without its effect.
 
-var spdInterfaceOperation = session.Require(&Operations, "IPsec SPD: interfaces", "",
+var spdInterfaceOperation = session.Require("IPsec SPD: interfaces", "",
 	(*ipsecapi.IpsecInterfaceAddDelSpd)(nil), (*ipsecapi.IpsecInterfaceAddDelSpdReply)(nil),
 	(*ipsecapi.IpsecSpdInterfaceDump)(nil), (*ipsecapi.IpsecSpdInterfaceDetails)(nil))
 

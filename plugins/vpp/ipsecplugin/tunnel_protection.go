@@ -34,7 +34,7 @@ type protectionID struct {
 // maxIn is how many associations VPP has for the received packets of a tunnel.
 const maxIn = 4
 
-var protectionOperation = item.Declare(&Operations, "IPsec tunnel protection", "", item.Variant[protection]{
+var protectionOperation = item.Declare("IPsec tunnel protection", "", item.Variant[protection]{
 	Change: func(p protection, add bool) (request, reply api.Message) {
 		if add {
 			return &ipsecapi.IpsecTunnelProtectUpdate{Tunnel: p}, &ipsecapi.IpsecTunnelProtectUpdateReply{}

@@ -104,7 +104,7 @@ func (x Indexes) Name(index uint32) (string, bool) {
 }
 
 // DeclareObject is Declare for objects.
-func DeclareObject[E any](to *session.Operations, item, plugin string, variants ...ObjectVariant[E]) *session.Operation[ObjectVariant[E]] {
+func DeclareObject[E any](item, plugin string, variants ...ObjectVariant[E]) *session.Operation[ObjectVariant[E]] {
 	all := make([]binding.Variant[ObjectVariant[E]], len(variants))
 	for i, v := range variants {
 		var zero E
@@ -114,7 +114,7 @@ func DeclareObject[E any](to *session.Operations, item, plugin string, variants 
 		}
 		all[i] = session.Variant(v, append(needs, messagesOf(v.Dumps)...)...)
 	}
-	return session.Declare(to, item, plugin, all...)
+	return session.Declare(item, plugin, all...)
 }
 
 func pair(request, reply api.Message) []api.Message { return []api.Message{request, reply} }

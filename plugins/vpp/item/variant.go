@@ -176,7 +176,7 @@ func Listed[E any](ctx context.Context, vpp *session.VPP, operation *session.Ope
 
 // Declare declares how VPP handles entries, like session.Declare; the newest variant comes
 // first. The messages that a variant needs are those that it sends.
-func Declare[E any](to *session.Operations, item, plugin string, variants ...Variant[E]) *session.Operation[Variant[E]] {
+func Declare[E any](item, plugin string, variants ...Variant[E]) *session.Operation[Variant[E]] {
 	all := make([]binding.Variant[Variant[E]], len(variants))
 	for i, v := range variants {
 		var zero E
@@ -191,7 +191,7 @@ func Declare[E any](to *session.Operations, item, plugin string, variants ...Var
 		}
 		all[i] = session.Variant(v, append(needs, messagesOf(v.Dumps)...)...)
 	}
-	return session.Declare(to, item, plugin, all...)
+	return session.Declare(item, plugin, all...)
 }
 
 func messagesOf[E any](dumps []Dump[E]) (out []api.Message) {

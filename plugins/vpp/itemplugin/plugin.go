@@ -25,7 +25,7 @@ type Spec struct {
 	// Config is the configuration without a file, a struct. Default: the plugin has none.
 	Config any
 	// Operations of VPP that the items need.
-	Operations *session.Operations
+	Operations session.Operations
 	// Register registers the descriptors with to.Add.
 	Register func(to *Registrar) error
 }

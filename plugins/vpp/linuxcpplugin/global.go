@@ -19,10 +19,7 @@ const (
 	PairName   = "vpp-linuxcp-pair"
 )
 
-// Operations are what the items need of VPP.
-var Operations session.Operations
-
-var globals = session.Require(&Operations, "LCP settings", "linux-cp", &lcp.LcpDefaultNsSet{}, &lcp.LcpDefaultNsSetReply{})
+var globals = session.Require("LCP settings", "linux-cp", &lcp.LcpDefaultNsSet{}, &lcp.LcpDefaultNsSetReply{})
 
 // settings are those of VPP. The flags are in the order of switches.
 type settings struct {

@@ -25,7 +25,7 @@ type pair struct {
 	inDefault bool   // listed with the default namespace
 }
 
-var pairs = item.Declare(&Operations, "LCP pair", "linux-cp",
+var pairs = item.Declare("LCP pair", "linux-cp",
 	item.Variant[pair]{
 		Change: func(p pair, add bool) (request, reply api.Message) {
 			return &lcp.LcpItfPairAddDelV3{

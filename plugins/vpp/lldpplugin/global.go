@@ -18,10 +18,7 @@ const (
 	InterfaceName = "vpp-lldp-interface"
 )
 
-// Operations are what the items need of VPP.
-var Operations session.Operations
-
-var configure = session.Require(&Operations, "LLDP", "lldp", &lldpapi.LldpConfig{}, &lldpapi.LldpConfigReply{})
+var configure = session.Require("LLDP", "lldp", &lldpapi.LldpConfig{}, &lldpapi.LldpConfigReply{})
 
 // defaults are what a VPP has that was just started.
 func defaults() lldpapi.LldpConfig { return lldpapi.LldpConfig{TxHold: 4, TxInterval: 30} }

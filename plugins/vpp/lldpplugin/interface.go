@@ -27,7 +27,7 @@ type speaker struct {
 	ip4, ip6    netip.Addr
 }
 
-var speakers = item.Declare(&Operations, "LLDP on interface", "lldp", item.Variant[speaker]{
+var speakers = item.Declare("LLDP on interface", "lldp", item.Variant[speaker]{
 	Change:   change,
 	Unlisted: true,
 	// VPP takes the same interface for no change, whatever is new.

@@ -23,7 +23,7 @@ type ifIndex = interface_types.InterfaceIndex
 // enabledOn lists the interfaces on which MPLS is enabled.
 type enabledOn = func(ctx context.Context, vpp *session.VPP) ([]ifIndex, error)
 
-var enabled = session.Declare(&Operations, "MPLS interface", "",
+var enabled = session.Declare("MPLS interface", "",
 	session.Variant[enabledOn](dumpEnabled, (*mpls.SwInterfaceSetMplsEnable)(nil), (*mpls.SwInterfaceSetMplsEnableReply)(nil),
 		(*mpls.MplsInterfaceDump)(nil), (*mpls.MplsInterfaceDetails)(nil)),
 	session.Variant[enabledOn](showEnabled, (*mpls.SwInterfaceSetMplsEnable)(nil), (*mpls.SwInterfaceSetMplsEnableReply)(nil)))

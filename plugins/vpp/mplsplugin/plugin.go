@@ -5,6 +5,7 @@ package mplsplugin
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
 // DefaultName is the name of the plugin.
@@ -13,7 +14,7 @@ const DefaultName = "vpp-mplsplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &Operations,
+		Name: DefaultName, Operations: session.Operations{enabled, routes, tables},
 		Register: func(to *itemplugin.Registrar) error {
 			return to.Add(
 				NewTable(to.VPP),

@@ -59,7 +59,7 @@ type pathID struct {
 	receive   bool       // frames, as if the interface had received them
 }
 
-var routes = item.Declare(&Operations, "MPLS route", "", item.Variant[route]{
+var routes = item.Declare("MPLS route", "", item.Variant[route]{
 	Change: func(r route, add bool) (request, reply api.Message) {
 		req := &mpls.MplsRouteAddDel{MrIsAdd: add, MrRoute: mpls.MplsRoute{
 			MrTableID: r.table, MrLabel: r.label, MrEosProto: uint8(r.payload),

@@ -21,13 +21,10 @@ const (
 	RouteName     = "vpp-mpls-route"
 )
 
-// Operations are what MPLS needs of VPP.
-var Operations session.Operations
-
 // maxName is the longest name of a table, in bytes.
 const maxName = 63
 
-var tables = item.Declare(&Operations, "MPLS table", "", item.Variant[mpls.MplsTable]{
+var tables = item.Declare("MPLS table", "", item.Variant[mpls.MplsTable]{
 	Change: func(t mpls.MplsTable, add bool) (request, reply api.Message) {
 		return &mpls.MplsTableAddDel{MtIsAdd: add, MtTable: t}, &mpls.MplsTableAddDelReply{}
 	},

@@ -15,16 +15,13 @@ import (
 // ClampName is the name of the descriptor.
 const ClampName = "vpp-mss-clamp"
 
-// Operations are what the limits need of VPP.
-var Operations session.Operations
-
 // clamp has a size only for a version of IP that has a direction.
 type clamp = mss_clamp.MssClampDetails
 
 // maxMSS is the largest limit: the number above stands for none in VPP.
 const maxMSS = math.MaxUint16 - 1
 
-var clamps = item.Declare(&Operations, "MSS clamp", "mss_clamp", item.Variant[clamp]{
+var clamps = item.Declare("MSS clamp", "mss_clamp", item.Variant[clamp]{
 	Change: change,
 	// VPP keeps the directions of a deleted interface, and takes the same ones for no change of
 	// the next interface with the index.

@@ -86,7 +86,7 @@ type globalCalls struct {
 
 // globals are the operations of both kinds.
 var globals = map[kind]*session.Operation[globalCalls]{
-	endpointDependent: session.Declare(&Operations, "NAT44", plugin, session.Variant(globalED,
+	endpointDependent: session.Declare("NAT44", plugin, session.Variant(globalED,
 		(*ed.Nat44EdPluginEnableDisable)(nil), (*ed.Nat44EdPluginEnableDisableReply)(nil),
 		(*ed.Nat44ForwardingEnableDisable)(nil), (*ed.Nat44ForwardingEnableDisableReply)(nil),
 		(*ed.NatSetTimeouts)(nil), (*ed.NatSetTimeoutsReply)(nil),

@@ -36,7 +36,7 @@ type natInterface struct {
 type interfaceCalls = func(*session.VPP) item.PartCalls[natInterface]
 
 var interfaceOperations = map[kind]*session.Operation[interfaceCalls]{
-	endpointDependent: session.Declare(&Operations, "NAT44 interface", plugin, session.Variant[interfaceCalls](interfacesED,
+	endpointDependent: session.Declare("NAT44 interface", plugin, session.Variant[interfaceCalls](interfacesED,
 		(*ed.Nat44InterfaceAddDelFeature)(nil), (*ed.Nat44InterfaceAddDelFeatureReply)(nil),
 		(*ed.Nat44EdAddDelOutputInterface)(nil), (*ed.Nat44EdAddDelOutputInterfaceReply)(nil),
 		(*ed.Nat44InterfaceDump)(nil), (*ed.Nat44InterfaceDetails)(nil),

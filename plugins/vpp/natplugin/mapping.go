@@ -123,7 +123,7 @@ func decodeLocals(text string) (all []local) {
 type mappingCalls = func(*session.VPP) item.PartCalls[mapping]
 
 var mappingOperations = map[kind]*session.Operation[mappingCalls]{
-	endpointDependent: session.Declare(&Operations, "NAT44 DNAT", plugin,
+	endpointDependent: session.Declare("NAT44 DNAT", plugin,
 		session.Variant[mappingCalls](mappingsED(noIface), append(messagesED(), (*ed.Nat44UserSessionV3Dump)(nil))...),
 		// VPP 22.10, which lacks that message, means no interface by 0.
 		session.Variant[mappingCalls](mappingsED(0), messagesED()...)),

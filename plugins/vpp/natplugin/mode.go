@@ -33,9 +33,6 @@ const (
 // plugin of VPP that has both kinds.
 const plugin = "nat"
 
-// Operations are what NAT needs of VPP.
-var Operations session.Operations
-
 // kind is the kind of NAT44 that is enabled.
 type kind int
 

@@ -44,7 +44,7 @@ type settings64 struct {
 // The defaults of nat64_plugin_enable.
 const bindings64, sessions64 = 1024, 2048
 
-var globals64 = session.Require(&Operations, "NAT64", nat64Plugin,
+var globals64 = session.Require("NAT64", nat64Plugin,
 	(*vpp64.Nat64PluginEnableDisable)(nil), (*vpp64.Nat64PluginEnableDisableReply)(nil),
 	(*vpp64.Nat64SetTimeouts)(nil), (*vpp64.Nat64SetTimeoutsReply)(nil),
 	(*vpp64.Nat64GetTimeouts)(nil), (*vpp64.Nat64GetTimeoutsReply)(nil))
@@ -215,7 +215,7 @@ func dependsOnNAT64(r *item.Resolver) {
 // anyIP6 selects the VRF tables of IPv6.
 var anyIP6 = ip_types.Address{Af: ip_types.ADDRESS_IP6}
 
-var interfaces64 = session.Declare(&Operations, "NAT64 interface", nat64Plugin, session.Variant[interfaceCalls](interfacesOf64,
+var interfaces64 = session.Declare("NAT64 interface", nat64Plugin, session.Variant[interfaceCalls](interfacesOf64,
 	(*vpp64.Nat64AddDelInterface)(nil), (*vpp64.Nat64AddDelInterfaceReply)(nil),
 	(*vpp64.Nat64InterfaceDump)(nil), (*vpp64.Nat64InterfaceDetails)(nil)))
 
@@ -273,7 +273,7 @@ func NewNAT64Interface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor 
 	})
 }
 
-var addresses64 = session.Declare(&Operations, "NAT64 address pool", nat64Plugin, session.Variant[addressCalls](addressesOf64,
+var addresses64 = session.Declare("NAT64 address pool", nat64Plugin, session.Variant[addressCalls](addressesOf64,
 	(*vpp64.Nat64AddDelPoolAddrRange)(nil), (*vpp64.Nat64AddDelPoolAddrRangeReply)(nil),
 	(*vpp64.Nat64PoolAddrDump)(nil), (*vpp64.Nat64PoolAddrDetails)(nil)))
 
@@ -321,7 +321,7 @@ func NewNAT64Pool(vpp *session.VPP) *kvs.KVDescriptor {
 	})
 }
 
-var prefixes64 = item.Declare(&Operations, "NAT64 prefix", nat64Plugin, item.Variant[vpp64.Nat64AddDelPrefix]{
+var prefixes64 = item.Declare("NAT64 prefix", nat64Plugin, item.Variant[vpp64.Nat64AddDelPrefix]{
 	Change: func(p vpp64.Nat64AddDelPrefix, add bool) (request, reply api.Message) {
 		p.IsAdd = add
 		return &p, &vpp64.Nat64AddDelPrefixReply{}

@@ -30,7 +30,7 @@ type bibID struct {
 	proto uint8
 }
 
-var staticBIBs = item.Declare(&Operations, "NAT64 static BIB", nat64Plugin, item.Variant[staticBIB]{
+var staticBIBs = item.Declare("NAT64 static BIB", nat64Plugin, item.Variant[staticBIB]{
 	Change: func(b staticBIB, add bool) (request, reply api.Message) {
 		b.IsAdd = add
 		return &b, &vpp64.Nat64AddDelStaticBibReply{}

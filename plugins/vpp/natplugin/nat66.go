@@ -27,7 +27,7 @@ const (
 	nat66Plugin = "nat66"
 )
 
-var globals66 = session.Require(&Operations, "NAT66", nat66Plugin,
+var globals66 = session.Require("NAT66", nat66Plugin,
 	(*vpp66.Nat66PluginEnableDisable)(nil), (*vpp66.Nat66PluginEnableDisableReply)(nil))
 
 var applied66 = session.NewState(func() *applied[uint32] { return &applied[uint32]{} })
@@ -96,7 +96,7 @@ func dependsOnNAT66(r *item.Resolver) {
 	r.DependsOn("nat66-global-config-exists", model.NAT66GlobalModel.KeyPrefix())
 }
 
-var interfaces66 = item.Declare(&Operations, "NAT66 interface", nat66Plugin, item.Variant[natInterface]{
+var interfaces66 = item.Declare("NAT66 interface", nat66Plugin, item.Variant[natInterface]{
 	Change: func(i natInterface, add bool) (request, reply api.Message) {
 		req := &vpp66.Nat66AddDelInterface{IsAdd: add, SwIfIndex: i.index}
 		if i.side == inside {
@@ -147,7 +147,7 @@ type external66 ip_types.IP6Address
 
 type mappingCalls66 = func(*session.VPP) item.PartCalls[mapping66]
 
-var mappings66 = session.Declare(&Operations, "NAT66 static mapping", nat66Plugin, session.Variant[mappingCalls66](mappingsOf66,
+var mappings66 = session.Declare("NAT66 static mapping", nat66Plugin, session.Variant[mappingCalls66](mappingsOf66,
 	(*vpp66.Nat66AddDelStaticMapping)(nil), (*vpp66.Nat66AddDelStaticMappingReply)(nil),
 	(*vpp66.Nat66StaticMappingDump)(nil), (*vpp66.Nat66StaticMappingDetails)(nil)))
 

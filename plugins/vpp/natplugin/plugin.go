@@ -4,6 +4,8 @@ package natplugin
 import (
 	"slices"
 
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 )
@@ -14,7 +16,12 @@ const DefaultName = "vpp-natplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &Operations,
+		Name: DefaultName, Operations: session.Operations{
+			globals[endpointDependent], interfaceOperations[endpointDependent],
+			mappingOperations[endpointDependent], addressOperations[endpointDependent],
+			vrfTableOperations[endpointDependent], vrfRouteOperations[endpointDependent], globals64,
+			interfaces64, addresses64, prefixes64, staticBIBs, globals66, interfaces66, mappings66,
+		},
 		Register: func(to *itemplugin.Registrar) error {
 			return to.Add(slices.Concat(NewProperties(), []*kvs.KVDescriptor{
 				NewGlobal(to.VPP, to.Interfaces),

@@ -51,7 +51,7 @@ const anyVRF = math.MaxUint32
 type addressCalls = func(*session.VPP) item.PartCalls[address]
 
 var addressOperations = map[kind]*session.Operation[addressCalls]{
-	endpointDependent: session.Declare(&Operations, "NAT44 address pool", plugin, session.Variant[addressCalls](addressesED,
+	endpointDependent: session.Declare("NAT44 address pool", plugin, session.Variant[addressCalls](addressesED,
 		(*ed.Nat44AddDelAddressRange)(nil), (*ed.Nat44AddDelAddressRangeReply)(nil), (*ed.Nat44AddressDump)(nil), (*ed.Nat44AddressDetails)(nil),
 		(*ed.Nat44InterfaceAddrDump)(nil), (*ed.Nat44InterfaceAddrDetails)(nil))),
 	endpointIndependent: session.Step("NAT44 address pool", session.Variant[addressCalls](addressesEI,

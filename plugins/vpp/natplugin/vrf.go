@@ -38,7 +38,7 @@ func vrfOperations(name string, routes bool, request, reply api.Message) map[kin
 	list := func(vpp *session.VPP) func(context.Context) ([]vrfRoute, error) {
 		return func(ctx context.Context) ([]vrfRoute, error) { return listVRF(ctx, vpp, routes) }
 	}
-	return map[kind]*session.Operation[vrfCalls]{endpointDependent: session.Declare(&Operations, name, plugin,
+	return map[kind]*session.Operation[vrfCalls]{endpointDependent: session.Declare(name, plugin,
 		// The dump is of the first release with the right replies. It is not used.
 		session.Variant[vrfCalls](func(vpp *session.VPP) item.PartCalls[vrfRoute] {
 			return item.PartCalls[vrfRoute]{Change: changeVRF, List: list(vpp)}

@@ -18,10 +18,7 @@ import (
 // PathMTUName is the name of the descriptor.
 const PathMTUName = "vpp-path-mtu"
 
-// Operations are what path MTUs need of VPP.
-var Operations session.Operations
-
-var pathMTUs = session.Require(&Operations, "path MTU", "", &ip.IPPathMtuUpdate{}, &ip.IPPathMtuUpdateReply{},
+var pathMTUs = session.Require("path MTU", "", &ip.IPPathMtuUpdate{}, &ip.IPPathMtuUpdateReply{},
 	&ip.IPPathMtuGet{}, &ip.IPPathMtuGetReply{}, &ip.IPPathMtuDetails{})
 
 // The limits of an MTU in bytes: every link has the smallest one (RFC 791, RFC 8200), and VPP takes

@@ -20,7 +20,7 @@ type use struct {
 }
 
 // uses sends names: VPP then finds a policer that was created again.
-var uses = item.Declare(&Operations, "policer on interface", "", item.Variant[use]{
+var uses = item.Declare("policer on interface", "", item.Variant[use]{
 	Change: func(e use, add bool) (request, reply api.Message) {
 		if e.output {
 			return &policerapi.PolicerOutput{Name: e.policer, SwIfIndex: e.swIfIndex, Apply: add}, &policerapi.PolicerOutputReply{}

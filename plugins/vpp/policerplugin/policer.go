@@ -22,9 +22,6 @@ const (
 	InterfaceName = "vpp-policer-interface"
 )
 
-// Operations are what the items need of VPP.
-var Operations session.Operations
-
 // meter is a policer as VPP has it.
 type meter struct {
 	name   string
@@ -32,7 +29,7 @@ type meter struct {
 }
 
 // meters uses the requests with names, which all releases have: records of the dumps have no index.
-var meters = item.Declare(&Operations, "policer", "", item.Variant[meter]{
+var meters = item.Declare("policer", "", item.Variant[meter]{
 	Change: func(e meter, add bool) (request, reply api.Message) {
 		c := e.config
 		return &policerapi.PolicerAddDel{

@@ -4,7 +4,6 @@ import (
 	"go.fd.io/govpp/binapi/ip_types"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	puntproto "github.com/tenuto-dev/tenuto/proto/ligato/vpp/punt"
 )
 
@@ -14,9 +13,6 @@ const (
 	ToHostName     = "vpp-punt-to-host"
 	ExceptionName  = "vpp-punt-exception"
 )
-
-// Operations are what the items need of VPP.
-var Operations session.Operations
 
 type family = ip_types.AddressFamily
 

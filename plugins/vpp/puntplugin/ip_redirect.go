@@ -17,7 +17,7 @@ import (
 	puntproto "github.com/tenuto-dev/tenuto/proto/ligato/vpp/punt"
 )
 
-var redirects = session.Require(&Operations, "punt IP redirect", "",
+var redirects = session.Require("punt IP redirect", "",
 	&ip.AddDelIPPuntRedirectV2{}, &ip.AddDelIPPuntRedirectV2Reply{}, &ip.IPPuntRedirectV2Dump{}, &ip.IPPuntRedirectV2Details{})
 
 // redirect is where packets of a version of IP go that came from an interface.

@@ -23,11 +23,11 @@ import (
 // themselves, so what is registered may be of another client of VPP.
 
 var (
-	sockets = session.Require(&Operations, "punt to host", "",
+	sockets = session.Require("punt to host", "",
 		&punt.PuntSocketRegister{}, &punt.PuntSocketRegisterReply{}, &punt.PuntSocketDeregister{}, &punt.PuntSocketDeregisterReply{},
 		&punt.PuntSocketDump{}, &punt.PuntSocketDetails{})
 	// Exceptions need sockets, too.
-	exceptions = session.Require(&Operations, "punt exception", "", &punt.PuntReasonDump{}, &punt.PuntReasonDetails{})
+	exceptions = session.Require("punt exception", "", &punt.PuntReasonDump{}, &punt.PuntReasonDetails{})
 )
 
 const (

@@ -21,7 +21,7 @@ func gone() []api.VPPApiError {
 
 type record = qosapi.QosRecord
 
-var records = item.Declare(&Operations, "QoS record", "", item.Variant[record]{
+var records = item.Declare("QoS record", "", item.Variant[record]{
 	Change: func(e record, add bool) (request, reply api.Message) {
 		return &qosapi.QosRecordEnableDisable{Enable: add, Record: e}, &qosapi.QosRecordEnableDisableReply{}
 	},
@@ -46,7 +46,7 @@ func NewRecord(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 
 type store = qosapi.QosStore
 
-var stores = item.Declare(&Operations, "QoS store", "", item.Variant[store]{
+var stores = item.Declare("QoS store", "", item.Variant[store]{
 	Change: func(e store, add bool) (request, reply api.Message) {
 		return &qosapi.QosStoreEnableDisable{Enable: add, Store: e}, &qosapi.QosStoreEnableDisableReply{}
 	},
@@ -78,7 +78,7 @@ func changeMark(e mark, add bool) (request, reply api.Message) {
 	return &qosapi.QosMarkEnableDisable{Enable: add, Mark: e}, &qosapi.QosMarkEnableDisableReply{}
 }
 
-var marks = item.Declare(&Operations, "QoS mark", "", item.Variant[mark]{
+var marks = item.Declare("QoS mark", "", item.Variant[mark]{
 	Change: changeMark,
 	// VPP keeps the mark of a deleted interface, and takes one for no change of the next interface
 	// with the index.

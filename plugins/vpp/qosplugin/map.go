@@ -22,9 +22,6 @@ const (
 	MarkName   = "vpp-qos-mark"
 )
 
-// Operations are what the items need of VPP.
-var Operations session.Operations
-
 // source is the number of a source in VPP, which counts in the opposite order.
 func source(s qos.Source) qosapi.QosSource { return qosapi.QosSource(qos.Source_EXT - s) }
 
@@ -47,7 +44,7 @@ type egressMap struct {
 // inputs is how many inputs a source has.
 const inputs = 256
 
-var egressMaps = item.Declare(&Operations, "QoS egress map", "", item.Variant[egressMap]{
+var egressMaps = item.Declare("QoS egress map", "", item.Variant[egressMap]{
 	Change: func(e egressMap, add bool) (request, reply api.Message) {
 		if !add {
 			return &qosapi.QosEgressMapDelete{ID: e.id}, &qosapi.QosEgressMapDeleteReply{}

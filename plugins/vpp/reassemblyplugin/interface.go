@@ -13,7 +13,7 @@ import (
 // onInterface is full reassembly on an interface; it sets both versions of IP.
 type onInterface = ip.IPReassemblyEnableDisable
 
-var onInterfaces = item.Declare(&Operations, "IP reassembly on interface", "", item.Variant[onInterface]{
+var onInterfaces = item.Declare("IP reassembly on interface", "", item.Variant[onInterface]{
 	Change:   change,
 	Unlisted: true,
 	// VPP reassembles twice if reassembly is enabled twice.

@@ -20,10 +20,7 @@ const (
 	InterfaceName = "vpp-ip-reassembly-interface"
 )
 
-// Operations are what the items need of VPP.
-var Operations session.Operations
-
-var limitOperations = session.Require(&Operations, "IP reassembly", "", &ip.IPReassemblySet{}, &ip.IPReassemblySetReply{},
+var limitOperations = session.Require("IP reassembly", "", &ip.IPReassemblySet{}, &ip.IPReassemblySetReply{},
 	&ip.IPReassemblyGet{}, &ip.IPReassemblyGetReply{}, &ip.IPLocalReassEnableDisable{}, &ip.IPLocalReassEnableDisableReply{},
 	&ip.IPLocalReassGet{}, &ip.IPLocalReassGetReply{})
 

@@ -3,57 +3,62 @@ package session
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"go.fd.io/govpp/api"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 )
 
-// Operations are what a plugin does with VPP, in the order of their declarations. A
-// package of calls has one variable of this type; the operations that it declares
-// (see Declare) say which messages its items need.
-type Operations struct {
-	all []binding.Capability
-}
+// Operations are what the items of a plugin need of VPP: each Operation that Declare or Require
+// returned, in the order of reports.
+type Operations []interface{ Capability() binding.Capability }
 
-// Capabilities returns what the operations need of VPP, for reports and for
+// Capabilities returns which messages the operations need, for reports and for
 // govppmux.Plugin.Offer.
-func (o *Operations) Capabilities() []binding.Capability { return slices.Clone(o.all) }
+func (o Operations) Capabilities() []binding.Capability {
+	all := make([]binding.Capability, len(o))
+	for i, op := range o {
+		all[i] = op.Capability()
+	}
+	return all
+}
 
 // Operation is something that VPP does for an item, in one of several variants. F is
 // what a variant provides, usually a function. An Operation is declared once, as a
 // variable of a package, and serves any number of connections concurrently.
 type Operation[F any] struct {
 	name     string
+	needs    binding.Capability
 	variants []binding.Variant[F]
 }
 
-// Declare declares an operation and adds it to those of the package. item is the type of
+// Capability returns which messages the operation needs. An operation of Step has none.
+func (op *Operation[F]) Capability() binding.Capability { return op.needs }
+
+// Declare declares an operation. The plugin lists it in its Operations. item is the type of
 // item, as people call it ("interface TAP"); the name of a part of an item has the form
 // "VRRP: unicast". plugin of VPP brings the messages; it is empty for those that every VPP
 // has. The first variant whose messages VPP knows is used, so the newest comes first.
-func Declare[F any](to *Operations, item, plugin string, variants ...binding.Variant[F]) *Operation[F] {
+func Declare[F any](item, plugin string, variants ...binding.Variant[F]) *Operation[F] {
 	c := binding.Capability{Item: item, Plugin: plugin}
 	for _, v := range variants {
 		c.NeedsOneOf = append(c.NeedsOneOf, v.Needs)
 	}
-	to.all = append(to.all, c)
 	if plugin != "" {
 		item += " (plugin " + plugin + " of VPP)"
 	}
-	return &Operation[F]{item, variants}
+	return &Operation[F]{item, c, variants}
 }
 
 // Require declares an operation that has one variant, which needs the messages.
-func Require(to *Operations, item, plugin string, msgs ...api.Message) *Operation[struct{}] {
-	return Declare(to, item, plugin, Variant(struct{}{}, msgs...))
+func Require(item, plugin string, msgs ...api.Message) *Operation[struct{}] {
+	return Declare(item, plugin, Variant(struct{}{}, msgs...))
 }
 
 // Step declares a part of an operation that is no item of its own, such as its dump. It is
 // not reported.
 func Step[F any](name string, variants ...binding.Variant[F]) *Operation[F] {
-	return &Operation[F]{name, variants}
+	return &Operation[F]{name: name, variants: variants}
 }
 
 // Variant makes a variant of an operation from the messages it needs; nil pointers of the

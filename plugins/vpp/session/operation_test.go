@@ -17,8 +17,7 @@ import (
 // An operation is the variant that the VPP of the session has.
 func TestOperationsFollowTheSession(t *testing.T) {
 	t.Parallel()
-	var all session.Operations
-	create := session.Declare(&all, "interface TAP", "tap",
+	create := session.Declare("interface TAP", "tap",
 		session.Variant(func() string { return "v3" }, (*tapv2.TapCreateV3)(nil)),
 		session.Variant(func() string { return "v2" }, (*tapv2.TapCreateV2)(nil)),
 	)
@@ -54,17 +53,16 @@ func TestOperationsFollowTheSession(t *testing.T) {
 	}
 }
 
-// What operations declare is what is reported; steps are not.
+// What operations declare is what is reported, in the order of the list.
 func TestDeclaredOperations(t *testing.T) {
 	t.Parallel()
-	var all session.Operations
-	session.Declare(&all, "interface TAP", "tap",
-		session.Variant(3, (*tapv2.TapCreateV3)(nil), (*tapv2.TapCreateV3Reply)(nil)),
-		session.Variant(2, (*tapv2.TapCreateV2)(nil)),
-	)
-	session.Require(&all, "loopback", "", (*interfaces.CreateLoopback)(nil))
-	session.Step("dump", session.Variant(1, (*tapv2.SwInterfaceTapV2Dump)(nil)))
-	got := all.Capabilities()
+	got := session.Operations{
+		session.Declare("interface TAP", "tap",
+			session.Variant(3, (*tapv2.TapCreateV3)(nil), (*tapv2.TapCreateV3Reply)(nil)),
+			session.Variant(2, (*tapv2.TapCreateV2)(nil)),
+		),
+		session.Require("loopback", "", (*interfaces.CreateLoopback)(nil)),
+	}.Capabilities()
 	want := []binding.Capability{
 		binding.Need("interface TAP", "tap", (*tapv2.TapCreateV3)(nil), (*tapv2.TapCreateV3Reply)(nil)).Or((*tapv2.TapCreateV2)(nil)),
 		binding.Need("loopback", "", (*interfaces.CreateLoopback)(nil)),
@@ -80,8 +78,7 @@ func TestDeclaredOperations(t *testing.T) {
 // A dump of an operation that VPP lacks is empty, without a session it fails.
 func TestDumpOfOperation(t *testing.T) {
 	t.Parallel()
-	var all session.Operations
-	loops := session.Require(&all, "loopback", "", (*interfaces.CreateLoopback)(nil))
+	loops := session.Require("loopback", "", (*interfaces.CreateLoopback)(nil))
 	var h session.Holder
 	v := session.New(&h)
 	dump := func() (int, error) {

@@ -9,7 +9,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
@@ -20,9 +19,6 @@ const (
 	PolicyName   = "vpp-sr-policy"
 	SteeringName = "vpp-sr-steering"
 )
-
-// Operations are what segment routing needs of VPP.
-var Operations session.Operations
 
 // answer returns a number with which VPP answers: requests of segment routing have their own.
 func answer(number int32) api.VPPApiError { return api.VPPApiError(number) }

@@ -20,7 +20,7 @@ import (
 // VPP writes it into segment lists when it makes them, so the lists of policies are made again
 // when it changes. Only the command line shows it.
 
-var sourceOperation = session.Require(&Operations, "SRv6 source address", "",
+var sourceOperation = session.Require("SRv6 source address", "",
 	(*sr.SrSetEncapSource)(nil), (*sr.SrSetEncapSourceReply)(nil))
 
 type global struct{ vpp *session.VPP }

@@ -25,7 +25,7 @@ type localSID struct {
 	incoming interface_types.InterfaceIndex // of a dynamicProxy; SwIfIndex is the outgoing interface
 }
 
-var localSIDOperation = item.Declare(&Operations, "SRv6 local SID", "", item.Variant[localSID]{
+var localSIDOperation = item.Declare("SRv6 local SID", "", item.Variant[localSID]{
 	Change: func(s localSID, add bool) (request, reply api.Message) {
 		s.IsDel = !add
 		if s.Behavior == dynamicProxy { // a removal, which tells by the segment

@@ -3,6 +3,7 @@ package srplugin
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
 // DefaultName is the name of the plugin.
@@ -11,7 +12,7 @@ const DefaultName = "vpp-srplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &Operations,
+		Name: DefaultName, Operations: session.Operations{sourceOperation, localSIDOperation, policyOperation, steeringOperation},
 		Register: func(to *itemplugin.Registrar) error {
 			steering, use := NewSteering(to.VPP, to.Interfaces)
 			err := to.Add(

@@ -32,7 +32,7 @@ type srPolicy struct {
 // maxSegments is how many segments a list of the API has.
 const maxSegments = 16
 
-var policyOperation = item.Declare(&Operations, "SRv6 policy", "", item.Variant[srPolicy]{
+var policyOperation = item.Declare("SRv6 policy", "", item.Variant[srPolicy]{
 	Change: func(p srPolicy, add bool) (request, reply api.Message) {
 		if !add {
 			return &sr.SrPolicyDel{BsidAddr: p.bsid}, &sr.SrPolicyDelReply{}

@@ -36,7 +36,7 @@ type traffic struct {
 	prefix ip_types.Prefix
 }
 
-var steeringOperation = item.Declare(&Operations, "SRv6 steering", "", item.Variant[steering]{
+var steeringOperation = item.Declare("SRv6 steering", "", item.Variant[steering]{
 	Change: func(s steering, add bool) (request, reply api.Message) {
 		return &sr.SrSteeringAddDel{
 			IsDel: !add, BsidAddr: s.bsid, TableID: s.table, Prefix: s.prefix, SwIfIndex: s.iface, TrafficType: s.of,

@@ -4,6 +4,7 @@ package stnplugin
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
 // DefaultName is the name of the plugin.
@@ -12,7 +13,7 @@ const DefaultName = "vpp-stnplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: &Operations,
+		Name: DefaultName, Operations: session.Operations{rules},
 		Register: func(to *itemplugin.Registrar) error {
 			return to.Add(NewRule(to.VPP, to.Interfaces))
 		},

@@ -15,10 +15,7 @@ import (
 // RuleName is the name of the descriptor.
 const RuleName = "vpp-stn-rules"
 
-// Operations are what the rules need of VPP.
-var Operations session.Operations
-
-var rules = session.Require(&Operations, "STN rule", "stn", &stn.StnAddDelRule{}, &stn.StnAddDelRuleReply{},
+var rules = session.Require("STN rule", "stn", &stn.StnAddDelRule{}, &stn.StnAddDelRuleReply{},
 	&stn.StnRulesDump{}, &stn.StnRulesDetails{})
 
 // rule is a rule as VPP has it. Adding one does not set IsAdd.

@@ -19,9 +19,6 @@ import (
 // InterfaceName is the name of the descriptor.
 const InterfaceName = "vpp-urpf-interface"
 
-// Operations are what the checks need of VPP.
-var Operations session.Operations
-
 // check is the check of the packets of one version of IP and direction on an interface.
 type check struct {
 	swIfIndex interface_types.InterfaceIndex
@@ -59,7 +56,7 @@ func reset(change func(c check, add bool) (request, reply api.Message)) func(che
 	}
 }
 
-var checks = item.Declare(&Operations, "uRPF", "urpf",
+var checks = item.Declare("uRPF", "urpf",
 	item.Variant[check]{
 		Change: updateV2, Reset: reset(updateV2),
 		Dumps: []item.Dump[check]{item.Completed(item.List(&urpf.UrpfInterfaceDump{SwIfIndex: math.MaxUint32},

@@ -23,12 +23,9 @@ const PeerName = "vpp-wg-peer"
 // keyLength is the number of bytes of a public key.
 const keyLength = 32
 
-// Operations are what WireGuard peers need of VPP.
-var Operations session.Operations
-
 type peer = wireguard.WireguardPeer
 
-var peers = item.DeclareObject(&Operations, "WireGuard peer", "wireguard", item.ObjectVariant[peer]{
+var peers = item.DeclareObject("WireGuard peer", "wireguard", item.ObjectVariant[peer]{
 	Create: func(p peer) (request, reply api.Message) {
 		return &wireguard.WireguardPeerAdd{Peer: p}, &wireguard.WireguardPeerAddReply{}
 	},

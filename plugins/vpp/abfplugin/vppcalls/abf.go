@@ -19,12 +19,12 @@ import (
 )
 
 // Operations are what the items of the plugin need of VPP.
-var Operations session.Operations
+var Operations = session.Operations{policies, attachments}
 
 var (
-	policies = session.Require(&Operations, "ABF policy", "abf",
+	policies = session.Require("ABF policy", "abf",
 		(*abf.AbfPolicyAddDel)(nil), (*abf.AbfPolicyAddDelReply)(nil), (*abf.AbfPolicyDump)(nil), (*abf.AbfPolicyDetails)(nil))
-	attachments = session.Require(&Operations, "ABF policy: interfaces", "abf",
+	attachments = session.Require("ABF policy: interfaces", "abf",
 		(*abf.AbfItfAttachAddDel)(nil), (*abf.AbfItfAttachAddDelReply)(nil),
 		(*abf.AbfItfAttachDump)(nil), (*abf.AbfItfAttachDetails)(nil))
 )

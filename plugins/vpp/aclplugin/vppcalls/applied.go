@@ -19,10 +19,10 @@ import (
 const maxApplied = math.MaxUint8
 
 var (
-	ipApplied = session.Require(&Operations, "ACL: interfaces", plugin,
+	ipApplied = session.Require("ACL: interfaces", plugin,
 		(*acl.ACLInterfaceSetACLList)(nil), (*acl.ACLInterfaceSetACLListReply)(nil),
 		(*acl.ACLInterfaceListDump)(nil), (*acl.ACLInterfaceListDetails)(nil))
-	macApplied = session.Require(&Operations, "ACL: interfaces with MAC/IP rules", plugin,
+	macApplied = session.Require("ACL: interfaces with MAC/IP rules", plugin,
 		(*acl.MacipACLInterfaceAddDel)(nil), (*acl.MacipACLInterfaceAddDelReply)(nil),
 		(*acl.MacipACLInterfaceListDump)(nil), (*acl.MacipACLInterfaceListDetails)(nil))
 )

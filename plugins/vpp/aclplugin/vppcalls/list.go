@@ -16,16 +16,16 @@ import (
 )
 
 // Operations are what the items of the plugin need of VPP.
-var Operations session.Operations
+var Operations = session.Operations{ipLists, macLists, ipApplied, macApplied}
 
 // plugin of VPP that has the messages.
 const plugin = "acl"
 
 var (
-	ipLists = session.Require(&Operations, "ACL", plugin,
+	ipLists = session.Require("ACL", plugin,
 		(*acl.ACLAddReplace)(nil), (*acl.ACLAddReplaceReply)(nil), (*acl.ACLDel)(nil), (*acl.ACLDelReply)(nil),
 		(*acl.ACLDump)(nil), (*acl.ACLDetails)(nil))
-	macLists = session.Require(&Operations, "ACL: MAC/IP rules", plugin,
+	macLists = session.Require("ACL: MAC/IP rules", plugin,
 		(*acl.MacipACLAddReplace)(nil), (*acl.MacipACLAddReplaceReply)(nil), (*acl.MacipACLDel)(nil), (*acl.MacipACLDelReply)(nil),
 		(*acl.MacipACLDump)(nil), (*acl.MacipACLDetails)(nil))
 )

@@ -7,11 +7,13 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
 // Southbound names the session that VPP values live in.
@@ -38,7 +40,14 @@ const (
 
 // Capabilities returns what the types of interfaces, and what is derived from interfaces,
 // need of VPP.
-func Capabilities() []binding.Capability { return vppcalls.Operations.Capabilities() }
+func Capabilities() []binding.Capability {
+	return slices.Concat(vppcalls.Operations.Capabilities(), operations.Capabilities())
+}
+
+var operations = session.Operations{
+	loopbacks.op, taps.op, vxlanTunnels.op, gpeTunnels.op, greTunnels.op, ipipTunnels.op, gtpuTunnels.op,
+	ipsecInterfaces.op, wireguards.op, vmxnet3Cards.op, rdmaCards.op, mplsTunnels.op, mirrorings,
+}
 
 // index finds the interfaces that exist in VPP.
 type index interface {

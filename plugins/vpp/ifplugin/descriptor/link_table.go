@@ -130,7 +130,7 @@ func declareLinks[P any](item, plugin string, variants ...linkCalls[P]) *session
 		req, reply := v.set(true, zero)
 		all[n] = session.Variant(v, append([]api.Message{req, reply}, v.dump.needs...)...)
 	}
-	return session.Declare(&vppcalls.Operations, item, plugin, all...)
+	return session.Declare(item, plugin, all...)
 }
 
 type ifIndex = interface_types.InterfaceIndex

@@ -6,7 +6,6 @@ import (
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -15,7 +14,7 @@ import (
 // mirroring is the request that mirrors one interface to another one.
 type mirroring = span.SwInterfaceSpanEnableDisable
 
-var mirrorings = item.Declare(&vppcalls.Operations, "SPAN", "", item.Variant[mirroring]{
+var mirrorings = item.Declare("SPAN", "", item.Variant[mirroring]{
 	Change: func(m mirroring, add bool) (request, reply api.Message) {
 		if !add {
 			m.State = span.SPAN_STATE_API_DISABLED

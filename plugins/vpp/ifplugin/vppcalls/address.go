@@ -17,11 +17,11 @@ import (
 )
 
 var (
-	setAddress = session.Require(&Operations, "interface: addresses", "",
+	setAddress = session.Require("interface: addresses", "",
 		(*interfaces.SwInterfaceAddDelAddress)(nil), (*interfaces.SwInterfaceAddDelAddressReply)(nil))
-	setTable = session.Require(&Operations, "interface: VRF", "",
+	setTable = session.Require("interface: VRF", "",
 		(*interfaces.SwInterfaceSetTable)(nil), (*interfaces.SwInterfaceSetTableReply)(nil))
-	setUnnumbered = session.Require(&Operations, "interface: unnumbered", "",
+	setUnnumbered = session.Require("interface: unnumbered", "",
 		(*interfaces.SwInterfaceSetUnnumbered)(nil), (*interfaces.SwInterfaceSetUnnumberedReply)(nil))
 )
 

@@ -13,7 +13,7 @@ import (
 // afPacketPrefix is how VPP names an interface on a host interface.
 const afPacketPrefix = "host-"
 
-var createAfPacket = session.Declare(&Operations, "interface AF_PACKET", "af_packet",
+var createAfPacket = session.Declare("interface AF_PACKET", "af_packet",
 	session.Variant(func(p af_packet.AfPacketCreateV3) (request, reply api.Message) {
 		return &p, &af_packet.AfPacketCreateV3Reply{}
 	}, (*af_packet.AfPacketCreateV3)(nil), (*af_packet.AfPacketCreateV3Reply)(nil), (*af_packet.AfPacketDump)(nil), (*af_packet.AfPacketDetails)(nil)),

@@ -14,8 +14,8 @@ import (
 const BondDevice = "bond"
 
 var (
-	createBond = session.Require(&Operations, "interface BOND_INTERFACE", "", (*bond.BondCreate2)(nil), (*bond.BondCreate2Reply)(nil))
-	addMember  = session.Require(&Operations, "interface BOND_INTERFACE: members", "",
+	createBond = session.Require("interface BOND_INTERFACE", "", (*bond.BondCreate2)(nil), (*bond.BondCreate2Reply)(nil))
+	addMember  = session.Require("interface BOND_INTERFACE: members", "",
 		(*bond.BondAddMember)(nil), (*bond.BondAddMemberReply)(nil))
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-var dhcpClients = session.Require(&Operations, "interface: DHCP client", "dhcp",
+var dhcpClients = session.Require("interface: DHCP client", "dhcp",
 	(*dhcp.DHCPClientConfig)(nil), (*dhcp.DHCPClientConfigReply)(nil), (*dhcp.DHCPClientDump)(nil), (*dhcp.DHCPClientDetails)(nil))
 
 // DHCPLease is what a DHCP client of VPP, which speaks IPv4 only, has obtained.

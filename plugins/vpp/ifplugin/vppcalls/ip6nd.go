@@ -10,7 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-var setIP6ND = session.Require(&Operations, "interface: IPv6 ND", "",
+var setIP6ND = session.Require("interface: IPv6 ND", "",
 	(*rd_cp.IP6NdAddressAutoconfig)(nil), (*rd_cp.IP6NdAddressAutoconfigReply)(nil))
 
 // IP6ND is what VPP makes of the router advertisements that an interface hears.

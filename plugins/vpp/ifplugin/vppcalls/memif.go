@@ -50,7 +50,7 @@ func ownMemifSocket(id uint32, path string) bool {
 	return id-memifSocketID(path) < others
 }
 
-var createMemif = session.Declare(&Operations, "interface MEMIF", "memif",
+var createMemif = session.Declare("interface MEMIF", "memif",
 	session.Variant(func(m memif.MemifCreateV2) (request, reply api.Message) {
 		return &m, &memif.MemifCreateV2Reply{}
 	}, (*memif.MemifCreateV2)(nil), (*memif.MemifCreateV2Reply)(nil)),

@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	setRxModes = session.Require(&Operations, "interface: rx modes", "",
+	setRxModes = session.Require("interface: rx modes", "",
 		(*interfaces.SwInterfaceSetRxMode)(nil), (*interfaces.SwInterfaceSetRxModeReply)(nil))
-	setRxPlacement = session.Require(&Operations, "interface: rx placement", "",
+	setRxPlacement = session.Require("interface: rx placement", "",
 		(*interfaces.SwInterfaceSetRxPlacement)(nil), (*interfaces.SwInterfaceSetRxPlacementReply)(nil))
 )
 

@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	createSubif = session.Require(&Operations, "interface SUB_INTERFACE", "",
+	createSubif = session.Require("interface SUB_INTERFACE", "",
 		(*interfaces.CreateVlanSubif)(nil), (*interfaces.CreateVlanSubifReply)(nil))
-	rewriteTags = session.Require(&Operations, "interface SUB_INTERFACE: tag rewrite", "",
+	rewriteTags = session.Require("interface SUB_INTERFACE: tag rewrite", "",
 		(*l2.L2InterfaceVlanTagRewrite)(nil), (*l2.L2InterfaceVlanTagRewriteReply)(nil))
 )
 

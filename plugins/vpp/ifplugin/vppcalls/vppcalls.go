@@ -31,7 +31,10 @@ type Calls struct {
 
 // Operations are what the types of interfaces, and what is derived from interfaces, need
 // of VPP.
-var Operations session.Operations
+var Operations = session.Operations{
+	setAddress, setTable, setUnnumbered, createAfPacket, createBond, addMember, dhcpClients, setIP6ND,
+	createMemif, setRxModes, setRxPlacement, createSubif, rewriteTags,
+}
 
 // New returns the operations on the interfaces of a VPP.
 func New(vpp *session.VPP) *Calls {

@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -82,7 +84,11 @@ func (b BridgeDomains) id(name string) (uint32, bool) {
 }
 
 // Capabilities returns what layer 2 items need of VPP.
-func Capabilities() []binding.Capability { return vppcalls.Operations.Capabilities() }
+func Capabilities() []binding.Capability {
+	return slices.Concat(vppcalls.Operations.Capabilities(), operations.Capabilities())
+}
+
+var operations = session.Operations{fibEntries}
 
 // isTagged reports whether VPP may have a setting for the VLAN tags of
 // an interface.

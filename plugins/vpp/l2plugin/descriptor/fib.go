@@ -23,7 +23,7 @@ type fibEntry struct {
 }
 
 // A removal names no interface: learning moves entries that are not static.
-var fibEntries = item.Declare(&vppcalls.Operations, "L2 FIB", "", item.Variant[fibEntry]{
+var fibEntries = item.Declare("L2 FIB", "", item.Variant[fibEntry]{
 	Change: func(e fibEntry, add bool) (request, reply api.Message) {
 		if !add {
 			e.iface = 0

@@ -79,7 +79,7 @@ func (p *idPool) forget() {
 }
 
 // addDelBridgeDomain has the variants of a request, which differ in their names.
-var addDelBridgeDomain = session.Declare(&Operations, "bridge domain", "",
+var addDelBridgeDomain = session.Declare("bridge domain", "",
 	session.Variant(func(req *BridgeDomain) (request, reply api.Message) {
 		return req, &l2.BridgeDomainAddDelV2Reply{}
 	}, (*l2.BridgeDomainAddDelV2)(nil), (*l2.BridgeDomainAddDelV2Reply)(nil)),

@@ -74,7 +74,7 @@ func (c *Calls) learn(connected bool, all map[ifIndex]place) {
 }
 
 // members is the operation of AddMember and RemoveMember.
-var members = session.Require(&Operations, "bridge domain: interfaces", "",
+var members = session.Require("bridge domain: interfaces", "",
 	(*l2.SwInterfaceSetL2Bridge)(nil), (*l2.SwInterfaceSetL2BridgeReply)(nil))
 
 // BridgedError is that of an interface that is in a bridge domain already.

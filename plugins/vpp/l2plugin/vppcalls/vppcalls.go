@@ -25,7 +25,7 @@ type Calls struct {
 }
 
 // Operations are the layer 2 operations.
-var Operations session.Operations
+var Operations = session.Operations{addDelBridgeDomain, members, connect}
 
 // New returns the layer 2 operations on a VPP.
 func New(vpp *session.VPP) *Calls {

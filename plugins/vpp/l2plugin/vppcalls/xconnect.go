@@ -8,7 +8,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-var connect = session.Require(&Operations, "L2 cross-connect", "",
+var connect = session.Require("L2 cross-connect", "",
 	(*l2.SwInterfaceSetL2Xconnect)(nil), (*l2.SwInterfaceSetL2XconnectReply)(nil))
 
 // Connection sends everything that one interface receives out of another one.

@@ -17,7 +17,7 @@ import (
 
 const static, withoutRoute = ip_neighbor.IP_API_NEIGHBOR_FLAG_STATIC, ip_neighbor.IP_API_NEIGHBOR_FLAG_NO_FIB_ENTRY
 
-var neighbors = item.Declare(&vppcalls.Operations, "ARP entry", "", item.Variant[ip_neighbor.IPNeighbor]{
+var neighbors = item.Declare("ARP entry", "", item.Variant[ip_neighbor.IPNeighbor]{
 	Change: func(e ip_neighbor.IPNeighbor, add bool) (request, reply api.Message) {
 		return &ip_neighbor.IPNeighborAddDel{IsAdd: add, Neighbor: e}, &ip_neighbor.IPNeighborAddDelReply{}
 	},

@@ -4,11 +4,13 @@
 package descriptor
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
@@ -27,7 +29,11 @@ const (
 )
 
 // Capabilities returns what layer 3 items need of VPP.
-func Capabilities() []binding.Capability { return vppcalls.Operations.Capabilities() }
+func Capabilities() []binding.Capability {
+	return slices.Concat(vppcalls.Operations.Capabilities(), operations.Capabilities())
+}
+
+var operations = session.Operations{neighbors, dhcpProxies, l3xconnects, proxyARP, teibEntries}
 
 // concurrency is how many routes or neighbours may be in flight at a time: they
 // are independent of each other.

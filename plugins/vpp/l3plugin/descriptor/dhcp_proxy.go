@@ -12,7 +12,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
@@ -31,7 +30,7 @@ type dhcpVSS struct {
 	VssOui, VssFib uint32
 }
 
-var dhcpProxies = session.Require(&vppcalls.Operations, "DHCP proxy", "dhcp",
+var dhcpProxies = session.Require("DHCP proxy", "dhcp",
 	(*dhcp.DHCPProxyConfig)(nil), (*dhcp.DHCPProxyConfigReply)(nil),
 	(*dhcp.DHCPProxyDump)(nil), (*dhcp.DHCPProxyDetails)(nil))
 

@@ -38,7 +38,7 @@ func sortPaths(paths []vppcalls.Path) {
 
 // l3xconnects are the cross-connects of VPP. Their version of IP, which VPP does not fill in,
 // is that of the next hops.
-var l3xconnects = item.Declare(&vppcalls.Operations, "L3 cross-connect", "l3xc", item.Variant[l3xconnect]{
+var l3xconnects = item.Declare("L3 cross-connect", "l3xc", item.Variant[l3xconnect]{
 	Change: func(x l3xconnect, add bool) (request, reply api.Message) {
 		if !add {
 			return &l3xc.L3xcDel{SwIfIndex: x.SwIfIndex, IsIP6: x.IPv6}, &l3xc.L3xcDelReply{}

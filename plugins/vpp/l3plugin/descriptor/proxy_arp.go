@@ -19,7 +19,7 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-var proxyARP = session.Require(&vppcalls.Operations, "proxy ARP", "",
+var proxyARP = session.Require("proxy ARP", "",
 	(*arp.ProxyArpAddDel)(nil), (*arp.ProxyArpAddDelReply)(nil), (*arp.ProxyArpDump)(nil), (*arp.ProxyArpDetails)(nil),
 	(*arp.ProxyArpIntfcEnableDisable)(nil), (*arp.ProxyArpIntfcEnableDisableReply)(nil),
 	(*arp.ProxyArpIntfcDump)(nil), (*arp.ProxyArpIntfcDetails)(nil))

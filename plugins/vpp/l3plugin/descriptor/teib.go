@@ -12,7 +12,7 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-var teibEntries = item.Declare(&vppcalls.Operations, "TEIB", "", item.Variant[teib.TeibEntry]{
+var teibEntries = item.Declare("TEIB", "", item.Variant[teib.TeibEntry]{
 	Change: func(e teib.TeibEntry, add bool) (request, reply api.Message) {
 		return &teib.TeibEntryAddDel{IsAdd: vppcalls.Flag(add), Entry: e}, &teib.TeibEntryAddDelReply{}
 	},

@@ -38,7 +38,7 @@ func (s IPScanNeighbor) Ages() (ages NeighborAges) {
 
 // readLimits reads the limits for IPv4 and IPv6 by a message, or, before VPP 23.10, from the
 // command line.
-var readLimits = session.Declare(&Operations, "IP scan neighbor", "",
+var readLimits = session.Declare("IP scan neighbor", "",
 	session.Variant(askNeighborLimits, (*ip_neighbor.IPNeighborConfig)(nil), (*ip_neighbor.IPNeighborConfigReply)(nil),
 		(*ip_neighbor.IPNeighborConfigGet)(nil), (*ip_neighbor.IPNeighborConfigGetReply)(nil)),
 	session.Variant(showNeighborLimits, (*ip_neighbor.IPNeighborConfig)(nil), (*ip_neighbor.IPNeighborConfigReply)(nil),

@@ -67,7 +67,7 @@ type destination struct {
 	prefix netip.Prefix
 }
 
-var addDelRoute = session.Require(&Operations, "route", "", (*ip.IPRouteAddDel)(nil), (*ip.IPRouteAddDelReply)(nil))
+var addDelRoute = session.Require("route", "", (*ip.IPRouteAddDel)(nil), (*ip.IPRouteAddDelReply)(nil))
 
 // PruneRoute takes the paths through interfaces that do not exist any more from a
 // destination: VPP refuses to remove them one by one, so that the others are put in

@@ -22,7 +22,7 @@ type Calls struct {
 }
 
 // Operations are the layer 3 operations.
-var Operations session.Operations
+var Operations = session.Operations{readLimits, addDelRoute, addDelTable, vrrps, vrrpPeers}
 
 // New returns the layer 3 operations on a VPP.
 func New(vpp *session.VPP) *Calls {

@@ -13,7 +13,7 @@ import (
 // Table is a VRF table of one version of IP. VPP makes up a name if it is added without one.
 type Table = ip.IPTable
 
-var addDelTable = session.Declare(&Operations, "VRF table", "",
+var addDelTable = session.Declare("VRF table", "",
 	session.Variant(func(t Table, add bool) (request, reply api.Message) {
 		return &ip.IPTableAddDelV2{Table: t, CreateMfib: true, IsAdd: add}, &ip.IPTableAddDelV2Reply{}
 	}, (*ip.IPTableAddDelV2)(nil), (*ip.IPTableAddDelV2Reply)(nil)),

@@ -36,11 +36,11 @@ type VirtualRouter struct {
 	Running bool
 }
 
-var vrrps = session.Require(&Operations, "VRRP", "vrrp",
+var vrrps = session.Require("VRRP", "vrrp",
 	(*vrrp.VrrpVrAddDel)(nil), (*vrrp.VrrpVrAddDelReply)(nil), (*vrrp.VrrpVrStartStop)(nil),
 	(*vrrp.VrrpVrStartStopReply)(nil), (*vrrp.VrrpVrDump)(nil), (*vrrp.VrrpVrDetails)(nil))
 
-var vrrpPeers = session.Require(&Operations, "VRRP: unicast", "vrrp",
+var vrrpPeers = session.Require("VRRP: unicast", "vrrp",
 	(*vrrp.VrrpVrSetPeers)(nil), (*vrrp.VrrpVrSetPeersReply)(nil),
 	(*vrrp.VrrpVrPeerDump)(nil), (*vrrp.VrrpVrPeerDetails)(nil))
 
