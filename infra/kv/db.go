@@ -122,8 +122,9 @@ type Listing struct {
 
 // Event is a change of one entry.
 type Event struct {
-	Item         // a deletion has only Key and Revision
-	Deleted bool // the entry was deleted
+	Item          // a deletion has only Key and Revision
+	Deleted  bool // the entry was deleted
+	Inferred bool // see Change
 }
 
 // Op is a change in a Txn.

@@ -65,11 +65,12 @@ type Identity struct {
 	Store    string `json:"store,omitempty"`    // another value: it is another store
 	Run      string `json:"run,omitempty"`      // of the server process; another value: it was restarted
 	Revision int64  `json:"revision,omitempty"` // a smaller value: the store went back
+	Evicted  int64  `json:"evicted,omitempty"`  // entries that the process removed without a request; another value: it did again
 }
 
-// Differs reports whether a later identity names another store, process or history.
+// Differs reports whether a later identity names another store, process or history, or evictions.
 func (id Identity) Differs(now Identity) bool {
-	return id.Other(now) || id.Restarted(now) || id.WentBack(now)
+	return id.Other(now) || id.Restarted(now) || id.WentBack(now) || id.HasEvicted(now)
 }
 
 // Other reports whether a later identity names another store.
@@ -85,17 +86,26 @@ func (id Identity) Restarted(now Identity) bool {
 // WentBack reports whether a later identity has a smaller revision.
 func (id Identity) WentBack(now Identity) bool { return now.Revision > 0 && now.Revision < id.Revision }
 
+// HasEvicted reports whether the process has evicted entries between the two identities.
+func (id Identity) HasEvicted(now Identity) bool {
+	return now.Evicted > 0 && now.Evicted != id.Evicted && now.Run == id.Run
+}
+
 // Then returns the identity after a later one, which may not know all of it.
 func (id Identity) Then(now Identity) Identity {
-	return Identity{cmp.Or(now.Store, id.Store), cmp.Or(now.Run, id.Run), cmp.Or(now.Revision, id.Revision)}
+	evicted := now.Evicted
+	if !id.Restarted(now) {
+		evicted = cmp.Or(now.Evicted, id.Evicted)
+	}
+	return Identity{cmp.Or(now.Store, id.Store), cmp.Or(now.Run, id.Run), cmp.Or(now.Revision, id.Revision), evicted}
 }
 
 // Change is a key that was put or deleted.
 type Change struct {
 	Entry
 	Deleted bool // Value is nil
-	// Inferred reports that the store saw no event for the change: it compared its present
-	// content with the previous one.
+	// Inferred reports that no client is known to have requested the change: the store compared
+	// its present content with the previous one, or evicted the entry.
 	Inferred bool
 }
 

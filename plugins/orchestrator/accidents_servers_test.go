@@ -1,12 +1,15 @@
 package orchestrator_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/consul"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/infra/kv/redis"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 )
 
 // serverCase is what happens to a server.
@@ -75,6 +78,7 @@ func TestRedisThatLies(t *testing.T) {
 		cfg.Endpoint = addr
 		return cfg
 	}
+	const evicted = "the server evicted items to free memory (set its maxmemory-policy to noeviction); its content would delete "
 	const restarted = "the server was restarted or is another one, and has lost items"
 	runServers(t, serverUnderTest{
 		start: func(t *testing.T) *kvtest.Process {
@@ -103,7 +107,78 @@ func TestRedisThatLies(t *testing.T) {
 		{name: "restarted with all data", left: tamperedItems, accident: func(t *testing.T, s *serverUnderTest) {
 			s.process.Restart(t)
 		}},
+		{name: "all keys evicted", reason: evicted, accident: func(t *testing.T, s *serverUnderTest) {
+			evict(t, s.process, "allkeys-lru", 0)
+		}},
+		{name: "one key evicted", reason: evicted + "1 of 6 items", accident: func(t *testing.T, s *serverUnderTest) {
+			s.process.Command(t, "EXPIRE", redisKey(t, s.db), "100000")
+			evict(t, s.process, "volatile-lru", tamperedItems-1)
+			s.process.Command(t, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+		}},
+		{name: "other keys evicted", left: tamperedItems, accident: func(t *testing.T, s *serverUnderTest) {
+			s.process.Command(t, "SET", "/cache", "x", "EX", "100000")
+			evict(t, s.process, "volatile-lru", tamperedItems)
+		}},
+		{name: "a key expired", left: tamperedItems - 1, accident: func(t *testing.T, s *serverUnderTest) {
+			s.process.Command(t, "PEXPIRE", redisKey(t, s.db), "1")
+			until(t, "the key expires", func() bool { return keyCount(t, s.process) == tamperedItems-1 })
+		}},
 	})
+}
+
+// An agent that restarts remembers that a missing item was evicted, although INFO does not
+// report it: the policy covers no keys without a TTL.
+func TestEvictionIsRemembered(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Redis(t, "--notify-keyspace-events", "KA")
+	cfg := redis.DefaultConfig()
+	cfg.Endpoint = server.Addr
+	db, closeDB, err := redis.Open(cfg)
+	fatal(t, err)
+	defer func() { _ = closeDB() }()
+	fill(t, db)
+	c, m := tampering{store: func(*testing.T) kv.Store { return redis.NewPlugin(redis.UseConf(cfg)) }}, &memory{}
+	w := c.start(t, nil, m)
+	until(t, "the items are configured", func() bool { return w.present() == tamperedItems })
+	server.Command(t, "EXPIRE", redisKey(t, db), "100000")
+	evict(t, server, "volatile-lru", tamperedItems-1)
+	until(t, "the eviction is noticed", func() bool { return w.onlyGuard() != nil })
+	w.stop()
+	w = c.start(t, w.sb, m)
+	w.waitSynced()
+	if g := w.onlyGuard(); g == nil || !strings.Contains(g.Reason, "evicted") || w.present() != tamperedItems {
+		t.Errorf("after a restart: guard %+v, %d interfaces", g, w.present())
+	}
+	_, err = w.AcceptSource(t.Context(), "redis", orchestrator.Caller{})
+	if fatal(t, err); w.onlyGuard() != nil || w.present() != tamperedItems-1 {
+		t.Errorf("accepted: guard %+v, %d interfaces", w.onlyGuard(), w.present())
+	}
+	w.stop()
+}
+
+// redisKey returns the key of an item.
+func redisKey(t *testing.T, db kv.DB) string {
+	t.Helper()
+	l, err := db.List(t.Context(), prefix)
+	fatal(t, err)
+	return l.Items[2].Key
+}
+
+// keyCount returns the number of keys of a Redis.
+func keyCount(t *testing.T, p *kvtest.Process) int {
+	t.Helper()
+	n, err := strconv.Atoi(strings.Trim(p.Reply("DBSIZE"), ":\r\n"))
+	fatal(t, err)
+	return n
+}
+
+// evict makes a Redis evict all keys that a policy covers, and waits until so many are left.
+func evict(t *testing.T, p *kvtest.Process, policy string, left int) {
+	t.Helper()
+	p.Command(t, "CONFIG", "SET", "maxmemory-policy", policy)
+	p.Command(t, "CONFIG", "SET", "maxmemory", "1")
+	until(t, "the keys are evicted", func() bool { return keyCount(t, p) == left })
+	p.Command(t, "CONFIG", "SET", "maxmemory", "0")
 }
 
 // Consul that lost its data, or is another cluster.

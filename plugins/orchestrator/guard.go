@@ -298,12 +298,17 @@ func (p *Plugin) follows(s *watched, ev kv.Evidence) {
 // present returns the identity to judge a store by. The revision of a store that went back grows
 // again, and says nothing until it is followed. Events alone do not bring a store back.
 func (s *watched) present(id kv.Identity, listed bool) kv.Identity {
-	switch {
-	case s.guardedSince.IsZero():
-	case !listed:
+	if s.guardedSince.IsZero() {
+		return id
+	}
+	if !listed {
 		return s.held
-	case s.identity.WentBack(s.held) && !s.held.Other(id) && id.Revision > 0:
+	}
+	if s.identity.WentBack(s.held) && !s.held.Other(id) && id.Revision > 0 {
 		id.Revision = min(id.Revision, s.held.Revision)
+	}
+	if s.held.Run == id.Run {
+		id.Evicted = max(id.Evicted, s.held.Evicted)
 	}
 	return id
 }

@@ -60,7 +60,7 @@ func (d *database) resume(ctx context.Context, v *follow.View) (int64, error) {
 		return 0, nil
 	case err != nil:
 		return 0, err
-	case len(resp.Kvs) == 0 || resp.Kvs[0].ModRevision != last.Revision || cluster(resp.Header) != v.Store():
+	case len(resp.Kvs) == 0 || resp.Kvs[0].ModRevision != last.Revision || cluster(resp.Header) != v.Identity().Store:
 		return 0, nil
 	}
 	return last.Revision, nil

@@ -64,11 +64,11 @@ func (v *View) Last() (last Change, ok bool) {
 	return v.last, v.listed && !v.o.Resync && v.last.Revision > 0
 }
 
-// Store returns the identity of the store in the last listing; empty if it is unknown.
-func (v *View) Store() string {
+// Identity returns the identity of the store, as of the last listing or event.
+func (v *View) Identity() kv.Identity {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.identity.Store
+	return v.identity
 }
 
 // Sample returns known keys, including the prefix, evenly spread over all of them; at most n.
@@ -134,15 +134,16 @@ func (v *View) replace(listing kv.Listing, inferred bool) {
 			}
 		}
 	}
-	v.note(listing.Identity)
+	v.Identify(listing.Identity)
 	v.told, v.listed = told, true
 	v.put(all, changes)
 	v.Connected()
 }
 
-// note records the identity of the store. If it is another store or history, the receiver
-// gets an update even if there are no changes.
-func (v *View) note(id kv.Identity) {
+// Identify records the identity of the store as of the events that are applied next. If it is
+// another store or history, the receiver gets an update even if there are no changes.
+// Replace and Continue call it themselves.
+func (v *View) Identify(id kv.Identity) {
 	v.mu.Lock()
 	v.other = v.other || v.listed && v.identity.Differs(id)
 	v.identity = id
@@ -186,7 +187,7 @@ func (v *View) reached(revision int64) {
 }
 
 func (v *View) change(ev kv.Event) (kv.Change, uint64) {
-	ch := kv.Change{Entry: kv.Entry{Key: strings.TrimPrefix(ev.Key, v.o.Prefix), Revision: ev.Revision}, Deleted: ev.Deleted}
+	ch := kv.Change{Entry: kv.Entry{Key: strings.TrimPrefix(ev.Key, v.o.Prefix), Revision: ev.Revision}, Deleted: ev.Deleted, Inferred: ev.Inferred}
 	if ev.Deleted {
 		return ch, 0
 	}

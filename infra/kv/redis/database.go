@@ -24,6 +24,9 @@ type database struct {
 	masters goredis.UniversalClient
 	reads   goredis.UniversalClient // for reads of single entries
 	log     logging.Logger
+
+	mu     sync.Mutex
+	warned map[string]string // server -> its maxmemory-policy, see warnOfEviction
 }
 
 var _ kv.DB = (*database)(nil)
@@ -75,32 +78,8 @@ func (d *database) list(ctx context.Context, c goredis.UniversalClient, prefix s
 			l.Items = append(l.Items, ev.Item)
 		}
 	}
-	l.Identity.Run = d.run(ctx)
+	l.Identity = d.identity(ctx)
 	return l, wrap("list", prefix, err)
-}
-
-// run returns the IDs of the processes of the servers; empty if the server hides them.
-func (d *database) run(ctx context.Context) string {
-	var mu sync.Mutex
-	var ids []string
-	err := d.eachMaster(ctx, func(ctx context.Context, c *goredis.Client) error {
-		text, err := c.Info(ctx, "server").Result()
-		_, rest, found := strings.Cut(text, "run_id:")
-		if err == nil && !found {
-			err = errors.New("no run_id in INFO server")
-		}
-		id, _, _ := strings.Cut(rest, "\r")
-		mu.Lock()
-		ids = append(ids, id)
-		mu.Unlock()
-		return err
-	})
-	if err != nil {
-		d.log.Debug("cannot determine whether the server was restarted", "error", err)
-		return ""
-	}
-	slices.Sort(ids)
-	return strings.Join(ids, " ")
 }
 
 // keys returns the keys below a prefix, sorted.

@@ -60,7 +60,7 @@ func connect(cfg Config, log logging.Logger) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &database{cfg: cfg, masters: cfg.open(secure, false), log: log}
+	d := &database{cfg: cfg, masters: cfg.open(secure, false), log: log, warned: map[string]string{}}
 	d.reads = d.masters
 	if cfg.EnableReadOnReplica {
 		d.reads = cfg.open(secure, true)

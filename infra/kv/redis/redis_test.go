@@ -15,6 +15,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/infra/kv/redis"
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -98,6 +100,35 @@ func TestNotifications(t *testing.T) {
 	recorder.Await(1, "")
 	put(t, p, "a", "1")
 	recorder.Await(1, "a=1")
+}
+
+// The log names a server that may evict configuration, and its policy, once.
+func TestEvictionPolicyIsLogged(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		maxMemory, policy string
+		warned            bool
+	}{{"0", "allkeys-lru", false}, {"100mb", "noeviction", false}, {"100mb", "allkeys-lru", true}, {"100mb", "volatile-ttl", true}} {
+		server := kvtest.Redis(t, "--maxmemory", c.maxMemory, "--maxmemory-policy", c.policy)
+		var log logtest.Buffer
+		p := redis.NewPlugin(redis.UseConf(conf(server.Addr)), redis.UseDeps(func(d *redis.Deps) {
+			d.Log = logging.NewRegistry(logging.WithWriter(&log)).PluginLogger("redis")
+		}))
+		kvtest.Start(t, p)
+		recorder := kvtest.Record(t, p, "/p/")
+		recorder.Await(1, "")
+		server.Proxy.Cut()
+		server.Command(t, "SET", "/p/a", "1")
+		recorder.Await(1, "a=1")
+		want := 0
+		if c.warned {
+			want = 1
+		}
+		text := log.String()
+		if n := strings.Count(text, "set its maxmemory-policy to noeviction"); n != want || c.warned && !strings.Contains(text, c.policy) {
+			t.Errorf("maxmemory %s, %s: %d warnings, want %d:\n%s", c.maxMemory, c.policy, n, want, text)
+		}
+	}
 }
 
 func TestSilentServer(t *testing.T) {

@@ -30,11 +30,11 @@ const (
 
 // session follows the store until an error occurs, see follow.Session.
 func (d *database) session(ctx context.Context, v *follow.View) error {
-	if err := d.eachMaster(ctx, d.announce); err != nil {
+	if err := d.eachMaster(ctx, d.prepare); err != nil {
 		return fmt.Errorf("redis: %w", explain(err))
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	l := &listener{dirty: map[string]bool{}, wake: make(chan struct{}, 1)}
+	l := &listener{dirty: map[string]string{}, wake: make(chan struct{}, 1)}
 	defer l.wait()
 	defer cancel(nil)
 	masters, err := d.listen(ctx, cancel, l, v.Prefix())
@@ -51,11 +51,9 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 	for {
 		select {
 		case <-l.wake:
-			events, err := d.fetch(ctx, d.masters, l.take())
-			if err != nil {
+			if err := d.update(ctx, l, v); err != nil {
 				return fmt.Errorf("redis: %w", explain(err))
 			}
-			v.ApplyNew(events)
 		case <-topology.C:
 			now, err := d.addresses(ctx)
 			if err == nil && !slices.Equal(now, masters) {
@@ -75,6 +73,29 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 			return fmt.Errorf("redis: listen: %w", explain(context.Cause(ctx)))
 		}
 	}
+}
+
+// update reads the announced keys. A key that was evicted was not deleted by a client.
+func (d *database) update(ctx context.Context, l *listener, v *follow.View) error {
+	announced := l.take()
+	events, err := d.fetch(ctx, d.masters, slices.Sorted(maps.Keys(announced)))
+	if err != nil {
+		return err
+	}
+	evicted := int64(0)
+	for i := range events {
+		if ev := &events[i]; ev.Deleted && announced[ev.Key] == "evicted" {
+			ev.Inferred = true
+			evicted++
+		}
+	}
+	if evicted > 0 {
+		id, before := d.identity(ctx), v.Identity()
+		id.Evicted = max(id.Evicted, before.Evicted+evicted) // INFO may be hidden, or its counters reset
+		v.Identify(before.Then(id))
+	}
+	v.ApplyNew(events)
+	return nil
 }
 
 // replica reports whether endpoint is a replica. A full synchronisation
@@ -120,7 +141,16 @@ func (l *listener) announced(ctx context.Context, keys []string) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !slices.ContainsFunc(keys, func(key string) bool { return !l.dirty[key] })
+	return !slices.ContainsFunc(keys, func(key string) bool { return l.dirty[key] == "" })
+}
+
+// prepare makes a server announce changes, and warns if it may remove configuration.
+func (d *database) prepare(ctx context.Context, c *goredis.Client) error {
+	err := d.announce(ctx, c)
+	if err == nil {
+		d.warnOfEviction(ctx, c)
+	}
+	return err
 }
 
 // announce makes a server announce changes.
@@ -177,15 +207,15 @@ func (d *database) addresses(ctx context.Context) (all []string, err error) {
 type listener struct {
 	wg    sync.WaitGroup
 	mu    sync.Mutex
-	dirty map[string]bool
-	wake  chan struct{} // buffered
+	dirty map[string]string // key -> its last event, such as "set"
+	wake  chan struct{}     // buffered
 }
 
 func (l *listener) wait() { l.wg.Wait() }
 
-func (l *listener) add(key string) {
+func (l *listener) add(key, event string) {
 	l.mu.Lock()
-	l.dirty[key] = true
+	l.dirty[key] = event
 	l.mu.Unlock()
 	select {
 	case l.wake <- struct{}{}:
@@ -193,12 +223,13 @@ func (l *listener) add(key string) {
 	}
 }
 
-func (l *listener) take() []string {
+// take returns the announced keys with their last events.
+func (l *listener) take() map[string]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	keys := slices.Sorted(maps.Keys(l.dirty))
-	clear(l.dirty)
-	return keys
+	announced := l.dirty
+	l.dirty = map[string]string{}
+	return announced
 }
 
 // listen subscribes at every master, and returns when all have confirmed.
@@ -235,7 +266,7 @@ func (d *database) listen(ctx context.Context, cancel context.CancelCauseFunc, l
 // receive reports the keys that a server announces, until the connection
 // breaks. A subscription that the client has renewed by itself counts as
 // broken, since notifications may have been missed.
-func receive(ctx context.Context, s *goredis.PubSub, channel string, tell func(key string)) error {
+func receive(ctx context.Context, s *goredis.PubSub, channel string, tell func(key, event string)) error {
 	asked := false
 	for {
 		msg, err := s.ReceiveTimeout(ctx, silence)
@@ -253,7 +284,7 @@ func receive(ctx context.Context, s *goredis.PubSub, channel string, tell func(k
 		asked = false
 		switch msg := msg.(type) {
 		case *goredis.Message:
-			tell(strings.TrimPrefix(msg.Channel, channel))
+			tell(strings.TrimPrefix(msg.Channel, channel), msg.Payload)
 		case *goredis.Subscription:
 			return errors.New("the connection was lost")
 		}

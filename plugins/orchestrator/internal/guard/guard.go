@@ -95,6 +95,8 @@ func Judge(l Limit, c Case) string {
 		return ""
 	case c.Before.Restarted(c.Now):
 		return "the server was restarted or is another one, and has lost items; " + c.effect()
+	case c.Before.HasEvicted(c.Now):
+		return "the server evicted items to free memory (set its maxmemory-policy to noeviction); " + c.effect()
 	case len(c.Lost) > 0:
 		return describe(c.Lost) + "; " + c.effect()
 	case !l.exceeded(c.Deleted, c.Items):

@@ -48,6 +48,8 @@ func TestReasons(t *testing.T) {
 			Before: etcd, Now: kv.Identity{Store: "cluster b", Revision: 90000}, Items: 214, Deleted: 1, Changed: 2},
 		"the server was restarted or is another one, and has lost items; its content would delete 1 of 214 items": {
 			Before: kv.Identity{Run: "1"}, Now: kv.Identity{Run: "2"}, Items: 214, Deleted: 1},
+		"the server evicted items to free memory (set its maxmemory-policy to noeviction); its content would delete 1 of 214 items": {
+			Before: kv.Identity{Run: "1", Evicted: 3}, Now: kv.Identity{Run: "1", Evicted: 4}, Items: 214, Deleted: 1},
 		"/etc/a.yaml: the file is empty; its content would delete 1 of 214 items": {
 			Items: 214, Deleted: 1, Lost: map[string]string{"/etc/a.yaml": "the file is empty"}},
 		"the store is empty; its content would delete 2 of 2 items":       {Items: 2, Deleted: 2, Empty: true},
@@ -66,6 +68,8 @@ func TestReasons(t *testing.T) {
 		"a change of a live store": {Before: etcd, Now: kv.Identity{Store: "cluster a", Revision: 53415}, Items: 214, Deleted: 3, Changed: 100},
 		"unknown now":              {Before: etcd, Items: 214, Deleted: 3},
 		"unknown before":           {Now: etcd, Items: 214, Deleted: 3},
+		"evictions of others":      {Before: kv.Identity{Run: "1", Evicted: 3}, Now: kv.Identity{Run: "1", Evicted: 4}, Items: 214, Changed: 1},
+		"no eviction since":        {Before: kv.Identity{Run: "1", Evicted: 3}, Now: kv.Identity{Run: "1", Evicted: 3}, Items: 214, Deleted: 1},
 		"a restart that lost none": {Before: kv.Identity{Run: "1"}, Now: kv.Identity{Run: "2"}, Items: 214, Changed: 1},
 	} {
 		l, err := ParseLimit(Default)
