@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/consul"
@@ -75,7 +76,7 @@ func TestRedisThatLies(t *testing.T) {
 	t.Parallel()
 	conf := func(addr string) redis.Config {
 		cfg := redis.DefaultConfig()
-		cfg.Endpoint = addr
+		cfg.Endpoint, cfg.WatchTimeout = addr, shortWatch
 		return cfg
 	}
 	const evicted = "the server evicted items to free memory (set its maxmemory-policy to noeviction); its content would delete "
@@ -107,11 +108,12 @@ func TestRedisThatLies(t *testing.T) {
 		{name: "restarted with all data", left: tamperedItems, accident: func(t *testing.T, s *serverUnderTest) {
 			s.process.Restart(t)
 		}},
+		{name: "connection silently dead", left: tamperedItems - 1, accident: deadConnection},
 		{name: "all keys evicted", reason: evicted, accident: func(t *testing.T, s *serverUnderTest) {
 			evict(t, s.process, "allkeys-lru", 0)
 		}},
 		{name: "one key evicted", reason: evicted + "1 of 6 items", accident: func(t *testing.T, s *serverUnderTest) {
-			s.process.Command(t, "EXPIRE", redisKey(t, s.db), "100000")
+			s.process.Command(t, "EXPIRE", storedKey(t, s.db), "100000")
 			evict(t, s.process, "volatile-lru", tamperedItems-1)
 			s.process.Command(t, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
 		}},
@@ -120,7 +122,7 @@ func TestRedisThatLies(t *testing.T) {
 			evict(t, s.process, "volatile-lru", tamperedItems)
 		}},
 		{name: "a key expired", left: tamperedItems - 1, accident: func(t *testing.T, s *serverUnderTest) {
-			s.process.Command(t, "PEXPIRE", redisKey(t, s.db), "1")
+			s.process.Command(t, "PEXPIRE", storedKey(t, s.db), "1")
 			until(t, "the key expires", func() bool { return keyCount(t, s.process) == tamperedItems-1 })
 		}},
 	})
@@ -140,7 +142,7 @@ func TestEvictionIsRemembered(t *testing.T) {
 	c, m := tampering{store: func(*testing.T) kv.Store { return redis.NewPlugin(redis.UseConf(cfg)) }}, &memory{}
 	w := c.start(t, nil, m)
 	until(t, "the items are configured", func() bool { return w.present() == tamperedItems })
-	server.Command(t, "EXPIRE", redisKey(t, db), "100000")
+	server.Command(t, "EXPIRE", storedKey(t, db), "100000")
 	evict(t, server, "volatile-lru", tamperedItems-1)
 	until(t, "the eviction is noticed", func() bool { return w.onlyGuard() != nil })
 	w.stop()
@@ -156,8 +158,19 @@ func TestEvictionIsRemembered(t *testing.T) {
 	w.stop()
 }
 
-// redisKey returns the key of an item.
-func redisKey(t *testing.T, db kv.DB) string {
+// shortWatch is the watch-timeout of the tests.
+const shortWatch = 400 * time.Millisecond
+
+// deadConnection lets the network drop all packets of the agent's connection, and a client
+// deletes an item.
+func deadConnection(t *testing.T, s *serverUnderTest) {
+	s.process.Proxy.Forget()
+	_, err := s.db.Delete(t.Context(), storedKey(t, s.db))
+	fatal(t, err)
+}
+
+// storedKey returns the key of an item.
+func storedKey(t *testing.T, db kv.DB) string {
 	t.Helper()
 	l, err := db.List(t.Context(), prefix)
 	fatal(t, err)
@@ -186,7 +199,7 @@ func TestConsulThatLies(t *testing.T) {
 	t.Parallel()
 	conf := func(addr string) consul.Config {
 		cfg := consul.DefaultConfig()
-		cfg.Address = addr
+		cfg.Address, cfg.WatchTimeout = addr, shortWatch
 		return cfg
 	}
 	runServers(t, serverUnderTest{
@@ -225,5 +238,6 @@ func TestConsulThatLies(t *testing.T) {
 		}},
 		{name: "other cluster with all", left: tamperedItems, onlyStop: true, accident: func(t *testing.T, s *serverUnderTest) { s.replace(t, tamperedItems) }},
 		{name: "restarted with all data", left: tamperedItems, accident: func(t *testing.T, s *serverUnderTest) { s.process.Restart(t) }},
+		{name: "connection silently dead", left: tamperedItems - 1, accident: deadConnection},
 	})
 }

@@ -248,6 +248,9 @@ func TestEtcdThatLies(t *testing.T) {
 			putAll(t, db, some(tamperedItems, 1)[1:])
 		}},
 		{name: "restarted with all data", accident: func(t *testing.T, p *kvtest.Process, _ kv.DB) { p.Restart(t) }, left: tamperedItems},
+		{name: "connection silently dead", left: tamperedItems - 1, accident: func(t *testing.T, p *kvtest.Process, db kv.DB) {
+			deadConnection(t, &serverUnderTest{process: p, db: db})
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -255,7 +258,7 @@ func TestEtcdThatLies(t *testing.T) {
 			var db kv.DB
 			conf := func() etcd.Config {
 				cfg := etcd.DefaultConfig()
-				cfg.Endpoints, cfg.ReconnectInterval = []string{p.Addr}, 100*time.Millisecond
+				cfg.Endpoints, cfg.ReconnectInterval, cfg.WatchTimeout = []string{p.Addr}, 100*time.Millisecond, shortWatch
 				return cfg
 			}
 			runStore(t, tampering{

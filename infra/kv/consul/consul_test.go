@@ -65,10 +65,10 @@ func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	server := kvtest.Consul(t)
 	cfg := conf(server.Addr)
-	cfg.OperationTimeout = consul.DefaultConfig().OperationTimeout // it finds out no sooner
+	cfg.OperationTimeout, cfg.WatchTimeout = consul.DefaultConfig().OperationTimeout, 400*time.Millisecond
 	p, tree, _ := connect(t, cfg)
 	other, _, _ := connect(t, conf(server.Direct))
-	kvtest.Silent(t, server, p, tree, other)
+	kvtest.Silent(t, server, p, tree, other, "no response for ")
 }
 
 func TestReconnect(t *testing.T) {
@@ -185,6 +185,7 @@ func TestConfiguration(t *testing.T) {
 		"address: http://x/path":       "address",
 		"address: 'http://[x'":         "address",
 		"operation-timeout: 0":         "operation-timeout",
+		"watch-timeout: 1ms":           "watch-timeout: 1ms: expected at least 100ms",
 		"cert-file: x":                 "expected both",
 		"ca-file: /nowhere":            "ca-file",
 		"adress: x":                    "adress",

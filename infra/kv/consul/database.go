@@ -9,20 +9,14 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/follow"
 )
 
-const (
-	// txnOps is how many operations Consul allows in a transaction.
-	txnOps = 64
-	// wait is the timeout of a blocking query. A new query follows, so that a
-	// server that is down is noticed.
-	wait = 10 * time.Second
-)
+// txnOps is how many operations Consul allows in a transaction.
+const txnOps = 64
 
 var _ kv.DB = (*database)(nil)
 
@@ -59,7 +53,7 @@ func item(p pair) kv.Item {
 }
 
 func (d *database) List(ctx context.Context, prefix string, opts ...kv.ListOption) (kv.Listing, error) {
-	pairs, index, err := d.read(ctx, strings.TrimPrefix(prefix, "/"), 0, 0)
+	pairs, index, err := d.read(ctx, strings.TrimPrefix(prefix, "/"), 0)
 	if err != nil {
 		return kv.Listing{}, wrap("list", prefix, err)
 	}
@@ -201,7 +195,7 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 	prefix := strings.TrimPrefix(v.Prefix(), "/")
 	var index uint64
 	for {
-		pairs, now, err := d.read(ctx, prefix, index, wait)
+		pairs, now, err := d.read(ctx, prefix, index)
 		if err != nil {
 			return wrap("watch", v.Prefix(), err)
 		}

@@ -31,6 +31,9 @@ import (
 // performance.rpc_hold_timeout of Consul.
 const HoldsWrites = 7 * time.Second
 
+// minWatchTimeout is the shortest timeout of a blocking query.
+const minWatchTimeout = 100 * time.Millisecond
+
 // maxPause is the maximum delay between two attempts to connect.
 const maxPause = 2 * time.Second
 
@@ -46,6 +49,7 @@ type Config struct {
 	ResyncAfterReconnect bool          `json:"resync-after-reconnect" desc:"compare all values with the southbound after each reconnect, not only the differences"`
 	Token                string        `json:"token" secret:"true" desc:"Consul ACL token"`
 	OperationTimeout     time.Duration `json:"operation-timeout" desc:"timeout of one request"`
+	WatchTimeout         time.Duration `json:"watch-timeout" desc:"a blocking query without a response for this time is sent again on another connection; the server is asked to respond after half of it"`
 	CertFile             string        `json:"cert-file" desc:"certificate of this client in PEM, for https"`
 	KeyFile              string        `json:"key-file" desc:"private key of this client in PEM"`
 	CAFile               string        `json:"ca-file" desc:"CA certificates in PEM that sign the certificate of the Consul agent"`
@@ -54,7 +58,7 @@ type Config struct {
 
 // DefaultConfig returns the defaults of the configuration file.
 func DefaultConfig() Config {
-	return Config{Address: "127.0.0.1:8500", OperationTimeout: 3 * time.Second}
+	return Config{Address: "127.0.0.1:8500", OperationTimeout: 3 * time.Second, WatchTimeout: 20 * time.Second}
 }
 
 // Validate returns an error for invalid values.
@@ -63,6 +67,7 @@ func (c Config) Validate() error {
 	_, err := c.url()
 	check.Add(err)
 	check.Expect(c.OperationTimeout >= time.Millisecond, "operation-timeout: %v: expected a duration such as 3s", c.OperationTimeout)
+	check.Expect(c.WatchTimeout >= minWatchTimeout, "watch-timeout: %v: expected at least %v", c.WatchTimeout, minWatchTimeout)
 	check.Expect((c.CertFile == "") == (c.KeyFile == ""), "cert-file, key-file: expected both or none")
 	return check.Err()
 }
@@ -115,7 +120,7 @@ func (c Config) open() (*database, *url.URL, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return newDatabase(base, secure, c.Token, c.OperationTimeout), base, nil
+	return newDatabase(base, secure, c), base, nil
 }
 
 // Open connects to Consul without a plugin, for programs that are not agents. It

@@ -25,15 +25,16 @@ type database struct {
 	base    *url.URL
 	http    *http.Client
 	token   string
-	timeout time.Duration
+	timeout time.Duration // of a request
+	watch   time.Duration // timeout of a blocking query; the server is asked to respond after half of it
 
 	mu       sync.Mutex
 	sessions map[string]string // by the key that it locks
 }
 
-func newDatabase(base *url.URL, secure *tls.Config, token string, timeout time.Duration) *database {
+func newDatabase(base *url.URL, secure *tls.Config, cfg Config) *database {
 	transport := &http.Transport{TLSClientConfig: secure, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute}
-	return &database{base: base, http: &http.Client{Transport: transport}, token: token, timeout: timeout, sessions: map[string]string{}}
+	return &database{base: base, http: &http.Client{Transport: transport}, token: cfg.Token, timeout: cfg.OperationTimeout, watch: cfg.WatchTimeout, sessions: map[string]string{}}
 }
 
 func (d *database) close() error {
@@ -129,22 +130,25 @@ func decodeOutcome(status int, text []byte) ([]pair, error) {
 }
 
 // read returns the entries below a prefix. With an index it waits until one
-// has changed since, but at most for wait.
-func (d *database) read(ctx context.Context, prefix string, index uint64, wait time.Duration) (pairs []pair, now uint64, err error) {
+// has changed since, but at most for half of the timeout of a watch.
+func (d *database) read(ctx context.Context, prefix string, index uint64) (pairs []pair, now uint64, err error) {
 	// Without "consistent", a server that has just started could return stale
 	// entries.
 	query := url.Values{"recurse": {""}, "consistent": {""}}
+	timeout := d.timeout
 	if index > 0 {
+		timeout = d.watch
 		query.Set("index", strconv.FormatUint(index, 10))
-		query.Set("wait", wait.String())
-	} else {
-		wait = 0
+		query.Set("wait", (timeout / 2).String()) // Consul adds up to a sixteenth
 	}
-	ctx, cancel := context.WithTimeout(ctx, d.timeout+wait+wait/16) // Consul adds up to a sixteenth
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	// Consul would remove empty elements from the path.
 	whole, _, _ := strings.Cut(prefix, "//")
 	resp, text, err := d.do(ctx, http.MethodGet, "/v1/kv/"+whole, query, nil)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, 0, fmt.Errorf("no response for %v (%w)", timeout, err)
+	}
 	if err != nil {
 		return nil, 0, err
 	}

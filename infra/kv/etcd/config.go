@@ -14,6 +14,7 @@ type Config struct {
 	Endpoints             []string      `json:"endpoints" desc:"addresses of the servers, host:port; the default is ETCD_ENDPOINTS, else 127.0.0.1:2379"`
 	DialTimeout           time.Duration `json:"dial-timeout" desc:"timeout of one attempt to connect"`
 	OperationTimeout      time.Duration `json:"operation-timeout" desc:"timeout of one request"`
+	WatchTimeout          time.Duration `json:"watch-timeout" desc:"a watch on which the server has sent nothing for this time is renewed from its last revision; the connector requests a response after half of it"`
 	InsecureTransport     bool          `json:"insecure-transport" desc:"do not use TLS, even if other keys configure it"`
 	InsecureSkipTLSVerify bool          `json:"insecure-skip-tls-verify" desc:"do not verify the certificate of the server"`
 	CertFile              string        `json:"cert-file" desc:"certificate of this client in PEM; if it or ca-file is set, the connection uses TLS"`
@@ -30,10 +31,13 @@ type Config struct {
 // minAutoCompact is the interval below which other watchers may miss history.
 const minAutoCompact = time.Hour
 
+// minWatchTimeout is the shortest time after which a watch counts as broken.
+const minWatchTimeout = 100 * time.Millisecond
+
 // DefaultConfig returns the defaults of the configuration file.
 func DefaultConfig() Config {
 	return Config{
-		DialTimeout: time.Second, OperationTimeout: 3 * time.Second, AllowDelayedStart: true,
+		DialTimeout: time.Second, OperationTimeout: 3 * time.Second, WatchTimeout: 20 * time.Second, AllowDelayedStart: true,
 		ReconnectInterval: 2 * time.Second, SessionTTL: 5,
 	}
 }
@@ -47,6 +51,7 @@ func (c Config) Validate() error {
 	}{{"dial-timeout", c.DialTimeout}, {"operation-timeout", c.OperationTimeout}, {"reconnect-interval", c.ReconnectInterval}} {
 		check.Expect(d.value >= time.Millisecond, "%s: %v: expected a duration such as 2s", d.key, d.value)
 	}
+	check.Expect(c.WatchTimeout >= minWatchTimeout, "watch-timeout: %v: expected at least %v", c.WatchTimeout, minWatchTimeout)
 	check.Expect(c.SessionTTL >= 1, "session-ttl: %d: expected at least 1 (seconds)", c.SessionTTL)
 	check.Expect(c.AutoCompact == 0 || c.AutoCompact >= time.Second, "auto-compact: %v: expected 0, or at least 1s", c.AutoCompact)
 	for i, e := range c.Endpoints {

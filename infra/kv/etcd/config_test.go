@@ -45,6 +45,7 @@ func TestConfiguration(t *testing.T) {
 		"endpoints: ['']":                "endpoints[0]",
 		"dial-timeout: 0":                "dial-timeout",
 		"operation-timeout: -1s":         "operation-timeout",
+		"watch-timeout: 1ms":             "watch-timeout: 1ms: expected at least 100ms",
 		"reconnect-interval: 0s":         "reconnect-interval",
 		"session-ttl: 0":                 "session-ttl",
 		"auto-compact: 1ms":              "auto-compact",

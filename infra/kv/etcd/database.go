@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -38,7 +39,11 @@ type database struct {
 	watches  pb.WatchClient
 	leases   pb.LeaseClient
 	timeout  time.Duration // of a request
+	silence  time.Duration // after which a watch counts as broken
 	lifetime *lifetime
+
+	// answers reports that the server responds to progress requests, as etcd does from 3.4 on.
+	answers atomic.Bool
 }
 
 var (
@@ -46,10 +51,11 @@ var (
 	_ kv.Directory = (*database)(nil)
 )
 
-func newDatabase(client *clientv3.Client, timeout time.Duration) *database {
+func newDatabase(client *clientv3.Client, cfg Config) *database {
 	conn := client.ActiveConnection()
 	return &database{
-		client: client, kv: pb.NewKVClient(conn), watches: pb.NewWatchClient(conn), leases: pb.NewLeaseClient(conn), timeout: timeout,
+		client: client, kv: pb.NewKVClient(conn), watches: pb.NewWatchClient(conn), leases: pb.NewLeaseClient(conn),
+		timeout: cfg.OperationTimeout, silence: cfg.WatchTimeout,
 	}
 }
 
@@ -271,7 +277,7 @@ func explain(err error) error {
 	case is(err, rpctypes.ErrGRPCNoLeader), is(err, rpctypes.ErrGRPCLeaderChanged), is(err, rpctypes.ErrGRPCTimeout):
 		return fmt.Errorf("the cluster has no leader; check that a majority of its members is running (%w)", err)
 	case st.Code() == codes.DeadlineExceeded:
-		return fmt.Errorf("timeout: %s (%w)", st.Message(), context.DeadlineExceeded)
+		return fmt.Errorf("no response: %s (%w)", st.Message(), context.DeadlineExceeded)
 	case st.Code() == codes.Canceled:
 		return fmt.Errorf("%s (%w)", st.Message(), context.Canceled)
 	case st.Code() == codes.Unavailable:

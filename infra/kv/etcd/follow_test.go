@@ -182,9 +182,11 @@ func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	s := kvtest.Etcd(t)
 	tree := health.NewTree(nil)
-	p := etcd.NewPlugin(etcd.UseConf(conf(s.Addr)), etcd.UseDeps(func(d *etcd.Deps) { d.Health = tree.Plugin("etcd") }))
+	cfg := conf(s.Addr)
+	cfg.OperationTimeout, cfg.WatchTimeout = etcd.DefaultConfig().OperationTimeout, 400*time.Millisecond
+	p := etcd.NewPlugin(etcd.UseConf(cfg), etcd.UseDeps(func(d *etcd.Deps) { d.Health = tree.Plugin("etcd") }))
 	agenttest.Start(t, p)
-	kvtest.Silent(t, s, p, tree, direct(t, s))
+	kvtest.Silent(t, s, p, tree, direct(t, s), "no response")
 }
 
 func TestResyncAfterReconnect(t *testing.T) {

@@ -5,6 +5,9 @@
 // it was compacted or the server has another history (restored from a backup,
 // emptied, another cluster), the connector reads everything and compares.
 // Requests do not wait for a connection, so that errors contain its failure.
+//
+// A connection that is silently dead is closed by keepalive pings, a watch on which
+// the server sends nothing by progress requests (watch-timeout).
 package etcd
 
 import (
@@ -61,7 +64,7 @@ func (p *Plugin) Init() error {
 	if err != nil {
 		return err
 	}
-	p.db = newDatabase(client, cfg.OperationTimeout)
+	p.db = newDatabase(client, cfg)
 	if !cfg.AllowDelayedStart {
 		if _, err := p.db.revision(p.Context(), cfg.DialTimeout+cfg.OperationTimeout); err != nil {
 			return errors.Join(fmt.Errorf("no response from %s (allow-delayed-start is false): %w", strings.Join(cfg.endpoints(), ", "), err),
@@ -115,7 +118,7 @@ func Open(cfg Config) (db kv.DB, closeDB func() error, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d := newDatabase(client, cfg.OperationTimeout)
+	d := newDatabase(client, cfg)
 	d.lifetime = newLifetime(nil, 0, nil)
 	return d, client.Close, nil
 }

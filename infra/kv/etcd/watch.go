@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -92,8 +95,8 @@ func (d *database) watch(ctx context.Context, prefix string, revision int64, beg
 	if err := d.notFuture(ctx, revision); err != nil {
 		return wrap("watch", prefix, err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	// With a leader required, a member that is partitioned from the others ends
 	// the watch instead of staying silent.
 	stream, err := d.watches.Watch(clientv3.WithRequireLeader(ctx), grpc.MaxCallRecvMsgSize(maxReceived))
@@ -106,12 +109,21 @@ func (d *database) watch(ctx context.Context, prefix string, revision int64, beg
 	if err != nil && !errors.Is(err, io.EOF) { // Recv returns the reason
 		return wrap("watch", prefix, err)
 	}
+	p := pulse{d: d, stream: stream}
+	var prober sync.WaitGroup
+	defer prober.Wait()
+	defer cancel(nil)
+	prober.Go(func() { p.probe(ctx, cancel) })
 	var events []kv.Event
 	for {
 		resp, err := stream.Recv()
+		if silent := context.Cause(ctx); errors.Is(silent, errSilent) {
+			err = silent
+		}
 		if err != nil {
 			return wrap("watch", prefix, err)
 		}
+		p.heard(resp)
 		switch {
 		case resp.CompactRevision > 0:
 			return wrap("watch", prefix, fmt.Errorf("%w (compacted up to revision %d)", kv.ErrCompacted, resp.CompactRevision))
@@ -137,6 +149,51 @@ func (d *database) watch(ctx context.Context, prefix string, revision int64, beg
 			return err
 		}
 		events = nil
+	}
+}
+
+// errSilent: a watch is broken although its connection may not be.
+var errSilent = errors.New("no response on the watch")
+
+// pulse finds out whether the server still sends on a watch. A firewall or proxy may drop its
+// packets without closing it; a proxy may even respond to the pings of the connection.
+type pulse struct {
+	d      *database
+	stream pb.Watch_WatchClient
+
+	sent    atomic.Bool // the server has sent something since the last probe
+	created atomic.Bool // the server has confirmed the watch
+}
+
+// heard records a response.
+func (p *pulse) heard(resp *pb.WatchResponse) {
+	p.sent.Store(true)
+	if resp.Created {
+		p.created.Store(true)
+	} else if !resp.Canceled && len(resp.Events) == 0 {
+		p.d.answers.Store(true)
+	}
+}
+
+// probe regularly requests a response, until ctx ends. It cancels the watch with errSilent
+// if there is none. Servers that do not know such requests ignore them.
+func (p *pulse) probe(ctx context.Context, cancel context.CancelCauseFunc) {
+	tick := time.NewTicker(p.d.silence / 2)
+	defer tick.Stop()
+	request := &pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}}
+	for {
+		if err := p.stream.Send(request); err != nil {
+			return // Recv returns the reason
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if !p.sent.Swap(false) && (p.d.answers.Load() || !p.created.Load()) {
+			cancel(fmt.Errorf("%w for %v", errSilent, p.d.silence))
+			return
+		}
 	}
 }
 

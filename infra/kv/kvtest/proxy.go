@@ -1,6 +1,7 @@
 package kvtest
 
 import (
+	"maps"
 	"net"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ type Proxy struct {
 	target string
 	gate   chan struct{} // closed when traffic may pass
 	conns  map[net.Conn]bool
+	lapsed map[net.Conn]bool // see Forget
 	ended  bool
 }
 
@@ -28,7 +30,7 @@ func NewProxy(tb testing.TB, target string) *Proxy {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p := &Proxy{Addr: l.Addr().String(), target: target, listener: l, gate: make(chan struct{}), conns: map[net.Conn]bool{}}
+	p := &Proxy{Addr: l.Addr().String(), target: target, listener: l, gate: make(chan struct{}), conns: map[net.Conn]bool{}, lapsed: map[net.Conn]bool{}}
 	close(p.gate)
 	p.wg.Go(p.accept)
 	tb.Cleanup(p.close)
@@ -43,6 +45,20 @@ func (p *Proxy) Partition() (heal func()) {
 	gate := make(chan struct{})
 	p.gate = gate
 	return sync.OnceFunc(func() { close(gate) })
+}
+
+// Forget drops the traffic of the present connections for ever without closing them, as a
+// firewall does that has lost its state. New connections work.
+func (p *Proxy) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.Copy(p.lapsed, p.conns)
+}
+
+func (p *Proxy) forgot(c net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lapsed[c]
 }
 
 // Redirect forwards new connections to another address.
@@ -108,6 +124,7 @@ func (p *Proxy) disown(c net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.conns, c)
+	delete(p.lapsed, c)
 	_ = c.Close()
 }
 
@@ -134,7 +151,7 @@ func (p *Proxy) copy(to, from net.Conn) {
 	for {
 		n, err := from.Read(buf)
 		p.open()
-		if n > 0 {
+		if n > 0 && !p.forgot(from) {
 			if _, werr := to.Write(buf[:n]); werr != nil {
 				err = werr
 			}

@@ -143,19 +143,26 @@ func AwaitHealth(tb testing.TB, tree *health.Tree, state health.State, text stri
 // the connection, as when a cable is pulled: the client notices without a request,
 // and gets the missed changes when the server responds again. client is connected
 // through the proxy of the server, and its health is in the tree; other is
-// connected directly.
-func Silent(tb testing.TB, server *Process, client kv.Store, tree *health.Tree, other kv.Connector) {
+// connected directly. The same holds if only the present connection disappears. why is part of
+// the health meanwhile.
+func Silent(tb testing.TB, server *Process, client kv.Store, tree *health.Tree, other kv.Connector, why string) {
 	tb.Helper()
 	recorder := Record(tb, client, "/silent/")
 	recorder.Await(1, "")
 	AwaitHealth(tb, tree, health.OK, "")
 	heal := server.Proxy.Partition()
 	defer heal()
-	AwaitHealth(tb, tree, health.Degraded, "")
+	AwaitHealth(tb, tree, health.Degraded, why)
 	if err := other.Put("/silent/a", wrapperspb.Int32(1)); err != nil {
 		tb.Fatal(err)
 	}
 	heal()
 	AwaitHealth(tb, tree, health.OK, "")
 	recorder.Await(1, "a=1")
+	server.Proxy.Forget()
+	if err := other.Put("/silent/b", wrapperspb.Int32(2)); err != nil {
+		tb.Fatal(err)
+	}
+	recorder.Await(1, "a=1 b=2")
+	AwaitHealth(tb, tree, health.OK, "")
 }

@@ -3,12 +3,16 @@ package kvtest
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 // Redis starts a Redis that writes every change to disk; args are added to its
@@ -63,6 +67,26 @@ func (p *Process) reply(timeout time.Duration, words ...string) string {
 	}
 	line, _ := bufio.NewReader(c).ReadString('\n')
 	return line
+}
+
+// Info returns a section of what INFO of a Redis reports.
+func (p *Process) Info(tb testing.TB, section string) string {
+	tb.Helper()
+	c, err := net.DialTimeout("tcp", p.Direct, patience)
+	errtest.Fatal(tb, err)
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(patience))
+	_, err = fmt.Fprintf(c, "INFO %s\r\n", section)
+	errtest.Fatal(tb, err)
+	r := bufio.NewReader(c)
+	head, err := r.ReadString('\n')
+	errtest.Fatal(tb, err)
+	size, err := strconv.Atoi(strings.Trim(head, "$\r\n"))
+	errtest.Fatal(tb, err)
+	text := make([]byte, size)
+	_, err = io.ReadFull(r, text)
+	errtest.Fatal(tb, err)
+	return string(text)
 }
 
 // Command sends a command to a Redis, which must succeed.

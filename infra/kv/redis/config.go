@@ -30,6 +30,7 @@ type Config struct {
 	DialTimeout          time.Duration `json:"dial-timeout" desc:"timeout of one attempt to connect"`
 	ReadTimeout          time.Duration `json:"read-timeout" desc:"timeout of a reply"`
 	WriteTimeout         time.Duration `json:"write-timeout" desc:"timeout of sending; 0 means read-timeout"`
+	WatchTimeout         time.Duration `json:"watch-timeout" desc:"a subscription on which the server has sent nothing for this time is renewed; the connector requests a response after half of it, and checks then whether keys are missing"`
 	Pool                 Pool          `json:"pool" desc:"the connection pool"`
 	ResyncAfterReconnect bool          `json:"resync-after-reconnect" desc:"compare all values with the southbound after each reconnect, not only the differences"`
 	EnableNotifications  bool          `json:"enable-keyspace-notifications" desc:"set notify-keyspace-events on servers that do not announce changes; if false, this is an error"`
@@ -52,9 +53,12 @@ type Pool struct {
 	IdleCheckFrequency time.Duration `json:"idle-check-frequency" desc:"accepted for compatibility and ignored: idle connections are closed when the pool encounters them"`
 }
 
+// minWatchTimeout is the shortest time after which a subscription counts as lost.
+const minWatchTimeout = 100 * time.Millisecond
+
 // DefaultConfig returns the defaults of the configuration file.
 func DefaultConfig() Config {
-	return Config{DialTimeout: 5 * time.Second, ReadTimeout: 3 * time.Second, EnableNotifications: true}
+	return Config{DialTimeout: 5 * time.Second, ReadTimeout: 3 * time.Second, WatchTimeout: 10 * time.Second, EnableNotifications: true}
 }
 
 // Validate returns an error for invalid values.
@@ -71,6 +75,7 @@ func (c Config) Validate() error {
 	check.Expect(c.DialTimeout >= time.Millisecond, "dial-timeout: %v: expected a duration such as 3s", c.DialTimeout)
 	check.Expect(c.ReadTimeout >= time.Millisecond, "read-timeout: %v: expected a duration such as 3s", c.ReadTimeout)
 	check.Expect(c.WriteTimeout >= 0, "write-timeout: %v: expected no negative duration", c.WriteTimeout)
+	check.Expect(c.WatchTimeout >= minWatchTimeout, "watch-timeout: %v: expected at least %v", c.WatchTimeout, minWatchTimeout)
 	check.Expect(c.Pool.BusyTimeout >= 0, "pool.busy-timeout: %v: expected no negative duration", c.Pool.BusyTimeout)
 	check.Expect(c.Pool.IdleTimeout >= 0, "pool.idle-timeout: %v: expected no negative duration", c.Pool.IdleTimeout)
 	return check.Err()
@@ -98,6 +103,10 @@ func (c Config) servers() []string {
 	}
 	return []string{c.endpoint()}
 }
+
+// silence is the time without traffic on a subscription after which the connector pings the
+// server, and how long it waits for the reply.
+func (c Config) silence() time.Duration { return c.WatchTimeout / 2 }
 
 // operationTimeout is the timeout of one operation of a Writer.
 func (c Config) operationTimeout() time.Duration { return c.DialTimeout + 2*c.ReadTimeout }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -304,6 +305,9 @@ func explain(err error) error {
 		if strings.HasPrefix(err.Error(), known[0]) {
 			return fmt.Errorf("%s (%w)", known[1], err)
 		}
+	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return fmt.Errorf("no response from the server (%w)", err)
 	}
 	return err
 }

@@ -1,6 +1,8 @@
 package redis_test
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +104,39 @@ func TestNotifications(t *testing.T) {
 	recorder.Await(1, "a=1")
 }
 
+// The number of requests of an idle follower does not depend on the number of keys.
+func TestIdleFollower(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Redis(t)
+	cfg := conf(server.Addr)
+	p, _, _ := connect(t, cfg)
+	var all []string
+	for i := range 60 {
+		put(t, p, fmt.Sprintf("%02d", i), "x")
+		all = append(all, fmt.Sprintf("%02d=x", i))
+	}
+	server.Command(t, "CONFIG", "RESETSTAT")
+	cfg.WatchTimeout = 100 * time.Millisecond
+	q, _, _ := connect(t, cfg)
+	kvtest.Record(t, q, "/p/").Await(1, strings.Join(all, " "))
+	const inspections = 5
+	for calls(t, server, "role") < inspections {
+		<-time.After(10 * time.Millisecond)
+	}
+	if n := calls(t, server, "exists"); n == 0 || n > 2*inspections {
+		t.Errorf("%d EXISTS in %d inspections of 60 keys", n, inspections)
+	}
+}
+
+// calls returns how often a server has executed a command.
+func calls(t *testing.T, p *kvtest.Process, command string) (n int) {
+	t.Helper()
+	_, rest, _ := strings.Cut(p.Info(t, "commandstats"), "cmdstat_"+command+":calls=")
+	text, _, _ := strings.Cut(rest, ",")
+	n, _ = strconv.Atoi(text) // 0: there is no such line
+	return n
+}
+
 // The log names a server that may evict configuration, and its policy, once.
 func TestEvictionPolicyIsLogged(t *testing.T) {
 	t.Parallel()
@@ -131,14 +166,36 @@ func TestEvictionPolicyIsLogged(t *testing.T) {
 	}
 }
 
+// A server that no longer announces changes is made to announce them again, and what changed
+// meanwhile is not lost.
+func TestNotificationsThatEnd(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Redis(t)
+	cfg := conf(server.Addr)
+	cfg.WatchTimeout = 200 * time.Millisecond
+	p, _, _ := connect(t, cfg)
+	recorder := kvtest.Record(t, p, "/p/")
+	recorder.Await(1, "")
+	server.Command(t, "CONFIG", "SET", "notify-keyspace-events", `""`)
+	put(t, p, "a", "1")
+	recorder.Await(1, "a=1")
+
+	other := kvtest.Redis(t, "--notify-keyspace-events", "KA")
+	cfg.Endpoint, cfg.EnableNotifications = other.Addr, false
+	p, tree, _ := connect(t, cfg)
+	kvtest.Record(t, p, "/p/").Await(1, "")
+	other.Command(t, "CONFIG", "SET", "notify-keyspace-events", `""`)
+	kvtest.AwaitHealth(t, tree, health.Degraded, "does not announce changes")
+}
+
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	server := kvtest.Redis(t)
 	cfg := redis.DefaultConfig() // it finds out no sooner than after its timeouts
-	cfg.Endpoint = server.Addr
+	cfg.Endpoint, cfg.WatchTimeout = server.Addr, 200*time.Millisecond
 	p, tree, _ := connect(t, cfg)
 	other, _, _ := connect(t, conf(server.Direct))
-	kvtest.Silent(t, server, p, tree, other)
+	kvtest.Silent(t, server, p, tree, other, "no response")
 }
 
 func TestReconnect(t *testing.T) {
@@ -287,6 +344,7 @@ func TestConfiguration(t *testing.T) {
 		"dial-timeout: 0":                         "dial-timeout",
 		"read-timeout: 0":                         "read-timeout",
 		"write-timeout: -1s":                      "write-timeout",
+		"watch-timeout: 1ms":                      "watch-timeout: 1ms: expected at least 100ms",
 		"pool: {max-connections: -1}":             "pool.max-connections",
 		"pool: {idle-timeout: -1s}":               "pool.idle-timeout",
 		"endpoint: x\nadress: y":                  "adress",

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -17,9 +18,6 @@ import (
 )
 
 const (
-	// silence is the time without traffic after which the connector pings a
-	// server, and how long it waits for the reply.
-	silence = 5 * time.Second
 	// announcement is how long a server may take to announce a change.
 	announcement = 500 * time.Millisecond
 	// needed are the notification classes that cover changes of strings:
@@ -46,23 +44,23 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 		return err
 	}
 	v.Replace(listing)
-	topology := time.NewTicker(silence)
-	defer topology.Stop()
+	inspection := time.NewTicker(d.cfg.silence())
+	defer inspection.Stop()
 	for {
 		select {
 		case <-l.wake:
 			if err := d.update(ctx, l, v); err != nil {
 				return fmt.Errorf("redis: %w", explain(err))
 			}
-		case <-topology.C:
-			now, err := d.addresses(ctx)
-			if err == nil && !slices.Equal(now, masters) {
-				err = fmt.Errorf("the masters of the cluster have changed from %v to %v", masters, now)
+		case <-inspection.C:
+			stale, err := d.inspect(ctx, l, v, masters)
+			if ctx.Err() != nil {
+				err = context.Cause(ctx) // the reason of a failed request
 			}
 			if err != nil {
 				return fmt.Errorf("redis: %w", explain(err))
 			}
-			if !d.replica(ctx) && !d.flushed(ctx, l, v) {
+			if !stale {
 				continue
 			}
 			if listing, err = d.list(ctx, d.masters, v.Prefix(), false); err != nil {
@@ -112,25 +110,79 @@ func (d *database) replica(ctx context.Context) bool {
 // maxSampled is the number of keys whose existence is checked.
 const maxSampled = 100
 
+// inspect looks for changes that no server announces. stale reports that everything has to be
+// read again. The error is a reason to connect again. The number of requests does not depend
+// on the number of keys.
+func (d *database) inspect(ctx context.Context, l *listener, v *follow.View, masters []string) (stale bool, err error) {
+	now, err := d.addresses(ctx)
+	if err != nil {
+		return false, err
+	}
+	if !slices.Equal(now, masters) {
+		return false, fmt.Errorf("the masters of the cluster have changed from %v to %v", masters, now)
+	}
+	var enabled atomic.Bool
+	err = d.eachMaster(ctx, func(ctx context.Context, c *goredis.Client) error {
+		changed, err := d.announce(ctx, c)
+		if changed {
+			enabled.Store(true)
+		}
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	return enabled.Load() || d.replica(ctx) || d.flushed(ctx, l, v), nil
+}
+
 // flushed reports whether keys have disappeared that no server announced, as by FLUSHALL. It
-// checks a sample, because FLUSHALL removes all.
+// checks a sample, because FLUSHALL removes all keys of a server.
 func (d *database) flushed(ctx context.Context, l *listener, v *follow.View) bool {
-	keys := v.Sample(maxSampled)
+	missing := d.missing(ctx, v.Sample(maxSampled))
+	return len(missing) > 0 && !l.announced(ctx, missing)
+}
+
+// missing returns which of the keys do not exist. In a cluster it checks one of them on each
+// master.
+func (d *database) missing(ctx context.Context, keys []string) (missing []string) {
+	if len(keys) == 0 {
+		return nil
+	}
+	if c, ok := d.masters.(*goredis.ClusterClient); ok {
+		keys = onePerMaster(ctx, c, keys)
+	} else if n, err := d.masters.Exists(ctx, keys...).Result(); err != nil || n == int64(len(keys)) {
+		return nil // the next request reports the error
+	}
 	found := make([]*goredis.IntCmd, len(keys))
 	pipe := d.masters.Pipeline()
 	for i, key := range keys {
 		found[i] = pipe.Exists(ctx, key)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return false // the next request reports it
+		return nil
 	}
-	missing := keys[:0]
 	for i, key := range keys {
 		if found[i].Val() == 0 {
 			missing = append(missing, key)
 		}
 	}
-	return len(missing) > 0 && !l.announced(ctx, missing)
+	return missing
+}
+
+// onePerMaster returns the first key on each master.
+func onePerMaster(ctx context.Context, c *goredis.ClusterClient, keys []string) (first []string) {
+	seen := map[string]bool{}
+	for _, key := range keys {
+		master, err := c.MasterForKey(ctx, key)
+		if err != nil {
+			continue // the next request reports it
+		}
+		if addr := master.Options().Addr; !seen[addr] {
+			seen[addr] = true
+			first = append(first, key)
+		}
+	}
+	return first
 }
 
 // announced waits a moment, and reports whether servers announced all keys.
@@ -146,15 +198,15 @@ func (l *listener) announced(ctx context.Context, keys []string) bool {
 
 // prepare makes a server announce changes, and warns if it may remove configuration.
 func (d *database) prepare(ctx context.Context, c *goredis.Client) error {
-	err := d.announce(ctx, c)
+	_, err := d.announce(ctx, c)
 	if err == nil {
 		d.warnOfEviction(ctx, c)
 	}
 	return err
 }
 
-// announce makes a server announce changes.
-func (d *database) announce(ctx context.Context, c *goredis.Client) error {
+// announce makes a server announce changes. enabled reports that it did not.
+func (d *database) announce(ctx context.Context, c *goredis.Client) (enabled bool, err error) {
 	const option = "notify-keyspace-events"
 	const advice = "; set notify-keyspace-events to KA on the server (redis-cli: config SET notify-keyspace-events KA)"
 	answer, err := c.ConfigGet(ctx, option).Result()
@@ -162,22 +214,22 @@ func (d *database) announce(ctx context.Context, c *goredis.Client) error {
 		if strings.HasPrefix(err.Error(), "NOPERM") || strings.Contains(err.Error(), "unknown command") {
 			// Hosted servers may not allow clients to read the configuration.
 			d.log.Debug("cannot determine whether the server announces changes", "error", err)
-			return nil
+			return false, nil
 		}
-		return err
+		return false, err
 	}
 	have := answer[option]
 	if announces(have) {
-		return nil
+		return false, nil
 	}
 	if !d.cfg.EnableNotifications {
-		return fmt.Errorf("the server does not announce changes (%s is %q)%s, or enable-keyspace-notifications in redis.conf", option, have, advice)
+		return false, fmt.Errorf("the server does not announce changes (%s is %q)%s, or enable-keyspace-notifications in redis.conf", option, have, advice)
 	}
 	if err := c.ConfigSet(ctx, option, have+"KA").Err(); err != nil {
-		return fmt.Errorf("the server does not announce changes and rejects the setting (%w)%s", err, advice)
+		return false, fmt.Errorf("the server does not announce changes and rejects the setting (%w)%s", err, advice)
 	}
 	d.log.Info("enabled keyspace notifications on the server", "server", c.Options().Addr, option, have+"KA")
-	return nil
+	return true, nil
 }
 
 // announces reports whether the notification classes are sufficient.
@@ -254,7 +306,7 @@ func (d *database) listen(ctx context.Context, cancel context.CancelCauseFunc, l
 		l.wg.Go(func() {
 			stop := context.AfterFunc(ctx, func() { _ = s.Close() }) // wakes receive
 			defer stop()
-			cancel(receive(ctx, s, channel, l.add))
+			cancel(receive(ctx, s, d.cfg.silence(), channel, l.add))
 			_ = s.Close()
 		})
 		return nil
@@ -266,7 +318,7 @@ func (d *database) listen(ctx context.Context, cancel context.CancelCauseFunc, l
 // receive reports the keys that a server announces, until the connection
 // breaks. A subscription that the client has renewed by itself counts as
 // broken, since notifications may have been missed.
-func receive(ctx context.Context, s *goredis.PubSub, channel string, tell func(key, event string)) error {
+func receive(ctx context.Context, s *goredis.PubSub, silence time.Duration, channel string, tell func(key, event string)) error {
 	asked := false
 	for {
 		msg, err := s.ReceiveTimeout(ctx, silence)
@@ -278,6 +330,8 @@ func receive(ctx context.Context, s *goredis.PubSub, channel string, tell func(k
 			}
 			asked = true
 			continue
+		case errors.As(err, &timeout) && timeout.Timeout() && ctx.Err() == nil:
+			return fmt.Errorf("no response on the subscription for %v", 2*silence)
 		case err != nil:
 			return err
 		}
