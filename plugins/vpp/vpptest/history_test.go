@@ -8,6 +8,7 @@ import (
 	l2api "go.fd.io/govpp/binapi/l2"
 	"google.golang.org/protobuf/proto"
 
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
@@ -109,7 +110,7 @@ func TestRemovedMTUAndMAC(t *testing.T) {
 		"loopback": loop("x"), "tap": tap("x"), "memif": memif("x", 3, ""), "vxlan": vxlan("x", "10.0.0.1", "10.0.0.2", 5),
 		"af_packet": afPacket("x", "eth0"), "bond": bond("x", 3), "gre": gre("x", "10.0.0.1", "10.0.0.2", interfaces.GreLink_TEB),
 		"ipip": ipip("x", "10.0.0.1", "10.0.0.2"), "wireguard": wireguard("x"),
-		"sub-interface": subif("x", "p", 10), "vxlan gpe": vxlanGpe("x", "10.0.0.1", "10.0.0.2", 5), "gtpu": gtpu("x", "10.0.0.1", "10.0.0.2", 5),
+		"memif of mode IP": memifIP("x", 4), "sub-interface": subif("x", "p", 10), "vxlan gpe": vxlanGpe("x", "10.0.0.1", "10.0.0.2", 5), "gtpu": gtpu("x", "10.0.0.1", "10.0.0.2", 5),
 	} {
 		t.Run(name, func(t *testing.T) {
 			vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
@@ -117,6 +118,13 @@ func TestRemovedMTUAndMAC(t *testing.T) {
 			})
 		})
 	}
+}
+
+// memifIP is a memif without Ethernet.
+func memifIP(name string, id uint32) *interfaces.Interface {
+	i := memif(name, id, "")
+	i.GetMemif().Mode = interfaces.MemifLink_IP
+	return i
 }
 
 func removedSettings(t *testing.T, target vpptest.Target, plain *interfaces.Interface) {
@@ -131,7 +139,7 @@ func removedSettings(t *testing.T, target vpptest.Target, plain *interfaces.Inte
 	case interfaces.Interface_TAP, interfaces.Interface_MEMIF, interfaces.Interface_AF_PACKET, interfaces.Interface_BOND_INTERFACE:
 		hasMAC = true
 	}
-	if hasMAC {
+	if hasMAC = hasMAC && ifmodel.WithoutMAC(plain) == ""; hasMAC {
 		with.PhysAddress = "02:00:00:00:00:11"
 	}
 	same := func(when string, mtu uint32) {

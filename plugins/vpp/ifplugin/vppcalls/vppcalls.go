@@ -124,11 +124,12 @@ func (c *Calls) SetMAC(ctx context.Context, swIfIndex uint32, mac MAC) error {
 
 // SetMTU sets the largest payload of a frame, in bytes, and the largest IP packet.
 // VPP derives the latter, but not from drivers without the former (loopbacks), and
-// not where the frame had that size before.
+// not where the frame had that size before. An interface without Ethernet, such as a memif
+// of mode IP, has only the latter (FEATURE_DISABLED).
 func (c *Calls) SetMTU(ctx context.Context, swIfIndex, mtu uint32) error {
 	idx := interface_types.InterfaceIndex(swIfIndex)
 	err := c.vpp.Call(ctx, &interfaces.HwInterfaceSetMtu{SwIfIndex: idx, Mtu: uint16(mtu)}, &interfaces.HwInterfaceSetMtuReply{})
-	if err != nil && !errors.Is(err, api.UNSUPPORTED) {
+	if err != nil && !errors.Is(err, api.UNSUPPORTED) && !errors.Is(err, api.FEATURE_DISABLED) {
 		return err
 	}
 	return c.SetPacketMTU(ctx, swIfIndex, mtu)
