@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	linux "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	ipsec "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ipsec"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
@@ -69,7 +70,7 @@ func Concerns(value proto.Message) bool {
 // isService reports whether an item is looked at alone, without what refers to it.
 func isService(value proto.Message) bool {
 	switch value.(type) {
-	case *nat.DNat44, *nat.Nat44AddressPool, *ipsec.SecurityPolicyDatabase, *srv6.Steering, *wireguard.Peer:
+	case *acl.ACL, *nat.DNat44, *nat.Nat44AddressPool, *ipsec.SecurityPolicyDatabase, *srv6.Steering, *wireguard.Peer:
 		return true
 	}
 	return false

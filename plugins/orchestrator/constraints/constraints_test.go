@@ -177,6 +177,11 @@ var cases = []struct {
 		[]string{"nat44-address-twice n4 first_ip", "nat44-address-twice n5 first_ip", "nat44-address-twice n5 first_ip"},
 	},
 	{
+		"vppConfig:\n  acls:\n  - {name: m1, rules: [{macipRule: {}}], interfaces: {ingress: [a]}}\n  - {name: ip, rules: [{ipRule: {}}], interfaces: {ingress: [a]}}\n" +
+			"  - {name: m2, rules: [{macipRule: {}}], interfaces: {ingress: [b, a]}}\n",
+		[]string{"mac-list-twice m2 interfaces.ingress[1]"},
+	},
+	{
 		"vppConfig:\n  ipsecSpds:\n  - {index: 1, interfaces: [{name: a}]}\n  - {index: 2, interfaces: [{name: b}, {name: a}]}\n",
 		[]string{"spd-interface-twice 2 interfaces[1].name"},
 	},

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	ipsec "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ipsec"
 	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
 	srv6 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/srv6"
@@ -17,6 +18,7 @@ import (
 
 func serviceConstraints() []Constraint {
 	return []Constraint{
+		{"mac-list-twice", true, "An interface has one access control list of MAC/IP rules at most.", macListTwice},
 		{"nat44-mapping-twice", true, "Mappings of NAT44 differ in their outside address or interface, port or protocol.", mappingTwice},
 		{"nat44-address-twice", true, "Pools of NAT44 have different addresses, except that a pool for twice-NAT may have the addresses of another pool.", addressTwice},
 		{"spd-interface-twice", true, "An interface uses one SPD at most.", databaseTwice},
@@ -44,6 +46,20 @@ func once(parts []part, report reporter) {
 			report(b.key, b.field, a.key, "%s is in %s already", b.what, a.key)
 		}
 	})
+}
+
+func macListTwice(f *facts, report reporter) {
+	var parts []part
+	for _, s := range f.services {
+		v, _ := s.v.(*acl.ACL)
+		if len(v.GetRules()) == 0 || v.GetRules()[0].GetMacipRule() == nil {
+			continue
+		}
+		for n, name := range v.GetInterfaces().GetIngress() {
+			parts = append(parts, part{s.key, fmt.Sprintf("interfaces.ingress[%d]", n), "interface " + name})
+		}
+	}
+	once(parts, report)
 }
 
 func mappingTwice(f *facts, report reporter) {

@@ -15,8 +15,8 @@ func TestPlansNameConflicts(t *testing.T) {
 	tried := 0
 	for _, i := range catalogue.All() {
 		for _, c := range i.Conflicts {
-			if c.Part != "" {
-				continue // the item is planned, and its part refused
+			if strings.Contains(c.Part, "/address/") {
+				continue // addresses that overlap are found by a constraint
 			}
 			if strings.Contains(c.Says, "master") {
 				continue // two memifs on one socket, which are different objects

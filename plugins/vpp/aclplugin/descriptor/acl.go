@@ -146,6 +146,7 @@ func NewACL(vpp listCalls, ifs item.Interfaces) *kvs.KVDescriptor {
 		WithMetadata:    true,
 		Validate:        validateACL,
 		DerivedValues:   interfaceValues,
+		Identities:      macListIdentities,
 		ValueComparator: sameACL,
 		UpdateWithRecreate: func(_ string, old, v *acl.ACL, m *Meta) bool {
 			return m == nil || isL2(old) != isL2(v)
@@ -195,6 +196,18 @@ func validateNames(field string, names []string) error {
 		seen[name] = true
 	}
 	return errors.Join(errs...)
+}
+
+// macListIdentities are the interfaces of a list of MAC/IP rules: each has one such list.
+func macListIdentities(_ string, v *acl.ACL) []string {
+	if !isL2(v) {
+		return nil
+	}
+	all := make([]string, len(v.GetInterfaces().GetIngress()))
+	for n, name := range v.GetInterfaces().GetIngress() {
+		all[n] = "macip-acl/" + name
+	}
+	return all
 }
 
 // interfaceValues are the uses on interfaces: each has one name, and the order.
