@@ -28,9 +28,13 @@ func FromAddress(a ip_types.Address) netip.Addr {
 	return netip.AddrFrom4(a.Un.GetIP4())
 }
 
-// Prefix converts a network for VPP.
+// Prefix converts a network for VPP. One of IPv4 addresses that are mapped into IPv6 stays one of IPv6.
 func Prefix(p netip.Prefix) ip_types.Prefix {
-	return ip_types.Prefix{Address: Address(p.Addr()), Len: uint8(p.Bits())}
+	a := Address(p.Addr())
+	if p.Addr().Is4In6() {
+		a = ip_types.Address{Af: ip_types.ADDRESS_IP6, Un: ip_types.AddressUnionIP6(p.Addr().As16())}
+	}
+	return ip_types.Prefix{Address: a, Len: uint8(p.Bits())}
 }
 
 // FromPrefix converts a network from VPP.
@@ -66,13 +70,20 @@ func ParseAddr(text string) (netip.Addr, error) {
 	return a.Unmap(), nil
 }
 
-// ParsePrefix reads an address with prefix length; the host bits are kept.
+// ParsePrefix reads an address with prefix length; the host bits are kept. IPv4 mapped into IPv6
+// becomes IPv4.
 func ParsePrefix(text string) (netip.Prefix, error) {
+	const mapped = 96 // bits before an IPv4 address
 	p, err := netip.ParsePrefix(text)
-	if err != nil {
+	switch {
+	case err != nil:
 		return netip.Prefix{}, fmt.Errorf("%q: expected an IP address with prefix length", text)
+	case !p.Addr().Is4In6():
+		return p, nil
+	case p.Bits() < mapped:
+		return netip.Prefix{}, fmt.Errorf("%q: expected a prefix length from %d to 128 for an IPv4 address that is mapped into IPv6", text, mapped)
 	}
-	return p, nil
+	return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mapped), nil
 }
 
 // SameAddr reports whether two texts mean the same address. Texts that are no

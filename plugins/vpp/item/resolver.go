@@ -171,6 +171,14 @@ func (r *Resolver) Host(field, text string) ip_types.Address {
 	return ipconv.Address(a)
 }
 
+// HostOf is Host for a text that may have a prefix length, which has no meaning.
+func (r *Resolver) HostOf(field, text string) ip_types.Address {
+	if p, err := ipconv.ParsePrefix(text); err == nil {
+		text = p.Addr().String()
+	}
+	return r.Host(field, text)
+}
+
 // Network returns a network, which must not have host bits.
 func (r *Resolver) Network(field, text string) ip_types.Prefix {
 	p, err := ipconv.ParsePrefix(text)
@@ -183,6 +191,16 @@ func (r *Resolver) Network(field, text string) ip_types.Prefix {
 		return ipconv.Prefix(p)
 	}
 	return ip_types.Prefix{}
+}
+
+// Masked is Network without the host bits of the text.
+func (r *Resolver) Masked(field, text string) ip_types.Prefix {
+	p, err := ipconv.ParsePrefix(text)
+	if err != nil {
+		r.Fail(field, "%w", err)
+		return ip_types.Prefix{}
+	}
+	return ipconv.Prefix(p.Masked())
 }
 
 // Prefixes returns addresses with prefix length, sorted, each once; their order in a value has

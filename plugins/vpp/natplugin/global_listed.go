@@ -71,7 +71,7 @@ func derivedOfGlobal(_ string, g *nat.Nat44Global) (out []kvs.KeyValuePair) {
 		if a.GetTwiceNat() {
 			twice = "on"
 		}
-		out = append(out, kvs.KeyValuePair{Key: model.GlobalAddressKey.Key(a.GetAddress(), twice), Value: a})
+		out = append(out, kvs.KeyValuePair{Key: model.GlobalAddressKey.Key(model.CanonicalAddress(a.GetAddress()), twice), Value: a})
 	}
 	return out
 }

@@ -160,7 +160,7 @@ func NewPool(vpp *session.VPP) *kvs.KVDescriptor {
 			if v.GetTwiceNat() {
 				property = model.TwiceNATPoolKey
 			}
-			return []kvs.KeyValuePair{{Key: property.Key(fmt.Sprint(v.GetVrfId()), model.PoolRange(v)), Value: &emptypb.Empty{}}}
+			return []kvs.KeyValuePair{{Key: property.Key(fmt.Sprint(v.GetVrfId()), model.PoolAddresses(v)), Value: &emptypb.Empty{}}}
 		},
 		Taken: func(a address, key string) error {
 			return fmt.Errorf("first_ip: %s is in %s already", a.addr, key)

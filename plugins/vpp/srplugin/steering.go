@@ -104,7 +104,7 @@ func resolveSteering(r *item.Resolver, v *srv6.Steering) steering {
 		s.iface = r.Interface("l2_traffic.interface_name", t.L2Traffic.GetInterfaceName(),
 			ifmodel.MAC("the steering of frames"), ifmodel.Main("the steering of frames"))
 	case *srv6.Steering_L3Traffic_:
-		s.prefix, s.table = r.Network("l3_traffic.prefix_address", t.L3Traffic.GetPrefixAddress()), t.L3Traffic.GetInstallationVrfId()
+		s.prefix, s.table = r.Masked("l3_traffic.prefix_address", t.L3Traffic.GetPrefixAddress()), t.L3Traffic.GetInstallationVrfId()
 		protocol := l3.VrfTable_IPV4
 		s.of = sr_types.SR_STEER_API_IPV4
 		if s.prefix.Address.Af == ip_types.ADDRESS_IP6 {
@@ -122,7 +122,7 @@ func steeringIdentities(v *srv6.Steering) []string {
 	if t := v.GetL2Traffic(); t != nil {
 		return []string{"sr-steering/l2/" + t.GetInterfaceName()}
 	}
-	p, err := netip.ParsePrefix(v.GetL3Traffic().GetPrefixAddress())
+	p, err := ipconv.ParsePrefix(v.GetL3Traffic().GetPrefixAddress())
 	if err != nil {
 		return nil
 	}

@@ -28,7 +28,7 @@ func NewRule(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	return item.NewSet(vpp, ifs, item.Set[*stnproto.Rule, rule, rule]{
 		Name: RuleName, Model: RuleModel, Fields: "ip_address", Origin: kvs.FromNB,
 		Resolve: func(r *item.Resolver, v *stnproto.Rule) []rule {
-			return []rule{{IPAddress: r.Host("ip_address", v.GetIpAddress()), SwIfIndex: r.Interface("interface", v.GetInterface())}}
+			return []rule{{IPAddress: r.HostOf("ip_address", v.GetIpAddress()), SwIfIndex: r.Interface("interface", v.GetInterface())}}
 		},
 		ID:      func(e rule) rule { return rule{IPAddress: e.IPAddress} },
 		Belongs: func(a, b rule) bool { return a == b },

@@ -102,7 +102,7 @@ func checkNextHop(r *item.Resolver, v *l3.Route, dst netip.Prefix) {
 	case err != nil:
 		r.Fail("next_hop_addr", "%w", err)
 	case dst.IsValid() && dst.Addr().Is6() && nh.Is4():
-		r.Fail("next_hop_addr", "%s is IPv4, expected IPv6 as the destination is", nh)
+		r.Fail("next_hop_addr", "%s is IPv4, expected IPv6 as dst_network %s is", nh, v.GetDstNetwork())
 	}
 }
 

@@ -2,6 +2,7 @@
 package model
 
 import (
+	"net/netip"
 	"strconv"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
@@ -53,6 +54,19 @@ func PoolRange(p *nat.Nat44AddressPool) string {
 		return p.GetFirstIp()
 	}
 	return p.GetFirstIp() + "-" + p.GetLastIp()
+}
+
+// PoolAddresses is PoolRange with addresses as Go prints them, however they are written.
+func PoolAddresses(p *nat.Nat44AddressPool) string {
+	return PoolRange(&nat.Nat44AddressPool{FirstIp: CanonicalAddress(p.GetFirstIp()), LastIp: CanonicalAddress(p.GetLastIp())})
+}
+
+// CanonicalAddress returns an address as Go prints it.
+func CanonicalAddress(text string) string {
+	if a, err := netip.ParseAddr(text); err == nil {
+		return a.Unmap().String()
+	}
+	return text
 }
 
 func poolName(p *nat.Nat44AddressPool) string {
