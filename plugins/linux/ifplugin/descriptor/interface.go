@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -214,7 +215,15 @@ func (t traits) sameMTU(a, b *interfaces.Interface) bool {
 	return mtu(a) == mtu(b) || b.GetMtu() == 0 && t.mtu == 0
 }
 
-func sameMAC(have, want string) bool { return want == "" || strings.EqualFold(have, want) }
+// sameMAC reports whether a link has the MAC address, however it is written, or is to keep its own.
+func sameMAC(have, want string) bool {
+	if want == "" || have == want {
+		return true
+	}
+	a, errA := net.ParseMAC(have)
+	b, errB := net.ParseMAC(want)
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
 
 func (d *iface) recreate(_ string, a, b *interfaces.Interface, _ ifaceidx.LinuxIfMetadata) bool {
 	k := d.kinds[b.GetType()]

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
@@ -146,7 +145,7 @@ func setMAC(p *place, v *interfaces.Interface) error {
 	if sameMAC(p.link.MAC.String(), v.GetPhysAddress()) {
 		return nil
 	}
-	mac, err := net.ParseMAC(strings.ToLower(v.GetPhysAddress()))
+	mac, err := net.ParseMAC(v.GetPhysAddress())
 	if err != nil {
 		return invalid("phys_address", "%w", err)
 	}

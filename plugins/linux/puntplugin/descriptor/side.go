@@ -46,6 +46,7 @@ func sideOf(name string, p *punt.PortBased, s *punt.SocketBased, datagrams bool)
 		return side{field: name + "_socket", datagrams: datagrams, path: s.GetPath()}
 	}
 	ip, _ := netip.ParseAddr(p.GetIpAddress()) // invalid if there is none
+	ip = ip.Unmap()
 	return side{field: name + "_port", datagrams: datagrams, port: p.GetPort(), family: p.GetL3Protocol(), ip: ip, namespace: p.GetNamespace()}
 }
 
@@ -147,6 +148,7 @@ func validatePort(field string, p *punt.PortBased) error {
 	}
 	if text := p.GetIpAddress(); text != "" {
 		ip, err := netip.ParseAddr(text)
+		ip = ip.Unmap()
 		switch {
 		case err != nil:
 			errs = append(errs, invalid(field+".ip_address", "%q; expected an IP address", text))
