@@ -503,7 +503,8 @@ type Interface struct {
 	// Administrative state: up or down.
 	Enabled bool `protobuf:"varint,5,opt,name=enabled,proto3" json:"enabled,omitempty"`
 	// Addresses with prefix length, or references to allocations:
-	// "alloc:{network}".
+	// "alloc:{network}". Without a prefix length an address is alone in its network
+	// (/32, or /128 for IPv6).
 	IpAddresses []string `protobuf:"bytes,6,rep,name=ip_addresses,json=ipAddresses,proto3" json:"ip_addresses,omitempty"`
 	// MAC address; empty means that the kernel chooses.
 	PhysAddress string `protobuf:"bytes,7,opt,name=phys_address,json=physAddress,proto3" json:"phys_address,omitempty"`

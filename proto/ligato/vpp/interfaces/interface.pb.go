@@ -804,7 +804,8 @@ type Interface struct {
 	// MAC address; empty means that VPP chooses.
 	PhysAddress string `protobuf:"bytes,4,opt,name=phys_address,json=physAddress,proto3" json:"phys_address,omitempty"`
 	// Addresses with prefix length, or references to allocations:
-	// "alloc:{network}". Not together with unnumbered.
+	// "alloc:{network}". Without a prefix length an address is alone in its network
+	// (/32, or /128 for IPv6). Not together with unnumbered.
 	IpAddresses []string `protobuf:"bytes,5,rep,name=ip_addresses,json=ipAddresses,proto3" json:"ip_addresses,omitempty"`
 	// Number of the VRF table for both IPv4 and IPv6; 0 is the default table. For
 	// VXLAN, GTPU and IPIP tunnels it is also the table of the outer packets.
