@@ -57,6 +57,8 @@ type definition[V proto.Message] struct {
 	option  bool           // the message has an item option
 	err     error
 	recent  *recentKeys // of KeyFor; nil for a singleton
+
+	addresses []protoreflect.FieldDescriptor // of the name; see CanonicalKey
 }
 
 // recentKeys are keys that were made lately. A hundred thousand routes may name one
@@ -129,6 +131,7 @@ func (d *definition[V]) complete() {
 	}
 	d.spec = d.spec.withDefaults()
 	d.prefix = d.spec.KeyPrefix()
+	d.addresses = addressesIn(d.name)
 	if d.named == nil && d.name == nil {
 		d.prefix = strings.TrimSuffix(d.prefix, "/")
 		return

@@ -38,6 +38,9 @@ func Describe[V proto.Message, M any](m models.Model[V], d Descriptor[V, M]) *De
 		key := m.Key(value)
 		return key, m.Matches(key)
 	}
+	if m.HasSpellings() {
+		d.canonicalKey = m.CanonicalKey
+	}
 	return &d
 }
 
@@ -83,6 +86,15 @@ func KeyOf(d *KVDescriptor, value proto.Message) (string, bool) {
 		return "", false
 	}
 	return d.keyOf(value)
+}
+
+// CanonicalKey returns the key that a value would have if the addresses in its key were written in the
+// canonical form; empty if they are, or if keys of the descriptor contain none.
+func CanonicalKey(d *KVDescriptor, value proto.Message) string {
+	if d.canonicalKey == nil || value == nil {
+		return ""
+	}
+	return d.canonicalKey(value)
 }
 
 // NewMetadataMap makes the metadata map of a descriptor.
@@ -218,6 +230,15 @@ func (a adapter[V, M]) adaptPureCallbacks(k *KVDescriptor) {
 				return "", false
 			}
 			return d.keyOf(v)
+		}
+	}
+	if d.canonicalKey != nil {
+		k.canonicalKey = func(value proto.Message) string {
+			v, ok := value.(V)
+			if !ok {
+				return ""
+			}
+			return d.canonicalKey(v)
 		}
 	}
 	if d.ValueComparator != nil {

@@ -235,6 +235,10 @@ type Descriptor[V proto.Message, M any] struct {
 
 	// keyOf returns the key of a value; set by Describe, nil without a model.
 	keyOf func(value V) (string, bool)
+
+	// canonicalKey is models.Model.CanonicalKey; set by Describe, nil for a model whose names have no
+	// addresses.
+	canonicalKey func(value V) string
 }
 
 // KV is a value with its key, metadata and origin.

@@ -171,7 +171,8 @@ type Graph struct {
 
 	held map[*Node]struct{} // those with Held
 
-	claims map[registry.Claim][]*Node // see Claimants
+	claims    map[registry.Claim][]*Node // see Claimants
+	spellings map[string][]*Node         // see Spellings
 
 	lastErrors map[*Node]error              // see LastError
 	panics     map[KeyPattern]selectorPanic // see TakePanics
@@ -194,6 +195,7 @@ func New() *Graph {
 		existing:        map[string]*btree.BTreeG[*Node]{},
 		held:            map[*Node]struct{}{},
 		claims:          map[registry.Claim][]*Node{},
+		spellings:       map[string][]*Node{},
 		lastErrors:      map[*Node]error{},
 	}
 }
@@ -288,6 +290,7 @@ func (g *Graph) insert(n *Node) {
 
 // SetWant changes the desired value.
 func (g *Graph) SetWant(n *Node, v *registry.Value) {
+	g.spell(n, v)
 	g.replace(n, v, n.Have)
 	g.observe(n)
 }

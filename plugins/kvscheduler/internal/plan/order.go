@@ -105,6 +105,7 @@ func (s *sorter) build() {
 		s.link(int32(id))
 	}
 	s.handOver()
+	s.p.spelled.follow(s)
 	s.out = make([]int32, 0, count-1)
 }
 

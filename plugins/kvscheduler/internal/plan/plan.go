@@ -189,6 +189,8 @@ func Make(g *graph.Graph, req Request) *Plan {
 	}
 	p.act()
 	identities{p}.contend()
+	p.spelled = spellingsIn(p)
+	p.spelled.contend()
 	var pl *Plan
 	if len(p.late) == 0 {
 		pl = p.order()
@@ -263,6 +265,7 @@ type planner struct {
 	failed  []*graph.Node    // not touched, and depend on what does not exist in the target
 	left    []*node          // adopted values that lack something for their change
 	lackOf  map[*node]string // what held values lack; see Hold
+	spelled spellings
 
 	seen     target // see unmet
 	attempts int    // to find an order that failed

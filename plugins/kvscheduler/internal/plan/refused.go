@@ -7,13 +7,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// refused returns why the target of n does not fit the values that it depends on; nil if it
-// fits. The southbound already has what it notifies, so nothing is refused there.
+// refused returns why the target of n does not fit the values that it depends on, or that another
+// value is the same item; nil if it fits. The southbound already has what it notifies, so nothing is refused there.
 func (p *planner) refused(n *node) error {
 	if n.target == nil || n.target.FromSB || p.req.Notified[n.key] {
 		return nil
 	}
-	var errs []error
+	errs := []error{p.spelled.refused(n)}
 	for i := range n.target.Deps {
 		dep := &n.target.Deps[i]
 		if dep.Accepts == nil || dep.Key == "" {

@@ -150,6 +150,15 @@ func (d *Descriptor) Claims(key string, v *Value) (claims []Claim) {
 	return claims
 }
 
+// Spelling returns the key that a desired value would have in the canonical spelling of the addresses in
+// its key; empty if its key is canonical.
+func (d *Descriptor) Spelling(v *Value) string {
+	if d == nil || v == nil || v.FromSB || v.Msg == nil {
+		return ""
+	}
+	return api.CanonicalKey(d.raw, v.Msg)
+}
+
 // Vacated returns v with temporary identities, or nil if the descriptor has no Vacate.
 func (d *Descriptor) Vacated(key string, v *Value) *Value {
 	if d.Vacate == nil {
