@@ -243,6 +243,7 @@ func (d *dnatResolver) balanced(field string, v *nat.DNat44_StaticMapping, m map
 // requirePool waits for a pool for twice-NAT with an address.
 func (d *dnatResolver) requirePool(text string) {
 	addr, err := netip.ParseAddr(text)
+	addr = addr.Unmap()
 	if label := "reference-to-twiceNATPoolIP-" + text; err == nil && d.Waits() && d.need(label) {
 		d.DependsOnAny(label, kvs.AnyOfDependency{
 			KeyPrefixes: properties,
