@@ -12,14 +12,12 @@ const (
 )
 
 var wideTypes = map[string]string{
-	"cmd/agentctl/cli.app":                       "a method for each command, and for what it prints",
 	"plugins/govppmux/vppsim/internal/vnet.VNet": "a method for each request to the simulated VPP; they share its state and lock",
 	"plugins/orchestrator.Plugin":                "not split yet: sources, endpoints and confirmation can be types of their own",
 }
 
 var complexFunctions = map[string]string{
-	"cmd/agentctl/cli.app.orphansCommand":                       notSplit,
-	"cmd/agentctl/cli.globals.validate":                         checks,
+	"cmd/agentctl/internal/cmdutil.Flags.validate":              checks,
 	"infra/agent.resolver.field":                                "one case for each kind of Go value",
 	"infra/config.decoder.value":                                "one case for each kind of Go value",
 	"infra/kv/etcd.database.watch":                              "one case for each answer of a server to a watch",

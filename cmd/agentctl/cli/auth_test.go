@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/errtest"
@@ -106,11 +107,11 @@ func TestWaysIn(t *testing.T) {
 		{nil, "--tls-ca-file /none version", 1, "", "--tls-ca-file: open /none"},
 		{nil, "--tls-ca-file " + key + " version", 1, "", "--tls-ca-file: " + key + ": expected certificates in PEM"},
 		{nil, "--tls-cert-file /none --tls-key-file /none version", 1, "", "--tls-cert-file, --tls-key-file: open /none"},
-		{nil, "--tls-cert-file /none version", exitUsage, "", "--tls-cert-file, --tls-key-file: expected both"},
-		{nil, "--http-basic-auth me:x --http-token x version", exitUsage, "", "--http-basic-auth, --http-token: expected one of them"},
-		{nil, "--http-basic-auth me version", exitUsage, "", "--http-basic-auth: expected user:password"},
-		{nil, "login", exitUsage, "", "--http-basic-auth: expected the user"},
-		{nil, "logout", exitUsage, "", "--http-token: missing argument: the token to revoke"},
+		{nil, "--tls-cert-file /none version", exit.CodeUsage, "", "--tls-cert-file, --tls-key-file: expected both"},
+		{nil, "--http-basic-auth me:x --http-token x version", exit.CodeUsage, "", "--http-basic-auth, --http-token: expected one of them"},
+		{nil, "--http-basic-auth me version", exit.CodeUsage, "", "--http-basic-auth: expected user:password"},
+		{nil, "login", exit.CodeUsage, "", "--http-basic-auth: expected the user"},
+		{nil, "logout", exit.CodeUsage, "", "--http-token: missing argument: the token to revoke"},
 		{nil, tls + "--http-basic-auth me:wrong login", 1, "", "expected a known user and password"},
 		{env, "service list", 0, "grpc.health.v1.Health", ""},
 		{nil, "--config " + file + " service list", 0, "grpc.health.v1.Health", "WARNING"},
@@ -118,8 +119,8 @@ func TestWaysIn(t *testing.T) {
 		{nil, "--tls-ca-file " + cert + " --grpc-token t0ken service list", 1, "", "--tls-cert-file"},
 		{nil, "--tls --grpc-token t0ken service list", 1, "", "certificate signed by unknown authority (--tls-ca-file: "},
 		{nil, "--grpc-token t0ken service list", 1, "", "closed the connection; does its gRPC server use TLS (--tls)"},
-		{nil, "--grpc-basic-auth me service list", exitUsage, "", "--grpc-basic-auth: expected user:password"},
-		{nil, "--grpc-basic-auth a:b --grpc-token x service list", exitUsage, "", "expected one of them"},
+		{nil, "--grpc-basic-auth me service list", exit.CodeUsage, "", "--grpc-basic-auth: expected user:password"},
+		{nil, "--grpc-basic-auth a:b --grpc-token x service list", exit.CodeUsage, "", "expected one of them"},
 		{env, "service list -m Health", 0, "service grpc.health.v1.Health (grpc/health/v1/health.proto)\n - rpc Check (grpc.health.v1.HealthCheckRequest) returns (grpc.health.v1.HealthCheckResponse)\n", ""},
 		{env, "service list -m Health", 0, " - rpc Watch (grpc.health.v1.HealthCheckRequest) returns (stream grpc.health.v1.HealthCheckResponse)\n", ""},
 		{env, "service ls -f json Health", 0, `"input": "grpc.health.v1.HealthCheckRequest"`, ""},

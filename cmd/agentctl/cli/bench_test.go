@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	vppagent "github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
@@ -43,8 +45,8 @@ func BenchmarkHistory(b *testing.B) {
 	host, port := simulated(b)
 	agentctl := func(args ...string) string {
 		var out, errs bytes.Buffer
-		a := &app{Streams: Streams{&out, &errs}, environ: config.EnvMap(nil), now: time.Now}
-		if code := a.run(b.Context(), append([]string{"--host", host, "--http-port", port}, args...)); code != 0 {
+		f := cmdutil.NewFactory(Streams{Out: &out, Err: &errs}, config.NoEnviron, time.Now, output.Terminal{})
+		if code := execute(b.Context(), f, append([]string{"--host", host, "--http-port", port}, args...)); code != 0 {
 			b.Fatalf("%v: exit %d: %s", args, code, errs.String())
 		}
 		return out.String()

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"time"
@@ -16,123 +15,99 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/check"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/config"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/contexts"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/drift"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/graph"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/kvdb"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/log"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/login"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/metrics"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/model"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/orphans"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/plan"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/quarantine"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/report"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/service"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/sources"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/status"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/targets"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/values"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/vpp"
 	"github.com/tenuto-dev/tenuto/cmd/internal/buildinfo"
-	"github.com/tenuto-dev/tenuto/infra/announce/announced"
-	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/models"
+	infraconfig "github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/suggest"
 )
 
-// The exit codes other than 0.
-const (
-	exitError   = 1
-	exitFinding = 2
-	exitUsage   = 125
-)
-
 // Streams are the outputs of a command.
-type Streams struct{ Out, Err io.Writer }
-
-// usageError is an error in the command line itself.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// findingError is not a failure: the command found what it looks for.
-type findingError struct{ error }
-
-func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// app is one run of the program.
-type app struct {
-	Streams
-	environ config.Environ
-	global  globals
-	file    connection // of the file, as read by connect
-	format  string     // of the output, see formatted; "" is text
-	// namesKept: the output keeps the names of its fields, see verbatim.
-	namesKept bool
-	wide      bool // text with more columns
-	now       func() time.Time
-	term      terminal
-
-	args       []string         // of the command line
-	in         io.Reader        // nil: the standard input
-	target     *announced.Agent // the agent of --target that this run is for
-	structured bool             // the output becomes a part of another one, in JSON
-
-	client    *client.Client
-	ctx       context.Context // of the run, for set
-	models    *models.Set     // see set; nil: not known yet
-	modelsErr error           // why the models of the agent could not be read; nil: no error
-}
+type Streams = output.Streams
 
 // Run runs a command line, without the name of the program, and returns the
 // exit code. Requests end with ctx.
-func Run(ctx context.Context, args []string, s Streams, environ config.Environ) int {
-	a := &app{Streams: s, environ: environ, now: time.Now, term: findTerminal(s.Out)}
-	return a.run(ctx, args)
+func Run(ctx context.Context, args []string, s Streams, environ infraconfig.Environ) int {
+	return execute(ctx, cmdutil.NewFactory(s, environ, time.Now, output.FindTerminal(s.Out)), args)
 }
 
-func (a *app) run(ctx context.Context, args []string) int {
-	root := a.root()
+func execute(ctx context.Context, f *cmdutil.Factory, args []string) int {
+	f.Args, f.Run = args, execute
+	root := newRoot(f)
 	root.SetArgs(args)
-	root.SetIn(a.in)
-	a.ctx, a.args = ctx, args
+	root.SetIn(f.In)
 	cmd, err := root.ExecuteContextC(ctx)
-	if a.client != nil {
-		a.client.Close()
-	}
+	f.Close()
 	if err == nil {
 		return 0
 	}
-	if fe := (findingError{}); errors.As(err, &fe) {
-		fmt.Fprintln(a.Err, fe)
-		return exitFinding
+	if finding, ok := exit.Finding(err); ok {
+		fmt.Fprintln(f.Err, finding)
+		return exit.CodeFinding
 	}
-	fmt.Fprintf(a.Err, "ERROR: %v\n", err)
-	if nm := (noModelError{}); errors.As(err, &nm) && a.modelsErr != nil {
-		fmt.Fprintf(a.Err, "The models of the agent are unknown: %v\n", a.modelsErr)
+	fmt.Fprintf(f.Err, "ERROR: %v\n", err)
+	if errors.As(err, &cmdutil.NoModelError{}) && f.Models.Err() != nil {
+		fmt.Fprintf(f.Err, "The models of the agent are unknown: %v\n", f.Models.Err())
 	}
-	if ue := (usageError{}); errors.As(err, &ue) {
+	if exit.IsUsage(err) {
 		path := strings.TrimSuffix(cmd.CommandPath(), " help") // which is about other commands
-		fmt.Fprintf(a.Err, "Run '%s --help' for the usage.\n", path)
-		return exitUsage
+		fmt.Fprintf(f.Err, "Run '%s --help' for the usage.\n", path)
+		return exit.CodeUsage
 	}
-	return exitError
+	return exit.CodeError
 }
 
-func (a *app) root() *cobra.Command {
+func newRoot(f *cmdutil.Factory) *cobra.Command {
 	version, _, _ := buildinfo.Version()
 	root := &cobra.Command{
 		Use:   "agentctl",
 		Short: "Show what an agent does, and ask it to do things",
 		Long: "agentctl shows what an agent does and asks it to do things, over the agent's\n" +
 			"HTTP interface.\n\nExit codes: 0 success, 1 error, 2 something was found (changes of a plan, drift,\norphans, values in quarantine), 125 the command line is invalid. With several agents (--target): 1 if it\n" +
-			"failed on any of them, else 2 if something was found on any of them.\n\n" + fieldNames,
+			"failed on any of them, else 2 if something was found on any of them.\n\n" + output.FieldNames,
 		Version:           version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		PersistentPreRunE: a.connect,
-		Args:              noCommand,
+		PersistentPreRunE: f.Connect,
+		Args:              cmdutil.NoCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetOut(a.Out) // before addHelp, which uses it
-	root.SetErr(a.Err)
+	root.SetOut(f.Out) // before addHelp, which uses it
+	root.SetErr(f.Err)
 	root.SetVersionTemplate("agentctl {{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{plainFlagError(cmd, err)} })
-	a.global.define(root.PersistentFlags())
-	_ = root.RegisterFlagCompletionFunc("target", a.completeTargets) // fails only for unknown flags
-	addGroup(root, "Look at the configuration and its state:", a.statusCommand(), a.topCommand(), a.valuesCommand(), a.getCommand(), a.whyCommand(),
-		a.waitCommand(), a.dumpCommand(), a.sourcesCommand(), a.graphCommand(), a.driftCommand())
-	addGroup(root, "Change the configuration:", a.configCommand(), a.checkCommand(), a.planCommand(), a.applyCommand(), a.editCommand(), a.confirmCommand(),
-		a.cancelCommand(), a.rollbackCommand(), a.putCommand(), a.importCommand(), a.generateCommand(), a.kvdbCommand())
-	addGroup(root, "Repair:", a.orphansCommand(), a.quarantineCommand(), a.reportCommand())
-	addGroup(root, "The agent and its VPP:", a.vppCommand(), a.logCommand(), a.metricsCommand(), a.modelCommand(), a.explainCommand(),
-		a.serviceCommand(), a.versionCommand(), a.targetsCommand(), a.contextCommand(), a.loginCommand(), a.logoutCommand())
-	a.addHelp(root)
-	a.onTargets(root)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return exit.Usage(plainFlagError(cmd, err)) })
+	f.Flags.Define(root.PersistentFlags())
+	_ = root.RegisterFlagCompletionFunc("target", targets.Complete(f)) // fails only for unknown flags
+	addGroup(root, "Look at the configuration and its state:", status.New(f), status.NewTop(f), values.New(f), values.NewGet(f), values.NewWhy(f),
+		values.NewWait(f), values.NewDump(f), sources.New(f), graph.New(f), drift.New(f))
+	addGroup(root, "Change the configuration:", config.New(f), check.New(f), plan.New(f), plan.NewApply(f), plan.NewEdit(f), plan.NewConfirm(f),
+		plan.NewCancel(f), plan.NewRollback(f), kvdb.NewPut(f), kvdb.NewImport(f), model.NewGenerate(f), kvdb.New(f))
+	addGroup(root, "Repair:", orphans.New(f), quarantine.New(f), report.New(f))
+	addGroup(root, "The agent and its VPP:", vpp.New(f), log.New(f), metrics.New(f), model.New(f), model.NewExplain(f),
+		service.New(f), status.NewVersion(f), targets.New(f), contexts.New(f), login.New(f), login.NewLogout(f))
+	addHelp(root)
+	targets.Run(f, root)
 	return root
 }
 
@@ -143,43 +118,6 @@ func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
 		c.GroupID = title
 	}
 	root.AddCommand(commands...)
-}
-
-// parent returns a command that only has subcommands.
-func parent(use, short string, children ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: noCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(children...)
-	return cmd
-}
-
-func noCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	hint := ""
-	cmd.SuggestionsMinimumDistance = max(1, len(args[0])/3)
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = fmt.Sprintf(", did you mean %q?", near[0])
-	}
-	return usage("unknown command %q of %s%s", args[0], cmd.CommandPath(), hint)
-}
-
-// args converts wrong numbers of arguments to usage errors that name the expected
-// ones.
-func args(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if check(cmd, args) == nil {
-			return nil
-		}
-		given := fmt.Sprintf("%d arguments", len(args)) // they may be secret
-		if len(args) == 1 {
-			given = "1 argument"
-		}
-		return usage("expected '%s%s', got %s", strings.TrimSuffix(cmd.CommandPath(), cmd.Name()), cmd.Use, given)
-	}
 }
 
 // parserError matches errors of parsers of numbers and durations.

@@ -20,8 +20,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
 // asProgram is the variable that makes the test a program: agentctl, for shells.
@@ -29,7 +35,7 @@ const asProgram = "TEST_IS_AGENTCTL"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(Run(context.Background(), os.Args[1:], Streams{os.Stdout, os.Stderr}, config.ProcessEnviron))
+		os.Exit(Run(context.Background(), os.Args[1:], Streams{Out: os.Stdout, Err: os.Stderr}, config.ProcessEnviron))
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -90,11 +96,22 @@ func (f *fakeAgent) asked(n int) asked {
 	return f.requests[n]
 }
 
+// knownModels are the models of vpp-agent, as it returns them.
+func knownModels() (all response.Models) {
+	for _, m := range allmodels.MustSet().All() {
+		all.Models = append(all.Models, orchestrator.DescribeModel(m))
+	}
+	return all
+}
+
 func answerTo(r *http.Request, body string) (status int, file, text string) {
 	q := r.URL.Query()
 	switch r.Method + " " + r.URL.Path {
 	case "GET /readiness":
 		return http.StatusServiceUnavailable, "readiness.json", ""
+	case "GET /info/models":
+		text, _ := json.Marshal(knownModels())
+		return http.StatusOK, "", string(text)
 	case "GET /info/version":
 		return http.StatusOK, "info-version.json", ""
 	case "GET /scheduler/status":
@@ -312,11 +329,11 @@ func (r result) wants(t *testing.T, code int, text string) {
 
 func (f *fakeAgent) run(t *testing.T, env map[string]string, args ...string) result {
 	t.Helper()
-	return f.runOn(t, terminal{}, env, args...)
+	return f.runOn(t, output.Terminal{}, env, args...)
 }
 
 // runOn is run with a terminal.
-func (f *fakeAgent) runOn(t *testing.T, term terminal, env map[string]string, args ...string) result {
+func (f *fakeAgent) runOn(t *testing.T, term output.Terminal, env map[string]string, args ...string) result {
 	t.Helper()
 	host, port, err := net.SplitHostPort(f.Listener.Addr().String())
 	errtest.Fatal(t, err)
@@ -325,17 +342,15 @@ func (f *fakeAgent) runOn(t *testing.T, term terminal, env map[string]string, ar
 
 func run(t *testing.T, env map[string]string, args ...string) result {
 	t.Helper()
-	return runOn(t, terminal{}, env, args...)
+	return runOn(t, output.Terminal{}, env, args...)
 }
 
-func runOn(t *testing.T, term terminal, env map[string]string, args ...string) result {
+func runOn(t *testing.T, term output.Terminal, env map[string]string, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
 	now := time.Date(2026, 11, 21, 0, 38, 0, 0, time.UTC)
-	a := &app{
-		Streams: Streams{&out, &errs}, environ: config.EnvMap(env), now: func() time.Time { return now }, term: term,
-	}
-	code := a.run(t.Context(), args)
+	f := cmdutil.NewFactory(Streams{Out: &out, Err: &errs}, config.EnvMap(env), func() time.Time { return now }, term)
+	code := execute(t.Context(), f, args)
 	return result{strings.Join(args, " "), out.String(), errs.String(), code}
 }
 
@@ -422,9 +437,9 @@ func TestEnvironmentAndFile(t *testing.T) {
 	if r := run(t, nil, "--config-dir", dir, "log", "list"); r.code != 0 || f.asked(1).user != "you" {
 		t.Errorf("by file: exit %d, %s, first %v, second %v", r.code, r.err, f.asked(0), f.asked(1))
 	}
-	run(t, map[string]string{"HTTP_PORT": "many"}, "log", "list").wants(t, exitUsage, "HTTP_PORT")
+	run(t, map[string]string{"HTTP_PORT": "many"}, "log", "list").wants(t, exit.CodeUsage, "HTTP_PORT")
 	errtest.Fatal(t, os.WriteFile(file, []byte("hots: x\n"), 0o600))
-	run(t, nil, "--config", file, "log", "list").wants(t, exitError, "config.yaml:1")
+	run(t, nil, "--config", file, "log", "list").wants(t, exit.CodeError, "config.yaml:1")
 }
 
 func TestGraphIntoFile(t *testing.T) {
@@ -453,15 +468,6 @@ func TestCompletion(t *testing.T) {
 	}
 	if r := f.run(t, nil, "completion", "bash"); r.code != 0 || !strings.Contains(r.out, "agentctl") {
 		t.Errorf("completion bash: exit %d, %s", r.code, r.err)
-	}
-}
-
-func TestColoursDoNotWidenTables(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]int{"": 0, "abc": 3, string(red) + "abc" + string(reset): 3, "é" + string(red) + "x": 2} {
-		if got := width(text); got != want {
-			t.Errorf("width(%q) = %d, expected %d", text, got, want)
-		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	"github.com/tenuto-dev/tenuto/proto/ligato/linux"
@@ -45,7 +46,7 @@ func (f *fakeGRPC) Delete(ctx context.Context, req *configurator.DeleteRequest) 
 }
 
 func (f *fakeGRPC) Dump(ctx context.Context, _ *configurator.DumpRequest) (*configurator.DumpResponse, error) {
-	_ = rpc.SetTrailer(ctx, metadata.Pairs(unreadTrailer, "vpp.route: out of order"))
+	_ = rpc.SetTrailer(ctx, metadata.Pairs("unread-bin", "vpp.route: out of order"))
 	return &configurator.DumpResponse{Dump: &configurator.Config{VppConfig: &vpp.ConfigData{
 		Interfaces: []*interfaces.Interface{{Name: "loop1", Type: interfaces.Interface_SOFTWARE_LOOPBACK}}}}}, authorized(ctx)
 }
@@ -166,9 +167,9 @@ func TestConfigOverGRPC(t *testing.T) {
 		{"--config-dir " + dir + " config watch", 1, changesOfLoop, "the agent stops"},
 		{"--config-dir " + dir + " config watch --full", 1, " UTC\n Source: VPP\n Value:\n   interface:\n     state:\n       lastChange: \"1795221440\"\n       mtu: 9000\n       name: loop\n       operStatus: UP\n", "the agent stops"},
 		{"--config-dir " + dir + " config notify --filter {} -f {{.nextIdx}}{{.notification.vppNotification.interface.state.name}}", 1, "1loop1\n", ""},
-		{"--config-dir " + dir + " config watch --filter {", exitUsage, "", "--filter: \"{\": expected a Notification in JSON"},
-		{"--host /run/http.sock config retrieve", exitUsage, "", "expected that of the gRPC server as --grpc-socket"},
-		{"--grpc-port 0 config retrieve", exitUsage, "", "--grpc-port: 0: expected 1 to 65535"},
+		{"--config-dir " + dir + " config watch --filter {", exit.CodeUsage, "", "--filter: \"{\": expected a Notification in JSON"},
+		{"--host /run/http.sock config retrieve", exit.CodeUsage, "", "expected that of the gRPC server as --grpc-socket"},
+		{"--grpc-port 0 config retrieve", exit.CodeUsage, "", "--grpc-port: 0: expected 1 to 65535"},
 	} {
 		var environ map[string]string
 		args := strings.Fields(test.args)

@@ -9,10 +9,10 @@ import (
 
 	rpc "google.golang.org/grpc"
 
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
 )
 
@@ -133,20 +133,6 @@ func TestImportOfWhatIsWrong(t *testing.T) {
 	for args, want := range map[string]string{
 		"--txops 0": "--txops: 0: expected 1 or more", "-t 0s": "--time: 0s", "--grpc -t -1s": "--time: -1s",
 	} {
-		run(t, nil, append(append([]string{"import"}, strings.Fields(args)...), file)...).wants(t, exitUsage, want)
+		run(t, nil, append(append([]string{"import"}, strings.Fields(args)...), file)...).wants(t, exit.CodeUsage, want)
 	}
-}
-
-func FuzzImportLine(f *testing.F) {
-	f.Add(`config/vpp/v2/interfaces/loop1 {"name": "loop1"}`)
-	f.Add("/vnf-agent/vpp1/config/vpp/l2/v2/fib/bd1/mac/x {}")
-	set, err := allmodels.Set()
-	errtest.Fatal(f, err)
-	codec := document.New(set)
-	f.Fuzz(func(t *testing.T, line string) {
-		it, err := parseImportLine(codec, "/vnf-agent/vpp1/", strings.TrimSpace(line))
-		if err == nil && (it.key == "" || it.value == nil) {
-			t.Errorf("%q gives %+v", line, it)
-		}
-	})
 }

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
@@ -44,22 +43,6 @@ func TestKVDB(t *testing.T) {
 		r := run(t, env, strings.Fields(step.args)...)
 		if r.code != step.code || r.out != step.out || !strings.Contains(r.err, step.err) {
 			t.Errorf("%s: exit %d, out %q, err %q; want %d, %q, %q", step.args, r.code, r.out, r.err, step.code, step.out, step.err)
-		}
-	}
-}
-
-// A store that is slow gets the time that --timeout gives it.
-func TestKVDBTimeout(t *testing.T) {
-	t.Parallel()
-	for timeout, want := range map[time.Duration]time.Duration{time.Minute: time.Minute, 20 * time.Millisecond: 20 * time.Millisecond, 0: unbounded} {
-		a := &app{}
-		a.global.timeout = timeout
-		consul, err1 := a.consulConfig("h:1")
-		redis, err2 := a.redisConfig("h:1")
-		for _, got := range []time.Duration{a.etcdConfig("h:1").OperationTimeout, consul.OperationTimeout, redis.ReadTimeout} {
-			if got != want || err1 != nil || err2 != nil {
-				t.Errorf("--timeout %v: a request may take %v, want %v", timeout, got, want)
-			}
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 )
 
 func TestTimeoutIsHonoured(t *testing.T) {
@@ -15,7 +17,7 @@ func TestTimeoutIsHonoured(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(release) })
 	f := &fakeAgent{Server: server}
-	f.run(t, nil, "--timeout", "20ms", "values").wants(t, exitError, "did not answer within 20ms (--timeout)")
+	f.run(t, nil, "--timeout", "20ms", "values").wants(t, exit.CodeError, "did not answer within 20ms (--timeout)")
 }
 
 // A socket that takes connections and says nothing is an agent that hangs: nothing
@@ -38,7 +40,7 @@ func TestAgentThatHangs(t *testing.T) {
 		"quarantine release vpp.interfaces/x": "a request that has begun continues",
 	} {
 		r := run(t, nil, append([]string{"--host", host, "--http-port", port, "--grpc-port", port, "--timeout", "30ms"}, strings.Fields(command)...)...)
-		if r.code != exitError || !strings.Contains(r.err, want) {
+		if r.code != exit.CodeError || !strings.Contains(r.err, want) {
 			t.Errorf("%s: exit %d, %s", command, r.code, r.err)
 		}
 	}
@@ -49,11 +51,11 @@ func TestWrongPort(t *testing.T) {
 	t.Parallel()
 	f := newFakeAgent(t)
 	host, port, _ := net.SplitHostPort(f.Listener.Addr().String())
-	run(t, nil, "--host", host, "--grpc-port", port, "config", "retrieve").wants(t, exitError, "does not speak gRPC")
-	f.run(t, nil, "--insecure-tls", "values").wants(t, exitError, "does not use TLS")
+	run(t, nil, "--host", host, "--grpc-port", port, "config", "retrieve").wants(t, exit.CodeError, "does not speak gRPC")
+	f.run(t, nil, "--insecure-tls", "values").wants(t, exit.CodeError, "does not use TLS")
 }
 
 func TestNobodyListens(t *testing.T) {
 	t.Parallel()
-	run(t, nil, "--host", "127.0.0.1", "--http-port", "1", "values").wants(t, exitError, "is it running there?")
+	run(t, nil, "--host", "127.0.0.1", "--http-port", "1", "values").wants(t, exit.CodeError, "is it running there?")
 }

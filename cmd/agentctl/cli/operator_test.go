@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -19,8 +18,6 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/tenuto-dev/tenuto/infra/errtest"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
@@ -63,76 +60,6 @@ func TestCheck(t *testing.T) {
 		if got := strings.ReplaceAll(r.out+r.err, file, "FILE"); r.code != c.code || !strings.Contains(got, c.want) {
 			t.Errorf("%s\nexit %d, expected %d and %s:\n%s", c.text, r.code, c.code, c.want, got)
 		}
-	}
-}
-
-// What constraints call refused is not in effect in an agent.
-func TestRefusedItemsAreNotInEffect(t *testing.T) {
-	t.Parallel()
-	const text = `vppConfig:
-  interfaces:
-  - {name: o1, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: [10.0.0.1/24]}
-  - {name: o2, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: [10.0.0.2/32]}
-  - {name: o3, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: [10.1.0.1/24, 10.1.0.2/25]}
-  - {name: o4, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: ["2001:db8::1/64"]}
-  - {name: o5, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: ["2001:db8::2/64"]}
-  - {name: n1, type: SOFTWARE_LOOPBACK, enabled: true, unnumbered: {interfaceWithIp: n2}}
-  - {name: n2, type: SOFTWARE_LOOPBACK, enabled: true, unnumbered: {interfaceWithIp: o1}}
-  - {name: l1, type: SOFTWARE_LOOPBACK, enabled: true}
-  - {name: l2, type: SOFTWARE_LOOPBACK, enabled: true}
-  - {name: b1, type: BOND_INTERFACE, enabled: true, bond: {id: 1, mode: XOR}}
-  - {name: b2, type: BOND_INTERFACE, enabled: true, bond: {id: 1, mode: XOR}}
-  - {name: b3, type: BOND_INTERFACE, enabled: true, bond: {id: 3, mode: XOR, bondedInterfaces: [{name: m1}]}}
-  - {name: b4, type: BOND_INTERFACE, enabled: true, bond: {id: 4, mode: XOR, bondedInterfaces: [{name: m1}]}}
-  - {name: b5, type: BOND_INTERFACE, enabled: true, bond: {id: 5, mode: XOR, bondedInterfaces: [{name: b1}]}}
-  - {name: m1, type: MEMIF, enabled: true, memif: {id: 1, master: true, socketFilename: /s1}}
-  - {name: m2, type: MEMIF, enabled: true, memif: {id: 1, master: true, socketFilename: /s1}}
-  - {name: m3, type: MEMIF, enabled: true, memif: {id: 3, socketFilename: /s1}}
-  - {name: s1, type: SUB_INTERFACE, enabled: true, sub: {parentName: l1, subId: 5}}
-  - {name: s2, type: SUB_INTERFACE, enabled: true, sub: {parentName: l1, subId: 5}}
-  - {name: v1, type: VXLAN_TUNNEL, enabled: true, vxlan: {srcAddress: 10.0.0.1, dstAddress: 10.9.0.2, vni: 5}}
-  - {name: v2, type: VXLAN_TUNNEL, enabled: true, vxlan: {srcAddress: 10.0.0.1, dstAddress: 10.9.0.2, vni: 5}}
-  - {name: g1, type: GRE_TUNNEL, enabled: true, gre: {tunnelType: L3, srcAddr: 10.0.0.1, dstAddr: 10.9.0.2}}
-  - {name: g2, type: GRE_TUNNEL, enabled: true, gre: {tunnelType: L3, srcAddr: 10.0.0.1, dstAddr: 10.9.0.2}}
-  - {name: i1, type: IPIP_TUNNEL, enabled: true, ipip: {srcAddr: 10.0.0.1, dstAddr: 10.9.0.2}}
-  - {name: i2, type: IPIP_TUNNEL, enabled: true, ipip: {srcAddr: 10.0.0.1, dstAddr: 10.9.0.2}}
-  - {name: u1, type: GTPU_TUNNEL, enabled: true, gtpu: {srcAddr: 10.0.0.1, dstAddr: 10.9.0.2, teid: 5}}
-  - {name: u2, type: GTPU_TUNNEL, enabled: true, gtpu: {srcAddr: 10.0.0.3, dstAddr: 10.9.0.2, teid: 5}}
-  - {name: a1, type: AF_PACKET, enabled: true, afpacket: {hostIfName: e0}}
-  - {name: a2, type: AF_PACKET, enabled: true, afpacket: {hostIfName: e0}}
-  bridgeDomains:
-  - {name: bd1, forward: true, flood: true, learn: true, interfaces: [{name: l1}]}
-  - {name: bd2, forward: true, flood: true, learn: true, interfaces: [{name: l1}]}
-  - {name: bd3, forward: true, flood: true, learn: true, interfaces: [{name: l2}]}
-  xconnectPairs:
-  - {receiveInterface: l2, transmitInterface: m1}
-linuxConfig:
-  interfaces:
-  - {name: e0, type: DUMMY, enabled: true}
-  - {name: d1, type: DUMMY, enabled: true, hostIfName: e0}
-  - {name: w1, type: VLAN, enabled: true, vlan: {parentInterface: e0, vlanId: 5}}
-  - {name: w2, type: VLAN, enabled: true, vlan: {parentInterface: e0, vlanId: 5}}
-  - {name: p1, type: VETH, enabled: true, veth: {peerIfName: p2}}
-  - {name: p2, type: VETH, enabled: true, veth: {peerIfName: p1}}
-  - {name: p3, type: VETH, enabled: true, veth: {peerIfName: p1}}
-`
-	a := &app{models: allmodels.MustSet()}
-	list, refused := a.predicted("net.yaml", []byte(text))
-	outcome, err := simulate(t.Context(), []byte(text), nil)
-	if outcome == nil {
-		t.Fatal(err)
-	}
-	without := map[string]string{}
-	for _, r := range outcome.Results {
-		without[r.Key] = r.State
-	}
-	for _, f := range list {
-		if f.Level == levelError && without[f.Key] == "" && without[f.other] == "" {
-			t.Errorf("%s is in effect, and so is %s: %s", f.Key, f.other, f.Message)
-		}
-	}
-	if len(refused) != 20 {
-		t.Errorf("%d refused items, want 20: %v", len(refused), refused)
 	}
 }
 
@@ -254,27 +181,6 @@ func TestContexts(t *testing.T) {
 	}
 	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "# mine\nhost: 192.0.2.1\n") || strings.Contains(string(text), "lab") {
 		t.Errorf("%v\n%s", err, text)
-	}
-}
-
-// Progress has the rate of the phase, and the time that is left.
-func TestPace(t *testing.T) {
-	t.Parallel()
-	var p pace
-	begun := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	for _, c := range []struct {
-		seconds int
-		now     api.Progress
-		want    string
-	}{
-		{0, api.Progress{Phase: "executing", Done: 1000, Total: 100000}, "executing 1,000/100,000 operations"},
-		{10, api.Progress{Phase: "executing", Done: 21000, Total: 100000}, "executing 21,000/100,000 operations, 2,000/s, 40s left"},
-		{20, api.Progress{Phase: "retrieving", Descriptor: "vpp-route", Done: 100}, "retrieving vpp-route 100"},
-		{21, api.Progress{Phase: "retrieving", Descriptor: "vpp-route", Done: 1100}, "retrieving vpp-route 1,100, 1,000/s"},
-	} {
-		if got := p.text(&c.now, begun.Add(time.Duration(c.seconds)*time.Second)); got != c.want {
-			t.Errorf("%q, expected %q", got, c.want)
-		}
 	}
 }
 

@@ -7,12 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
-	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
-	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
-	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // planned answers for the endpoints of plans.
@@ -46,7 +44,7 @@ func planned(r *http.Request, body string) (status int, file, text string) {
 		return http.StatusOK, "plan-empty.json", ""
 	}
 	if strings.Contains(body, "10.0.0.2/24") {
-		text, _ := api.SealPlan(shownPlan{Fingerprint: "f", Changes: &api.Plan{}, Findings: []response.Finding{
+		text, _ := api.SealPlan(sealedPlan{Fingerprint: "f", Changes: &api.Plan{}, Findings: []response.Finding{
 			{Constraint: "address-overlap", Refused: true, Key: "config/vpp/v2/interfaces/b", Field: "ip_addresses[0]", Line: 4, Column: 5, Text: "10.0.0.2/24 overlaps 10.0.0.1/24 of interface a"},
 			{Constraint: "disabled-with-addresses", Key: "config/vpp/v2/interfaces/c", Field: "enabled", Text: "it is down"},
 		}})
@@ -64,10 +62,10 @@ func TestPlanPredictsRefusals(t *testing.T) {
 	f := newFakeAgent(t)
 	file := write(t, "net.yaml", "vppConfig:\n  interfaces:\n  - name: b\n    ipAddresses: [10.0.0.2/24]\n")
 	r := f.run(t, nil, "plan", file)
-	r.wants(t, exitError, "error: "+file+":4:5: vpp.interfaces/b: ip_addresses[0]: 10.0.0.2/24 overlaps 10.0.0.1/24 of interface a")
-	r.wants(t, exitError, "\nwarning: vpp.interfaces/c: enabled: it is down\n")
-	r.wants(t, exitError, file+": items that VPP or Linux would refuse or break: 1")
-	f.run(t, nil, "apply", file, "--yes").wants(t, exitError, "1 of 1 items failed") // it is applied all the same, and the fake agent answers so
+	r.wants(t, exit.CodeError, "error: "+file+":4:5: vpp.interfaces/b: ip_addresses[0]: 10.0.0.2/24 overlaps 10.0.0.1/24 of interface a")
+	r.wants(t, exit.CodeError, "\nwarning: vpp.interfaces/c: enabled: it is down\n")
+	r.wants(t, exit.CodeError, file+": items that VPP or Linux would refuse or break: 1")
+	f.run(t, nil, "apply", file, "--yes").wants(t, exit.CodeError, "1 of 1 items failed") // it is applied all the same, and the fake agent answers so
 }
 
 // A plan is saved as the agent gave it, for its owner only.
@@ -75,7 +73,7 @@ func TestSavePlan(t *testing.T) {
 	t.Parallel()
 	f := newFakeAgent(t)
 	saved := filepath.Join(t.TempDir(), "net.plan")
-	if r := f.run(t, nil, "plan", "-f", "testdata/rest/configuration.yaml", "--out", saved); r.code != exitFinding {
+	if r := f.run(t, nil, "plan", "-f", "testdata/rest/configuration.yaml", "--out", saved); r.code != exit.CodeFinding {
 		t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 	want, err := os.ReadFile("testdata/rest/plan.json")
@@ -101,85 +99,10 @@ func TestPlanOfNewerProgram(t *testing.T) {
 	})
 	errtest.Fatal(t, err)
 	saved := write(t, "net.plan", string(text))
-	f.run(t, nil, "apply", saved, "--verify").wants(t, exitError, "1 of 1 items failed") // as the fake agent answers
+	f.run(t, nil, "apply", saved, "--verify").wants(t, exit.CodeError, "1 of 1 items failed") // as the fake agent answers
 	if r := f.asked(0); r.query.Get("fingerprint") != "f1" || r.body != "vppConfig: {}" {
 		t.Errorf("requested %+v", r)
 	}
 	newer := write(t, "newer.plan", strings.Replace(string(text), `"PlanFormat": 1`, `"PlanFormat": 2`, 1))
-	f.run(t, nil, "apply", newer).wants(t, exitError, newer+": the plan was made by another version: it has format 2, and this program reads format 1")
-}
-
-// A value that waits and is no longer configured is not removed from anywhere.
-func TestPlanOfWhatWaits(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	a := &app{Streams: Streams{Out: &out}}
-	gone := api.RecordedTxnOp{
-		Operation: kvscheduler.TxnOperation_DELETE, Key: "route/1", NOOP: true,
-		PrevState: kvscheduler.ValueState_PENDING, NewState: kvscheduler.ValueState_REMOVED,
-	}
-	invalid := gone
-	invalid.Key, invalid.PrevState = "route/2", kvscheduler.ValueState_INVALID
-	errtest.Fatal(t, a.printPlan(&shownPlan{Changes: &api.Plan{Operations: []api.RecordedTxnOp{gone, invalid}}}, planView{}))
-	for _, want := range []string{"  x route/1: it does not exist\n", "  x route/2: it does not exist\n", "\n2 no longer configured\n"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, out.String())
-		}
-	}
-}
-
-// What stays as it is, with or without an operation for that, is shown with the
-// reason and without artificial differences.
-func TestPlanOfWhatStays(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	a := &app{Streams: Streams{Out: &out}}
-	observed := api.RecordedTxnOp{
-		Operation: kvscheduler.TxnOperation_UPDATE, Key: "link/1", NOOP: true,
-		PrevState: kvscheduler.ValueState_OBTAINED, NewState: kvscheduler.ValueState_CONFIGURED,
-	}
-	err := a.printPlan(&shownPlan{Changes: &api.Plan{
-		Operations: []api.RecordedTxnOp{observed},
-		Reasons:    []api.PlanReason{{Key: "link/1", Reason: "observed"}, {Key: "tap/1", Reason: "adopted"}},
-	}}, planView{})
-	if want := legend + "\n\n  = link/1: observed\n  = tap/1: adopted\n\n2 left as they are\n"; err != nil || out.String() != want {
-		t.Errorf("%v\n%s", err, out.String())
-	}
-}
-
-// A hidden secret that forces a re-creation is named although it looks the same.
-func TestPlanOfForcingSecret(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	a := &app{Streams: Streams{Out: &out}}
-	memif := func(id uint32) *interfaces.Interface {
-		return &interfaces.Interface{Name: "m", Link: &interfaces.Interface_Memif{Memif: &interfaces.MemifLink{Id: id, Secret: "***"}}}
-	}
-	const key = "config/vpp/v2/interfaces/m"
-	err := a.printPlan(&shownPlan{Changes: &api.Plan{
-		Operations: []api.RecordedTxnOp{
-			{Operation: kvscheduler.TxnOperation_DELETE, Key: key, PrevState: kvscheduler.ValueState_CONFIGURED, PrevValue: memif(1), IsRecreate: true},
-			{Operation: kvscheduler.TxnOperation_CREATE, Key: key, NewState: kvscheduler.ValueState_CONFIGURED, NewValue: memif(2), IsRecreate: true},
-		},
-		Forced: map[string][]string{key: {"memif.secret"}}, Secrets: map[string][]string{key: {"memif.secret"}}, Hidden: true,
-	}}, planView{})
-	want := legend + "\n\n-/+ vpp.interfaces/m\n      ~ memif.id: 1 -> 2\n      ~ memif.secret: a secret differs  # forces re-creation\n\n1 to create again\n"
-	if err != nil || out.String() != want {
-		t.Errorf("%v\n%s", err, out.String())
-	}
-}
-
-// A rule whose fields have default values is shown, as it denies everything.
-func TestPlanOfDefaults(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	a := &app{Streams: Streams{Out: &out}}
-	list := &acl.ACL{Rules: []*acl.ACL_Rule{{IpRule: &acl.ACL_Rule_IpRule{}}}}
-	err := a.printPlan(&shownPlan{Changes: &api.Plan{Operations: []api.RecordedTxnOp{
-		{Operation: kvscheduler.TxnOperation_CREATE, Key: "acl/1", NewState: kvscheduler.ValueState_CONFIGURED, NewValue: list},
-		{Operation: kvscheduler.TxnOperation_CREATE, Key: "acl/2", NewState: kvscheduler.ValueState_CONFIGURED, NewValue: &acl.ACL{}},
-	}}}, planView{})
-	if want := legend + "\n\n  + acl/1\n      + rules[0].action: DENY\n      + rules[0].ip_rule: {}\n  + acl/2\n\n2 to create\n"; err != nil || out.String() != want {
-		t.Errorf("%v\n%s", err, out.String())
-	}
+	f.run(t, nil, "apply", newer).wants(t, exit.CodeError, newer+": the plan was made by another version: it has format 2, and this program reads format 1")
 }

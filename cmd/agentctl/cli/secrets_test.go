@@ -12,9 +12,17 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
+
+// sealedPlan is a plan as the agent sends it.
+type sealedPlan struct {
+	Source, Fingerprint string
+	Changes             *api.Plan
+	Findings            []response.Finding
+}
 
 // secretAgent makes plans with a secret that is hidden unless it is asked for, and
 // records what it applies.
@@ -23,7 +31,7 @@ func secretAgent(t *testing.T) (flags []string, applied *string) {
 	memif := func(secret string) *interfaces.Interface {
 		return &interfaces.Interface{Name: "m", Link: &interfaces.Interface_Memif{Memif: &interfaces.MemifLink{Secret: secret}}}
 	}
-	plan := shownPlan{Source: "grpc", Changes: &api.Plan{Operations: []api.RecordedTxnOp{
+	plan := sealedPlan{Source: "grpc", Changes: &api.Plan{Operations: []api.RecordedTxnOp{
 		{Operation: kvscheduler.TxnOperation_CREATE, Key: "new", NewValue: memif("geheim"), NewState: kvscheduler.ValueState_CONFIGURED},
 		{Operation: kvscheduler.TxnOperation_CREATE, Key: "new/part", IsDerived: true, NewValue: &emptypb.Empty{}, NewState: kvscheduler.ValueState_CONFIGURED},
 		{Operation: kvscheduler.TxnOperation_UPDATE, Key: "changed", PrevValue: memif("geheim"), NewValue: memif("geheimer"),

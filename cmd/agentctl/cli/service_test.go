@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/reflection"
 
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 )
@@ -16,15 +20,14 @@ import (
 func callService(t *testing.T, port, request string, line ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := &app{Streams: Streams{&out, &errs}, environ: config.NoEnviron}
-	root := a.root()
+	root := newRoot(cmdutil.NewFactory(Streams{Out: &out, Err: &errs}, config.NoEnviron, time.Now, output.Terminal{}))
 	root.SetArgs(append([]string{"--grpc-port", port, "--grpc-token", "secret", "service", "call"}, line...))
 	root.SetIn(strings.NewReader(request))
 	root.SetOut(&out)
 	root.SetErr(&errs)
 	code := 0
 	if err := root.ExecuteContext(t.Context()); err != nil {
-		code = exitError
+		code = exit.CodeError
 		errs.WriteString(err.Error())
 	}
 	return result{strings.Join(line, " "), out.String(), errs.String(), code}
@@ -60,5 +63,5 @@ func TestServiceCall(t *testing.T) {
 		t.Errorf("the request was for %q", got)
 	}
 	silent := serveGRPC(t, rpc.NewServer(), "tcp", "127.0.0.1:0")
-	callService(t, silent, "", service, "Dump").wants(t, exitError, "the server does not support reflection (reflection in grpc.conf)")
+	callService(t, silent, "", service, "Dump").wants(t, exit.CodeError, "the server does not support reflection (reflection in grpc.conf)")
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,6 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"gopkg.in/yaml.v3"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	vppagent "github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
@@ -195,35 +200,6 @@ func targetsIn(t *testing.T, scheme, address, storeFile, storeConf string, publi
 	awaitTarget(t, env, "edge-2", false)
 }
 
-// The URL of a store says what the connector needs.
-func TestStoreURL(t *testing.T) {
-	t.Parallel()
-	a := &app{global: globals{store: "redis://:pass@10.0.0.7:6379/3", timeout: time.Second}}
-	a.file.KVDBTLS = &tlsConfig{CAFile: "ca.pem"}
-	r, err := a.redisConfig(":pass@10.0.0.7:6379/3")
-	if err != nil || r.Endpoint != "10.0.0.7:6379" || r.Password != "pass" || r.DB != 3 || !r.TLS.Enabled || r.TLS.CAFile != "ca.pem" || r.ReadTimeout != time.Second {
-		t.Errorf("redis: %+v, %v", r, err)
-	}
-	c, err := a.consulConfig("token@10.0.0.7:8501")
-	if err != nil || c.Address != "https://10.0.0.7:8501" || c.Token != "token" || c.CAFile != "ca.pem" || c.OperationTimeout != time.Second {
-		t.Errorf("consul: %+v, %v", c, err)
-	}
-	if e := a.etcdConfig("10.0.0.7:1, 10.0.0.8:2"); len(e.Endpoints) != 2 || e.Endpoints[1] != "10.0.0.8:2" || e.CAFile != "ca.pem" {
-		t.Errorf("etcd: %+v", e)
-	}
-	if _, err := a.redisConfig("10.0.0.7:6379/x"); err == nil || !strings.Contains(err.Error(), `"x": expected the number of a database`) {
-		t.Errorf("a database x: %v", err)
-	}
-	if name := a.storeName(); name != "redis://10.0.0.7:6379/3" {
-		t.Errorf("the store is named %s", name)
-	}
-	for _, wrong := range []string{"redis:pass@10.0.0.7", "pass@10.0.0.7"} {
-		if a.global.store = wrong; a.storeName() != "10.0.0.7" {
-			t.Errorf("the store is named %s", a.storeName())
-		}
-	}
-}
-
 // With -o json there is one list, with the output and the error of each agent.
 func targetsAsData(t *testing.T, env map[string]string) {
 	t.Helper()
@@ -231,10 +207,11 @@ func targetsAsData(t *testing.T, env map[string]string) {
 		r := run(t, env, "--target", "edge-1,edge-9", "values", "-o", format)
 		text := []byte(r.out)
 		if format == "yaml" {
+			var data any
+			errtest.Fatal(t, yaml.Unmarshal(text, &data))
 			var err error
-			if text, err = requestFrom(strings.NewReader(r.out)); err != nil {
-				t.Fatal(err)
-			}
+			text, err = json.Marshal(data)
+			errtest.Fatal(t, err)
 		}
 		var results []struct {
 			Target, Address, Error string
@@ -257,8 +234,9 @@ func sharedInput(t *testing.T, env map[string]string, file string) {
 	in, err := os.ReadFile(file)
 	errtest.Fatal(t, err)
 	var out, errs bytes.Buffer
-	a := &app{Streams: Streams{&out, &errs}, environ: config.EnvMap(env), in: bytes.NewReader(in)}
-	if code := a.run(t.Context(), []string{"--target", "edge-*", "plan", "-"}); code != 0 || strings.Count(out.String(), "edge-") < 2 {
+	f := cmdutil.NewFactory(Streams{Out: &out, Err: &errs}, config.EnvMap(env), time.Now, output.Terminal{})
+	f.In = bytes.NewReader(in)
+	if code := execute(t.Context(), f, []string{"--target", "edge-*", "plan", "-"}); code != 0 || strings.Count(out.String(), "edge-") < 2 {
 		t.Errorf("exit %d\n%s%s", code, &out, &errs)
 	}
 }
@@ -293,13 +271,24 @@ func wrongAgent(t *testing.T, env map[string]string) {
 	}
 }
 
-// Every rule is about a command that exists.
+// Commands that do not run on every agent say so, and their subcommands with them.
 func TestTargetRules(t *testing.T) {
 	t.Parallel()
-	root := Commands()
-	for path := range targetRules {
-		if _, err := find(root, strings.Fields(path)); err != nil {
-			t.Error(err)
+	want := map[string]cmdutil.TargetRule{
+		"config watch": cmdutil.FollowTarget, "service call": cmdutil.FollowTarget,
+		"edit": cmdutil.OneTarget, "login": cmdutil.OneTarget, "logout": cmdutil.OneTarget, "report": cmdutil.OneTarget, "top": cmdutil.OneTarget, "vpp pcap": cmdutil.OneTarget,
+		"check": cmdutil.NoTarget, "completion bash": cmdutil.NoTarget, "context set": cmdutil.NoTarget, "kvdb get": cmdutil.NoTarget, "man": cmdutil.NoTarget,
+		"options": cmdutil.NoTarget, "put": cmdutil.NoTarget, "targets": cmdutil.NoTarget, "help": cmdutil.NoTarget, "": cmdutil.NoTarget,
+		"import": cmdutil.NoTarget, "import --grpc": cmdutil.EachTarget, "values": cmdutil.EachTarget, "values --watch": cmdutil.FollowTarget, "values --watch=false": cmdutil.EachTarget,
+		"plan": cmdutil.EachTarget, "plan --out=x": cmdutil.OneTarget, "graph": cmdutil.EachTarget, "graph --out=x": cmdutil.OneTarget,
+	}
+	for line, rule := range want {
+		cmd, flags, err := Commands().Find(strings.Fields(line))
+		if err = errors.Join(err, cmd.ParseFlags(flags)); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		if got := cmdutil.TargetRuleOf(cmd); got != rule {
+			t.Errorf("%q: rule %q, expected %q", line, got, rule)
 		}
 	}
 }

@@ -1,0 +1,28 @@
+package check
+
+import (
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/outcome"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/constraints"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+)
+
+// predicted returns the constraints that the items of a text violate.
+func (o *options) predicted(file string, text []byte) (list []outcome.Finding, refused map[string]bool) {
+	doc := document.New(o.Models.Set()).Decode(file, text, "")
+	items, at := make([]constraints.Item, 0, len(doc.Items)), map[string]document.Position{}
+	for _, it := range doc.Items {
+		items = append(items, constraints.Item{Key: it.Key, Value: it.Value})
+		at[it.Key] = it.Position
+	}
+	refused = map[string]bool{}
+	fields := document.Locator{Text: text}
+	for _, f := range constraints.Check(items) {
+		place := fields.Locate(at[f.Key], f.Field)
+		f.Line, f.Column = place.Line, place.Column
+		list = append(list, outcome.FindingOf(o.Factory, file, f))
+		if f.Refused {
+			refused[f.Key] = true
+		}
+	}
+	return list, refused
+}

@@ -1,0 +1,175 @@
+package cmdutil
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/infra/suggest"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
+)
+
+// modelsTimeout is how long an agent may take to return its models. Commands whose
+// agent does not answer, or needs none, use the models that agentctl knows.
+const modelsTimeout = 3 * time.Second
+
+// Models are the models of the agent. They are read when a command needs them.
+type Models struct {
+	ctx    context.Context // of the run
+	client *client.Client  // nil: no agent is asked
+	set    *models.Set     // nil: not known yet
+	err    error           // why the models of the agent could not be read
+}
+
+// Use makes a set the models, instead of those of the agent.
+func (m *Models) Use(set *models.Set) { m.set = set }
+
+// Err returns why the models of the agent could not be read; nil: no error.
+func (m *Models) Err() error { return m.err }
+
+// Set returns the models of the agent, or without one those that agentctl knows.
+func (m *Models) Set() *models.Set {
+	if m.set != nil {
+		return m.set
+	}
+	m.set = allmodels.MustSet()
+	if m.client == nil {
+		return m.set
+	}
+	ctx, cancel := context.WithTimeout(m.ctx, modelsTimeout)
+	defer cancel()
+	set, err := m.ofAgent(ctx)
+	if err == nil {
+		m.set = set
+	}
+	m.err = err
+	return m.set
+}
+
+// ofAgent asks the agent for its models.
+func (m *Models) ofAgent(ctx context.Context) (*models.Set, error) {
+	theirs, err := m.client.Models(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	known, custom := Known(theirs)
+	if len(custom) > 0 {
+		if theirs, err = m.client.Models(ctx, true); err != nil {
+			return nil, err
+		}
+		known, custom = Known(theirs) // with their schemas
+		if err := Describe(theirs.Descriptors, custom); err != nil {
+			return nil, err
+		}
+	}
+	return models.NewSet(known...)
+}
+
+// Known returns the models of an agent. custom are those that agentctl was not built
+// with, without their messages.
+func Known(theirs response.Models) (known []models.Known, custom []*CustomModel) {
+	ours := allmodels.MustSet()
+	known = make([]models.Known, len(theirs.Models))
+	for i, t := range theirs.Models {
+		m, ok := ours.ForName(t.Name)
+		if !ok || m.KeyPrefix() != t.KeyPrefix || string(m.ProtoName()) != t.ProtoName {
+			c := &CustomModel{Model: t}
+			m, custom = c, append(custom, c)
+		}
+		known[i] = m
+	}
+	return known, custom
+}
+
+// Describe adds the messages of custom models.
+func Describe(descriptors []byte, custom []*CustomModel) error {
+	set := &descriptorpb.FileDescriptorSet{}
+	if err := proto.Unmarshal(descriptors, set); err != nil {
+		return fmt.Errorf("descriptors of the agent's models: %w", err)
+	}
+	files, err := protodesc.NewFiles(set)
+	if err != nil {
+		return fmt.Errorf("descriptors of the agent's models: %w", err)
+	}
+	for _, m := range custom {
+		d, err := files.FindDescriptorByName(m.ProtoName())
+		if err != nil {
+			return fmt.Errorf("model %s: %w", m.Model.Name, err)
+		}
+		message, ok := d.(protoreflect.MessageDescriptor)
+		if !ok {
+			return fmt.Errorf("model %s: %s is no message", m.Model.Name, d.FullName())
+		}
+		m.Message = message
+		_, m.naming, _ = models.FromOption(message) // an error: the agent's model has a function instead
+	}
+	return nil
+}
+
+// Select returns the models whose names match one of the patterns; all
+// models without patterns.
+func (m *Models) Select(patterns []string) ([]models.Known, error) {
+	set := m.Set()
+	if len(patterns) == 0 {
+		return set.All(), nil
+	}
+	matched := map[string]bool{}
+	for _, pattern := range patterns {
+		n := 0
+		for _, m := range set.All() {
+			name := m.Spec().ModelName()
+			ok, err := path.Match(pattern, name)
+			if err != nil {
+				return nil, exit.Usagef("%q: malformed pattern", pattern)
+			}
+			if ok || pattern == "all" {
+				n++
+				matched[name] = true
+			}
+		}
+		if n == 0 {
+			return nil, NoModel(set, pattern)
+		}
+	}
+	others := func(m models.Known) bool { return !matched[m.Spec().ModelName()] }
+	return slices.DeleteFunc(slices.Clone(set.All()), others), nil
+}
+
+// NoModelError is the error for the name of a model that does not exist.
+type NoModelError struct{ error }
+
+// NoModel returns the error for the name of a model that does not exist.
+func NoModel(set *models.Set, name string) error {
+	if near := suggest.Nearest(name, names(set)); near != "" {
+		return NoModelError{fmt.Errorf("no model %q, did you mean %q?", name, near)}
+	}
+	return NoModelError{fmt.Errorf("no model %q; 'agentctl model list' has their names", name)}
+}
+
+func names(set *models.Set) (names []string) {
+	for _, m := range set.All() {
+		names = append(names, m.Spec().ModelName())
+	}
+	return names
+}
+
+// NameOf splits a key into the names of its model and its item. Keys of values
+// without a model and of singletons are not split.
+func (m *Models) NameOf(key string) (model, name string) {
+	known, ok := m.Set().ForKey(key)
+	if !ok {
+		return "", key
+	}
+	return known.Spec().ModelName(), known.Label(key)
+}

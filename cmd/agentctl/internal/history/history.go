@@ -1,0 +1,245 @@
+// Package history has the command that shows the transactions of the scheduler.
+package history
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+type options struct {
+	*cmdutil.Factory
+	details, critical bool
+	limit             uint
+}
+
+// New returns the command "history".
+func New(f *cmdutil.Factory) *cobra.Command {
+	o := &options{Factory: f}
+	cmd := output.AsInLigato(f.Formatted(&cobra.Command{
+		Use:     "history [SEQ]",
+		Example: "  agentctl config history\n  agentctl config history 12 --critical-path",
+		Short:   "Show the transactions of the scheduler",
+		Long: "Shows the transactions of the scheduler, or the one with a sequence number; with\n" +
+			"--critical-path where its time went: in the queue, in planning, and in the operations\n" +
+			"that each had to wait for.",
+		Args: cmdutil.Args(cobra.MaximumNArgs(1)), ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			return Complete(f, cmd, args, prefix)
+		},
+		RunE: o.run,
+	}, "log"))
+	cmd.Flags().BoolVar(&o.critical, "critical-path", false, "show what determined how long the transaction SEQ took")
+	cmd.Flags().UintVar(&o.limit, "limit", 50, "show the longest steps of the critical path only; 0 shows all")
+	cmd.Flags().BoolVar(&o.details, "details", false, "show what failed or waits, operation by operation")
+	return cmd
+}
+
+func (o *options) run(cmd *cobra.Command, args []string) error {
+	if o.critical {
+		return Explain(o.criticalPath(cmd.Context(), args, o.limit), args)
+	}
+	var seq *uint64
+	if len(args) == 1 {
+		n, err := cmdutil.SeqNum(args[0])
+		if err != nil {
+			return err
+		}
+		seq, o.details = &n, true
+	}
+	return Explain(o.history(cmd.Context(), seq, o.details), args)
+}
+
+// offeredTxns is the maximum number of transactions that a completion offers.
+const offeredTxns = 100
+
+// Complete completes the number of a transaction, the last one first.
+func Complete(f *cmdutil.Factory, cmd *cobra.Command, args []string, prefix string) (list []string, _ cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	if len(args) > 0 || f.Connect(cmd, nil) != nil {
+		return nil, directive
+	}
+	txns, err := client.LastTransactions(cmd.Context(), f.Client, offeredTxns)
+	if err != nil {
+		return nil, directive
+	}
+	for _, txn := range slices.Backward(txns) {
+		if number := fmt.Sprint(txn.SeqNum); strings.HasPrefix(number, prefix) {
+			about := fmt.Sprintf("%s, %s ago, %s", txnType(f, &txn.RecordedTxn), output.Age(f.Now(), txn.Start), txnResult(f, txn))
+			list = append(list, cobra.CompletionWithDesc(number, about))
+		}
+	}
+	return list, directive
+}
+
+// CompleteFlag completes the number of a transaction in a flag.
+func CompleteFlag(f *cmdutil.Factory, cmd *cobra.Command, flag string) {
+	// The error is that of an unknown flag.
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		return Complete(f, cmd, nil, prefix)
+	})
+}
+
+// Explain rephrases the error of a transaction that the agent does not know.
+func Explain(err error, args []string) error {
+	if len(args) > 0 && cmdutil.NotFound(err) {
+		return fmt.Errorf("transaction %s is not in the history; 'agentctl config history' lists those that are", args[0])
+	}
+	return err
+}
+
+func (o *options) criticalPath(ctx context.Context, args []string, limit uint) error {
+	if len(args) == 0 {
+		return exit.Usagef("--critical-path is about one transaction: expected its sequence number")
+	}
+	seq, err := cmdutil.SeqNum(args[0])
+	if err != nil {
+		return err
+	}
+	if o.Format == "" || strings.EqualFold(o.Format, "log") {
+		return o.PrintText(o.Client.CriticalPathText(ctx, seq, limit))
+	}
+	path, err := o.Client.CriticalPath(ctx, seq, limit)
+	if err != nil {
+		return err
+	}
+	o.NamesKept = false // Ligato does not have it
+	return output.ShowAnswer(o.Printer, path, nil)
+}
+
+func (o *options) history(ctx context.Context, seq *uint64, details bool) error {
+	if strings.EqualFold(o.Format, "log") {
+		return o.PrintText(o.Client.HistoryText(ctx, seq))
+	}
+	if o.Format == "" {
+		txns, err := o.Client.BriefHistory(ctx, seq)
+		if err != nil {
+			return err
+		}
+		return o.printHistory(txns, details)
+	}
+	txns, err := o.transactions(ctx, seq)
+	if err != nil {
+		return err
+	}
+	return output.ShowAnswer(o.Printer, txns, nil)
+}
+
+func (o *options) printHistory(txns []*response.BriefTxn, details bool) error {
+	headings := []string{"SEQ", "TYPE", "START", "INPUT", "OPERATIONS", "RESULT", "SUMMARY"}
+	if details {
+		headings = append(headings, "DETAILS")
+	}
+	t := output.NewTable(headings...)
+	for _, txn := range txns {
+		operations := counted(txn.Operations)
+		if txn.OmittedOps > 0 {
+			operations += fmt.Sprintf(", %d not kept", txn.OmittedOps)
+		}
+		row := []any{
+			txn.SeqNum, txnType(o.Factory, &txn.RecordedTxn), output.Age(o.Now(), txn.Start), txnInput(&txn.RecordedTxn),
+			operations, txnResult(o.Factory, txn), counted(txn.States),
+		}
+		if details {
+			row = append(row, o.txnDetails(txn))
+		}
+		t.Row(row...)
+	}
+	return t.Write(o.Printer)
+}
+
+// transactions returns all transactions, or a list of one.
+func (o *options) transactions(ctx context.Context, seq *uint64) (list client.Answer[[]*api.RecordedTxn], err error) {
+	if seq == nil {
+		return o.Client.History(ctx)
+	}
+	txn, err := o.Client.Transaction(ctx, *seq)
+	list.Value, list.Raw = []*api.RecordedTxn{txn.Value}, slices.Concat([]byte("["), txn.Raw, []byte("]"))
+	return list, err
+}
+
+func txnType(f *cmdutil.Factory, t *api.RecordedTxn) string {
+	switch {
+	case t.TxnType == api.SBNotification:
+		return f.Paint(output.Cyan, "status update")
+	case t.TxnType == api.RetryFailedOps:
+		return f.Paint(output.Magenta, fmt.Sprintf("retry #%d for %d", t.RetryAttempt, t.RetryForTxn))
+	case t.TxnType == api.RetryUnimplOps:
+		return f.Paint(output.Magenta, fmt.Sprintf("retry impl for %d", t.RetryForTxn))
+	case t.ResyncType == api.FullResync:
+		return f.Paint(output.Yellow, "config replace")
+	case t.ResyncType == api.UpstreamResync:
+		return f.Paint(output.Yellow, "config sync")
+	case t.ResyncType == api.DownstreamResync:
+		return f.Paint(output.Yellow, "status sync")
+	}
+	return f.Paint(output.Yellow, "config change")
+}
+
+func txnInput(t *api.RecordedTxn) string {
+	switch n := len(t.Values) + t.OmittedValues; n {
+	case 0:
+		return "<none>"
+	case 1:
+		return "1 value"
+	default:
+		return fmt.Sprintf("%d values", n)
+	}
+}
+
+func txnResult(f *cmdutil.Factory, t *response.BriefTxn) string {
+	switch {
+	case t.PreRecord:
+		return f.Paint(output.Yellow, "running")
+	case t.NotReverted > 0:
+		return f.Paint(output.Red, fmt.Sprintf("reverted in part: %d of %d values could not be", t.NotReverted, t.ToRevert))
+	case t.Reverted:
+		return f.Paint(output.Red, "reverted")
+	case t.Failed > 0:
+		return f.Paint(output.Red, "error")
+	}
+	return f.Paint(output.Green, "ok")
+}
+
+// counted returns "NAME:n, ..." without what does not exist.
+func counted(counts map[string]int) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if name != kvscheduler.ValueState_NONEXISTENT.String() {
+			parts = append(parts, fmt.Sprintf("%s:%d", name, counts[name]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// txnDetails describes the operations whose values are not configured.
+func (o *options) txnDetails(t *response.BriefTxn) string {
+	var lines []string
+	if t.Description != "" {
+		lines = append(lines, t.Description)
+	}
+	for i := range t.Executed {
+		op := &t.Executed[i]
+		line := fmt.Sprintf("[%s] %s -> %s: %s", op.Operation, o.Models.ShortKey(op.Key), cmdutil.StateName(op.NewState), op.NewErrMsg)
+		lines = append(lines, strings.TrimSuffix(line, ": "))
+	}
+	if t.OmittedOps > 0 {
+		lines = append(lines, fmt.Sprintf("%d operations dropped: the history has reached its size limit", t.OmittedOps))
+	}
+	if d := t.Stop.Sub(t.Start); !t.PreRecord {
+		lines = append(lines, "took "+d.Round(10*time.Microsecond).String())
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,58 @@
+package model
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/check"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+)
+
+// optional matches the lines of fields that are commented out.
+var optional = regexp.MustCompile(`(?m)^    #([^ ]|  )`)
+
+// What is generated can be applied, and with all its fields it still is YAML.
+func TestGeneratedFilesCanBeApplied(t *testing.T) {
+	t.Parallel()
+	set := allmodels.MustSet()
+	e, err := newExplainer(t.Context(), cmdutil.NewFactory(output.Streams{}, config.NoEnviron, time.Now, output.Terminal{}))
+	errtest.Fatal(t, err)
+	var all strings.Builder
+	for _, m := range set.All() {
+		name, text := m.Spec().ModelName(), e.generate(m)
+		all.WriteString("---\n" + text)
+		doc := e.codec.Decode(name, []byte(text), "")
+		if len(doc.Items) != 1 || len(doc.Errs) > 0 {
+			t.Errorf("%s: %v\n%s", name, doc.Errs, text)
+		}
+		whole := optional.ReplaceAllString(text, "    $1")
+		if err := yaml.Unmarshal([]byte(whole), new(yaml.Node)); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, whole)
+		}
+	}
+	outcome, err := check.Simulate(t.Context(), []byte(all.String()), nil)
+	var refused *client.ProblemsError
+	if errors.As(err, &refused) {
+		for _, p := range refused.Problems {
+			t.Errorf("%s: %s", p.Path, p.Error)
+		}
+	}
+	if outcome == nil {
+		t.Fatal(err)
+	}
+	for _, r := range outcome.Results {
+		if r.State != "PENDING" {
+			t.Errorf("%s is %s: %s", r.Key, r.State, r.Reason)
+		}
+	}
+}

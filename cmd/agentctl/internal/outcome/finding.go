@@ -1,0 +1,19 @@
+package outcome
+
+// Finding is a mistake in a file, or an item of it that is not in effect.
+type Finding struct {
+	File    string
+	Line    int    `json:",omitempty"`
+	Column  int    `json:",omitempty"`
+	Key     string `json:",omitempty"` // of the item that is not in effect
+	Field   string `json:",omitempty"` // that is wrong
+	State   string `json:",omitempty"` // of the item
+	Message string
+
+	// Of a violated constraint of items together: "error" if VPP or Linux refuse or break
+	// them, otherwise "warning"; and the name of the constraint.
+	Level, Constraint string `json:",omitempty"`
+
+	Text  string `json:"-"` // for people
+	Other string `json:"-"` // key of the other item of a constraint
+}

@@ -1,0 +1,49 @@
+package outcome
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+)
+
+// PrintProblems prints all errors in a document in the format of compilers.
+func PrintProblems(f *cmdutil.Factory, file string, err error) error {
+	if errs := Problems(f, file, err); errs != nil {
+		return PrintErrors(f, file, errs)
+	}
+	return err
+}
+
+// Problems returns the errors of a document that the agent refused; nil for another error.
+func Problems(f *cmdutil.Factory, file string, err error) (errs []*document.Error) {
+	var refused *client.ProblemsError
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	for _, p := range refused.Problems {
+		errs = append(errs, &document.Error{Position: document.Position{File: file, Line: p.Line, Column: p.Column}, Field: f.Models.ShortText(p.Path), Msg: p.Error})
+	}
+	return errs
+}
+
+// PrintErrors prints the errors in a document; nil if there are none.
+func PrintErrors(f *cmdutil.Factory, file string, errs []*document.Error) error {
+	for _, err := range errs {
+		fmt.Fprintln(f.Err, err)
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return Refusal(file, len(errs))
+}
+
+// Refusal is the error of a file whose errors have been printed.
+func Refusal(file string, mistakes int) error {
+	if mistakes == 1 {
+		return fmt.Errorf("%s is refused: 1 mistake", file)
+	}
+	return fmt.Errorf("%s is refused: %d mistakes", file, mistakes)
+}

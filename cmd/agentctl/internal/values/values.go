@@ -1,0 +1,193 @@
+// Package values has the commands that show the values of the scheduler and wait for them.
+package values
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+type options struct {
+	*cmdutil.Factory
+	states []string
+	watch  bool
+}
+
+// New returns the command "values".
+func New(f *cmdutil.Factory) *cobra.Command {
+	o := &options{Factory: f}
+	cmd := output.AsInLigato(f.Formatted(&cobra.Command{
+		Use:   "values [MODEL|KEY...]",
+		Short: "Show the states of the values of the scheduler",
+		Long: "Shows the states of the values of the scheduler: those of the given models (names or\n" +
+			"patterns), those with the given keys (whole, or as MODEL/NAME), or all. Values that are\n" +
+			"derived from another one are indented below it. The exit code is 1 if there is no value\n" +
+			"with a key.",
+		Example: "  agentctl values 'vpp.l2.*'\n  agentctl values vpp.interfaces/loop1\n" +
+			"  agentctl values --state PENDING,FAILED\n  agentctl values --watch",
+		ValidArgsFunction: f.CompleteModels,
+		RunE:              o.run,
+	}, output.Proto))
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "print the changes too, one line each, until interrupted")
+	cmd.Flags().StringSliceVar(&o.states, "state", nil, "only values in one of these `states`, with what is derived from them")
+	// The error is that of an unknown flag.
+	_ = cmd.RegisterFlagCompletionFunc("state", func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		given := prefix[:strings.LastIndexByte(prefix, ',')+1]
+		var names []string
+		for name := range kvscheduler.ValueState_value {
+			names = append(names, given+name)
+		}
+		slices.Sort(names)
+		return cmdutil.StartingWith(prefix, names...), cobra.ShellCompDirectiveNoFileComp
+	})
+	cmdutil.FlagOnTargets(cmd, "watch", cmdutil.FollowTarget)
+	return cmd
+}
+
+func (o *options) run(cmd *cobra.Command, patterns []string) error {
+	if err := checkStates("--state", o.states); err != nil {
+		return err
+	}
+	if _, err := o.selectValues(nil, patterns, o.states); err != nil {
+		return err // no request is needed for this
+	}
+	if o.watch {
+		return o.watchValues(cmd.Context(), func(list []valueData) ([]valueData, error) { return o.selectValues(list, patterns, o.states) })
+	}
+	list, err := o.listValues(cmd.Context())
+	if err == nil {
+		err = o.checkKeys(cmd.Context(), list, patterns)
+	}
+	if err == nil {
+		list, err = o.selectValues(list, patterns, o.states)
+	}
+	if err != nil {
+		return err
+	}
+	if o.AsProto() {
+		return cmdutil.WriteProto(o.Printer, protoValues(list))
+	}
+	return output.Show(o.Printer, list, cmdutil.Noting(cmd.Context(), o.Factory, o.printValues))
+}
+
+// valueData is what "values" knows about a value and those derived from it.
+type valueData struct {
+	response.TimedStatus
+	Source   string   `json:"source,omitempty"`
+	Shadowed []string `json:"shadowed,omitempty"` // other sources of the same key
+}
+
+// listValues returns all values; an agent without sources has no Source.
+func (o *options) listValues(ctx context.Context) ([]valueData, error) {
+	list, err := o.Client.Values(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, at := make([]valueData, len(list)), make(map[string]*valueData, len(list))
+	for i := range list {
+		all[i].TimedStatus = list[i]
+		at[list[i].Value.GetKey()] = &all[i]
+	}
+	items, err := o.Client.Items(ctx)
+	if cmdutil.NotServed(err) {
+		return all, nil
+	}
+	for _, item := range items {
+		if v := at[item.Key]; v != nil {
+			v.Source = item.Source
+			for _, s := range item.Shadowed {
+				v.Shadowed = append(v.Shadowed, s.Source)
+			}
+		}
+	}
+	return all, err
+}
+
+// selectValues picks the values of models and with keys (all, if there are no
+// patterns) and in states.
+func (o *options) selectValues(list []valueData, patterns, states []string) ([]valueData, error) {
+	wanted := map[string]bool{}
+	of, keys := o.Models.KeysAmong(patterns)
+	if len(of) > 0 {
+		found, err := o.Models.Select(of)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			wanted[m.Spec().ModelName()] = true
+		}
+	}
+	selected := []valueData{}
+	for _, v := range list {
+		model, _ := o.Models.NameOf(v.Value.GetKey())
+		if len(patterns) > 0 && !wanted[model] && !hasKey(v, keys) || !inState(v, states) {
+			continue
+		}
+		selected = append(selected, v)
+	}
+	return selected, nil
+}
+
+// checkStates says which state there is not.
+func checkStates(flag string, states []string, more ...string) error {
+	names := append(slices.Sorted(maps.Keys(kvscheduler.ValueState_value)), more...)
+	for _, state := range states {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, state) }) {
+			return exit.Usagef("%s: %q: expected one of %s", flag, state, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// inState reports whether a value, or one derived from it, is in one of the states.
+func inState(v valueData, states []string) bool {
+	if len(states) == 0 {
+		return true
+	}
+	is := func(s *api.ValueStatus) bool {
+		return slices.ContainsFunc(states, func(state string) bool { return strings.EqualFold(state, s.GetState().String()) })
+	}
+	return is(v.Value) || slices.ContainsFunc(v.DerivedValues, is)
+}
+
+func (o *options) printValues(list []valueData) error {
+	headings := []string{"ITEM", "STATE", "AGE", "SOURCE", "REASON"}
+	if o.Wide {
+		headings = []string{"ITEM", "STATE", "AGE", "SOURCE", "SHADOWED", "LAST OP", "KEY", "REASON"}
+	}
+	t := output.NewTable(headings...)
+	row := func(item string, s *api.ValueStatus, v valueData) {
+		cells := []any{item, o.PaintState(cmdutil.StateName(s.GetState())), o.AgeOf(v.Since), v.Source}
+		if o.Wide {
+			cells = append(cells, strings.Join(v.Shadowed, ", "), lastOperation(s), s.GetKey())
+		}
+		t.Row(append(cells, o.Models.ShortText(api.Reason(s)))...)
+	}
+	for _, v := range list {
+		row(o.Models.ShortKey(v.Value.GetKey()), v.Value, v)
+		for _, d := range v.DerivedValues {
+			row("  "+d.GetKey(), d, valueData{})
+		}
+	}
+	if len(list) == 0 {
+		return o.Printf("no values\n")
+	}
+	return t.Write(o.Printer)
+}
+
+func lastOperation(s *api.ValueStatus) string {
+	if s.GetLastOperation() == kvscheduler.TxnOperation_UNDEFINED {
+		return ""
+	}
+	return s.GetLastOperation().String()
+}
