@@ -199,6 +199,8 @@ type follower struct {
 	once    sync.Once
 	partial []string // the unknown parts of the store as of the last event
 	missing []string // its rejected items
+	// unknown are items from before the restart, with their places, which could not be read since.
+	unknown map[string]string
 }
 
 func (f *follower) resync(ctx context.Context, ev datasync.ResyncEvent) {
@@ -207,7 +209,7 @@ func (f *follower) resync(ctx context.Context, ev datasync.ResyncEvent) {
 	done, evidence := answer(ev), evidenceOf(ev)
 	items, missing := p.readStore(s, p.configuration(s, resyncItems(ev), true), true)
 	f.missing = missing
-	ch := change{source: s.name, items: p.withPrevious(s, items), resync: true, store: s, incomplete: slices.Concat(f.partial, f.missing)}
+	ch := change{source: s.name, items: f.withUnknown(p.withPrevious(s, items)), resync: true, store: s, incomplete: slices.Concat(f.partial, f.missing)}
 	p.screen(s, &ch, evidence, nil)
 	joined, err := p.apply(ctx, ch)
 	f.once.Do(func() {
@@ -240,6 +242,46 @@ func (p *Plugin) withPrevious(s *watched, items []KeyVal) []KeyVal {
 	return items
 }
 
+// withUnknown adds the items of places that cannot be read, such as a file that was broken
+// while the agent did not run: the items stay in effect.
+func (f *follower) withUnknown(items []KeyVal) []KeyVal {
+	f.unknown = map[string]string{}
+	if len(f.partial) == 0 {
+		return items
+	}
+	f.p.mu.Lock()
+	defer f.p.mu.Unlock()
+	present := keysOf(items)
+	for key, old := range f.p.store.source(f.s.name).items {
+		if place := old.location.Place(); !present[key] && f.isUnknown(place) {
+			f.unknown[key] = place
+			items = append(items, old.of(key))
+		}
+	}
+	return items
+}
+
+// isUnknown reports whether a place cannot be read.
+func (f *follower) isUnknown(place string) bool {
+	return place != "" && slices.ContainsFunc(f.partial, func(dir string) bool { return covers(dir, place) })
+}
+
+// resolve adds deletions to the items of a change, and to the inferred keys: of unknown items
+// whose place can be read now, and does not have them.
+func (f *follower) resolve(items []KeyVal, inferred map[string]bool) []KeyVal {
+	for _, it := range items {
+		delete(f.unknown, it.Key)
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.unknown)) {
+		if !f.isUnknown(f.unknown[key]) {
+			delete(f.unknown, key)
+			items = append(items, KeyVal{Key: key})
+			inferred[key] = true
+		}
+	}
+	return items
+}
+
 func (f *follower) change(ctx context.Context, ev datasync.ChangeEvent) {
 	p, s := f.p, f.s
 	config := p.configuration(s, changeItems(ev), false)
@@ -255,7 +297,7 @@ func (f *follower) change(ctx context.Context, ev datasync.ChangeEvent) {
 	items, missing := p.readStore(s, config, false)
 	s.aliases.addInferred(inferred)
 	f.missing = missing
-	ch := change{source: s.name, items: items, store: s, incomplete: slices.Concat(f.partial, f.missing)}
+	ch := change{source: s.name, items: f.resolve(items, inferred), store: s, incomplete: slices.Concat(f.partial, f.missing)}
 	p.screen(s, &ch, evidence, inferred)
 	_, err := p.apply(ctx, ch)
 	p.tellFailures(err)
