@@ -42,7 +42,8 @@ func sections(t *testing.T) []section {
 	t.Helper()
 	return []section{
 		{"HTTP", "The answers are compared with recorded ones of the predecessor: status, type, and the names and types of all fields. " +
-			"More fields than there were are not mentioned.", "request", requestRows(t)},
+			"More fields than there were are not mentioned: clients read answers with `encoding/json` or `jq`, which ignore them. The values in an answer (`ProtoMsgData`) have " +
+			"fields that the predecessor lacks only if they are configured, so clients that refuse unknown fields can decode a configuration of the predecessor.", "request", requestRows(t)},
 		{"gRPC", "Calls of a client that does not announce itself as one of this project. Such a client sees the schema of the predecessor, in descriptors and reflection too, and gets no fields and models that the predecessor lacks; " +
 			"the trailer `omitted-bin` names those that were left out.", "call", callRows()},
 		{"agentctl", "The commands of the predecessor, with their flags. With `-o json` and `yaml` these keep the names of its fields, and its numbers (states in\n" +
