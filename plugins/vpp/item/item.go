@@ -83,6 +83,12 @@ func DependsOnTable(label string, id uint32, addr netip.Addr) []kvs.Dependency {
 	return []kvs.Dependency{{Label: label, Key: l3model.VrfTableKey(id, Protocol(addr))}}
 }
 
+// TableIdentity is the identity of a VRF table, which VPP has once for all items that make it; see
+// kvs.Descriptor.
+func TableIdentity(id uint32, protocol l3.VrfTable_Protocol) string {
+	return fmt.Sprintf("VRF table/%d/%s", id, protocol)
+}
+
 // Protocol returns the version of IP of an address, as VRF tables have it.
 func Protocol(addr netip.Addr) l3.VrfTable_Protocol {
 	if addr.Is6() {

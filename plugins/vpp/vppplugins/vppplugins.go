@@ -26,6 +26,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/reassemblyplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/srplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/stnplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/svsplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/urpfplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/wireguardplugin"
 )
@@ -57,5 +58,6 @@ func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 		pmtuplugin.NewPlugin(opts...),
 		ip6ndplugin.NewPlugin(opts...),
 		lldpplugin.NewPlugin(opts...),
+		svsplugin.NewPlugin(opts...),
 	}
 }

@@ -2,6 +2,8 @@ package vpptest_test
 
 // stateFields are the fields of records that are no configuration of the item.
 var stateFields = []stateField{
+	{fields: `ip_route_v2_details\.route\.(paths.*|table_id)`, items: `vpp\.svs\.route`, reason: "VPP does not report the VRF table of sources; the table is asked for"},
+	{fields: `ip_table_details\.table\.name`, items: `vpp\.svs\.table`, reason: "VPP names the tables"},
 	{fields: `.*paths\[\d+\]\.(rpf_id|nh\.via_label|nh\.obj_id|nh\.classify_table_index)`, reason: "of paths of other types and protocols, which are noticed"},
 	{fields: `(abf_policy|ip_punt_redirect_v2|ip_route_v2|l3xc)_details\..*label_stack\[\d+\]\..*`, reason: "after n_labels, which is noticed"},
 	{fields: `mpls_route_details\..*label_stack\[\d+\]\..*`, reason: "after n_labels, which is noticed"},

@@ -236,6 +236,7 @@ func inConflict(t *testing.T, target vpptest.Target, i catalogue.Item, c catalog
 	l := newLife(t, i, target)
 	b, first, second := l.b, catalogue.Values(c.First), catalogue.Values(c.Second)
 	b.Must(l.needed)
+	b.Must(catalogue.Values(c.Needs...))
 	b.Must(first)
 	if err := b.Commit(second); err == nil || !strings.Contains(err.Error(), c.Says) {
 		t.Errorf("error %v, expected %q", err, c.Says)

@@ -27,6 +27,7 @@ func TestPlansNameConflicts(t *testing.T) {
 				first, second := of(c.First), of(c.Second)
 				txn := b.Scheduler.StartNBTransaction()
 				all := maps.Clone(i.Needed())
+				maps.Copy(all, catalogue.Values(c.Needs...))
 				maps.Copy(all, first)
 				maps.Copy(all, second)
 				for key, v := range all {

@@ -37,6 +37,7 @@ import (
 	reassembly "github.com/tenuto-dev/tenuto/proto/ligato/vpp/reassembly"
 	srv6 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/srv6"
 	stn "github.com/tenuto-dev/tenuto/proto/ligato/vpp/stn"
+	svs "github.com/tenuto-dev/tenuto/proto/ligato/vpp/svs"
 	urpf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/urpf"
 	wireguard "github.com/tenuto-dev/tenuto/proto/ligato/vpp/wireguard"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -137,6 +138,9 @@ type ConfigData struct {
 	ClassifyTables   []*classify.Table            `protobuf:"bytes,180,rep,name=classify_tables,json=classifyTables,proto3" json:"classify_tables,omitempty"`
 	ClassifySessions []*classify.Session          `protobuf:"bytes,181,rep,name=classify_sessions,json=classifySessions,proto3" json:"classify_sessions,omitempty"`
 	ClassifyBindings []*classify.Binding          `protobuf:"bytes,182,rep,name=classify_bindings,json=classifyBindings,proto3" json:"classify_bindings,omitempty"`
+	SvsTables        []*svs.Table                 `protobuf:"bytes,190,rep,name=svs_tables,json=svsTables,proto3" json:"svs_tables,omitempty"`
+	SvsRoutes        []*svs.Route                 `protobuf:"bytes,191,rep,name=svs_routes,json=svsRoutes,proto3" json:"svs_routes,omitempty"`
+	SvsInterfaces    []*svs.Interface             `protobuf:"bytes,192,rep,name=svs_interfaces,json=svsInterfaces,proto3" json:"svs_interfaces,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -710,6 +714,27 @@ func (x *ConfigData) GetClassifyBindings() []*classify.Binding {
 	return nil
 }
 
+func (x *ConfigData) GetSvsTables() []*svs.Table {
+	if x != nil {
+		return x.SvsTables
+	}
+	return nil
+}
+
+func (x *ConfigData) GetSvsRoutes() []*svs.Route {
+	if x != nil {
+		return x.SvsRoutes
+	}
+	return nil
+}
+
+func (x *ConfigData) GetSvsInterfaces() []*svs.Interface {
+	if x != nil {
+		return x.SvsInterfaces
+	}
+	return nil
+}
+
 // A change of operational state in VPP.
 type Notification struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -807,7 +832,7 @@ var File_ligato_vpp_vpp_proto protoreflect.FileDescriptor
 const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\n" +
 	"\x14ligato/vpp/vpp.proto\x12\n" +
-	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\"ligato/vpp/classify/classify.proto\x1a\x1aligato/vpp/cnat/cnat.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a\x1cligato/vpp/ikev2/ikev2.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a\x1cligato/vpp/ip6nd/ip6nd.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/lldp/lldp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a ligato/vpp/policer/policer.proto\x1a\x1cligato/vpp/nat64/nat64.proto\x1a\x1cligato/vpp/nat66/nat66.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x18ligato/vpp/qos/qos.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xc0&\n" +
+	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\"ligato/vpp/classify/classify.proto\x1a\x1aligato/vpp/cnat/cnat.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a\x1cligato/vpp/ikev2/ikev2.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a\x1cligato/vpp/ip6nd/ip6nd.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/lldp/lldp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a ligato/vpp/policer/policer.proto\x1a\x1cligato/vpp/nat64/nat64.proto\x1a\x1cligato/vpp/nat66/nat66.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x18ligato/vpp/qos/qos.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x18ligato/vpp/svs/svs.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xf1'\n" +
 	"\n" +
 	"ConfigData\x12@\n" +
 	"\n" +
@@ -900,7 +925,12 @@ const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\x0fcnat_interfaces\x18\x98\x01 \x03(\v2\x1a.ligato.vpp.cnat.InterfaceR\x0ecnatInterfaces\x12D\n" +
 	"\x0fclassify_tables\x18\xb4\x01 \x03(\v2\x1a.ligato.vpp.classify.TableR\x0eclassifyTables\x12J\n" +
 	"\x11classify_sessions\x18\xb5\x01 \x03(\v2\x1c.ligato.vpp.classify.SessionR\x10classifySessions\x12J\n" +
-	"\x11classify_bindings\x18\xb6\x01 \x03(\v2\x1c.ligato.vpp.classify.BindingR\x10classifyBindings\"Z\n" +
+	"\x11classify_bindings\x18\xb6\x01 \x03(\v2\x1c.ligato.vpp.classify.BindingR\x10classifyBindings\x125\n" +
+	"\n" +
+	"svs_tables\x18\xbe\x01 \x03(\v2\x15.ligato.vpp.svs.TableR\tsvsTables\x125\n" +
+	"\n" +
+	"svs_routes\x18\xbf\x01 \x03(\v2\x15.ligato.vpp.svs.RouteR\tsvsRoutes\x12A\n" +
+	"\x0esvs_interfaces\x18\xc0\x01 \x03(\v2\x19.ligato.vpp.svs.InterfaceR\rsvsInterfaces\"Z\n" +
 	"\fNotification\x12J\n" +
 	"\tinterface\x18\x01 \x01(\v2,.ligato.vpp.interfaces.InterfaceNotificationR\tinterface\"L\n" +
 	"\x05Stats\x12C\n" +
@@ -1000,8 +1030,11 @@ var file_ligato_vpp_vpp_proto_goTypes = []any{
 	(*classify.Table)(nil),                   // 77: ligato.vpp.classify.Table
 	(*classify.Session)(nil),                 // 78: ligato.vpp.classify.Session
 	(*classify.Binding)(nil),                 // 79: ligato.vpp.classify.Binding
-	(*interfaces.InterfaceNotification)(nil), // 80: ligato.vpp.interfaces.InterfaceNotification
-	(*interfaces.InterfaceStats)(nil),        // 81: ligato.vpp.interfaces.InterfaceStats
+	(*svs.Table)(nil),                        // 80: ligato.vpp.svs.Table
+	(*svs.Route)(nil),                        // 81: ligato.vpp.svs.Route
+	(*svs.Interface)(nil),                    // 82: ligato.vpp.svs.Interface
+	(*interfaces.InterfaceNotification)(nil), // 83: ligato.vpp.interfaces.InterfaceNotification
+	(*interfaces.InterfaceStats)(nil),        // 84: ligato.vpp.interfaces.InterfaceStats
 }
 var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	3,  // 0: ligato.vpp.ConfigData.interfaces:type_name -> ligato.vpp.interfaces.Interface
@@ -1081,13 +1114,16 @@ var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	77, // 74: ligato.vpp.ConfigData.classify_tables:type_name -> ligato.vpp.classify.Table
 	78, // 75: ligato.vpp.ConfigData.classify_sessions:type_name -> ligato.vpp.classify.Session
 	79, // 76: ligato.vpp.ConfigData.classify_bindings:type_name -> ligato.vpp.classify.Binding
-	80, // 77: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
-	81, // 78: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
-	79, // [79:79] is the sub-list for method output_type
-	79, // [79:79] is the sub-list for method input_type
-	79, // [79:79] is the sub-list for extension type_name
-	79, // [79:79] is the sub-list for extension extendee
-	0,  // [0:79] is the sub-list for field type_name
+	80, // 77: ligato.vpp.ConfigData.svs_tables:type_name -> ligato.vpp.svs.Table
+	81, // 78: ligato.vpp.ConfigData.svs_routes:type_name -> ligato.vpp.svs.Route
+	82, // 79: ligato.vpp.ConfigData.svs_interfaces:type_name -> ligato.vpp.svs.Interface
+	83, // 80: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
+	84, // 81: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
+	82, // [82:82] is the sub-list for method output_type
+	82, // [82:82] is the sub-list for method input_type
+	82, // [82:82] is the sub-list for extension type_name
+	82, // [82:82] is the sub-list for extension extendee
+	0,  // [0:82] is the sub-list for field type_name
 }
 
 func init() { file_ligato_vpp_vpp_proto_init() }

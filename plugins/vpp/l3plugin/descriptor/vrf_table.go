@@ -38,10 +38,13 @@ type vrfTableKV = kvs.KV[*l3.VrfTable, *VRFMeta]
 func NewVrfTable(vpp *vppcalls.Calls) *kvs.KVDescriptor {
 	d := &vrfTableDescriptor{vpp}
 	return kvs.Adapt(kvs.Describe(model.VrfTableModel, kvs.Descriptor[*l3.VrfTable, *VRFMeta]{
-		Name:               VrfTableName,
-		Southbound:         item.Southbound,
-		WithMetadata:       true,
-		Validate:           validateVrfTable,
+		Name:         VrfTableName,
+		Southbound:   item.Southbound,
+		WithMetadata: true,
+		Validate:     validateVrfTable,
+		Identities: func(_ string, t *l3.VrfTable) []string {
+			return []string{item.TableIdentity(t.GetId(), t.GetProtocol())}
+		},
 		ValueComparator:    sameVrfTable,
 		UpdateWithRecreate: func(_ string, a, b *l3.VrfTable, _ *VRFMeta) bool { return label(a) != label(b) },
 		CreateContext:      d.create,

@@ -97,6 +97,8 @@ func To[M proto.Message](change func(M)) Change {
 type Conflict struct {
 	// First is what VPP has, Second what is refused.
 	First, Second proto.Message
+	// Needs are what one of them needs besides the Needs of the item.
+	Needs []proto.Message
 	// Part is the key of the derived value that is refused; empty: the item.
 	Part string
 	// Says is what the error of the second one says: the paths of the fields, and who has it.
@@ -178,6 +180,7 @@ var (
 		mplsItems,
 		nat64Items,
 		policerItems,
+		svsItems,
 		qosItems,
 		srv6Items,
 	}

@@ -61,7 +61,12 @@ func Drop(f Family) Path {
 // linkLocal is how the route of fe80::/10 looks in dumps: it leads to a lookup
 // per interface that the API has no words for.
 func linkLocal() Path {
-	return Path{kind: KindExclusive, proto: IP6.pathProto(), weight: 1, out: None}
+	return Exclusive(IP6)
+}
+
+// Exclusive is the path of packets that a plugin forwards in a way for which the API has no words.
+func Exclusive(f Family) Path {
+	return Path{kind: KindExclusive, proto: f.pathProto(), weight: 1, out: None}
 }
 
 // Local receives packets for an address of an interface.

@@ -56,6 +56,8 @@ const (
 	SourceADJ       SourceID = 15
 	SourceRecursive SourceID = 18
 	SourceDefault   SourceID = 20
+	// SourceSVS is the number that the plugin svs gets if all plugins of VPP are loaded.
+	SourceSVS SourceID = 37
 )
 
 // priority orders the sources of one prefix: the lowest forwards, the others are

@@ -65,6 +65,7 @@ func features(n *VNet) []feature {
 		// The path of packets.
 		n.arcs,
 		&urpfs{VNet: n},
+		&svss{VNet: n},
 		&mssClamps{VNet: n},
 		&ipReassembly{VNet: n},
 		&pathMTUs{VNet: n},
