@@ -58,7 +58,7 @@ type definition[V proto.Message] struct {
 	err     error
 	recent  *recentKeys // of KeyFor; nil for a singleton
 
-	addresses []protoreflect.FieldDescriptor // of the name; see CanonicalKey
+	addresses []address // of the name; see CanonicalKey
 }
 
 // recentKeys are keys that were made lately. A hundred thousand routes may name one

@@ -3,7 +3,6 @@ package models
 import (
 	"net"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -28,27 +27,51 @@ func addressType(f protoreflect.FieldDescriptor) ligato.LigatoOptions_Type {
 	return opts.GetType()
 }
 
-// canonicalText returns the text of an address in the form in which Go prints it. Texts that are no
-// addresses are returned unchanged.
-func canonicalText(f protoreflect.FieldDescriptor, text string) string {
-	withLength := strings.HasSuffix(addressType(f).String(), "_MASK")
-	if a, err := netip.ParseAddr(text); err == nil {
-		a = a.Unmap()
-		if withLength {
-			return netip.PrefixFrom(a, a.BitLen()).String()
+// address is a field of a name that is an address.
+type address struct {
+	field      protoreflect.FieldDescriptor
+	withLength bool // a network, or an address with prefix length
+	mac        bool
+}
+
+// canonical returns the text of an address in the form in which Go prints it, and whether it is
+// another one. It allocates no memory for a text in that form.
+func (a address) canonical(text string) (canonical string, other bool) {
+	var buf [64]byte
+	out := a.append(buf[:0], text)
+	if len(out) == 0 || string(out) == text {
+		return text, false
+	}
+	return string(out), true
+}
+
+// append appends the canonical text; nothing if the text is no address.
+func (a address) append(out []byte, text string) []byte {
+	switch {
+	case a.mac:
+		if mac, err := net.ParseMAC(text); err == nil {
+			return append(out, mac.String()...)
 		}
-		return a.String()
-	}
-	if p, err := netip.ParsePrefix(text); err == nil {
-		if withLength {
-			return p.Masked().String()
+	case strings.Contains(text, "/"):
+		p, err := netip.ParsePrefix(text)
+		switch {
+		case err != nil:
+		case a.withLength:
+			return p.Masked().AppendTo(out)
+		default:
+			return p.Addr().Unmap().AppendTo(out) // the length has no meaning
 		}
-		return p.Addr().Unmap().String() // the length has no meaning
+	case text != "":
+		ip, err := netip.ParseAddr(text)
+		if err != nil {
+			return out
+		}
+		if ip = ip.Unmap(); a.withLength {
+			return netip.PrefixFrom(ip, ip.BitLen()).AppendTo(out)
+		}
+		return ip.AppendTo(out)
 	}
-	if mac, err := net.ParseMAC(text); err == nil {
-		return mac.String()
-	}
-	return text
+	return out
 }
 
 // CanonicalKey returns the key that the item would have if the addresses in its name were written
@@ -56,13 +79,12 @@ func canonicalText(f protoreflect.FieldDescriptor, text string) string {
 // spellings.
 func (m Model[V]) CanonicalKey(v V) string {
 	var canonical protoreflect.Message
-	for _, f := range m.get().addresses {
-		text := v.ProtoReflect().Get(f).String()
-		if other := canonicalText(f, text); other != text {
+	for _, a := range m.get().addresses {
+		if text, other := a.canonical(v.ProtoReflect().Get(a.field).String()); other {
 			if canonical == nil {
 				canonical = proto.Clone(v).ProtoReflect()
 			}
-			canonical.Set(f, protoreflect.ValueOfString(other))
+			canonical.Set(a.field, protoreflect.ValueOfString(text))
 		}
 	}
 	if canonical == nil {
@@ -78,9 +100,14 @@ func (m Model[V]) CanonicalKey(v V) string {
 func (m Model[V]) HasSpellings() bool { return len(m.get().addresses) > 0 }
 
 // addressesIn returns the fields of a name that are addresses.
-func addressesIn(name *Name) []protoreflect.FieldDescriptor {
+func addressesIn(name *Name) (all []address) {
 	if name == nil {
 		return nil
 	}
-	return slices.DeleteFunc(name.Fields(), func(f protoreflect.FieldDescriptor) bool { return !IsAddress(f) })
+	for _, f := range name.Fields() {
+		if t := addressType(f); IsAddress(f) {
+			all = append(all, address{f, strings.HasSuffix(t.String(), "_MASK"), t == ligato.LigatoOptions_UNSPECIFIED})
+		}
+	}
+	return all
 }

@@ -3,12 +3,13 @@ package spelled_test
 import (
 	"testing"
 
+	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+
 	linuxmodel "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
 	l2model "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
-	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
-	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
 // The canonical key of an item is the key with addresses as Go prints them; empty if it is that already.
@@ -39,5 +40,25 @@ func TestCanonicalKeys(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("canonical key %q, expected %q", c.got, c.want)
 		}
+	}
+}
+
+// Each operation looks whether the key is canonical, which takes no memory if it is.
+func TestCanonicalKeysTakeNoMemory(t *testing.T) {
+	route := &l3.Route{DstNetwork: "2001:db8::/32", NextHopAddr: "fe80::1", OutgoingInterface: "tap0"}
+	arp := &l3.ARPEntry{Interface: "tap0", IpAddress: "10.1.1.1", PhysAddress: "02:00:00:00:00:01"}
+	if n := testing.AllocsPerRun(100, func() {
+		if l3model.RouteModel.CanonicalKey(route)+l3model.ARPModel.CanonicalKey(arp) != "" {
+			t.Error("a canonical key has another spelling")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkCanonicalKey(b *testing.B) {
+	route := &l3.Route{DstNetwork: "10.1.2.0/24", NextHopAddr: "10.9.9.9", OutgoingInterface: "tap0"}
+	for b.Loop() {
+		_ = l3model.RouteModel.CanonicalKey(route)
 	}
 }
