@@ -44,8 +44,20 @@ const (
 // maxAnswer is the maximum size of a response.
 const maxAnswer = 1 << 30
 
-// Client is a client of one agent. It may be used concurrently.
+// Client is a client of one agent. It may be used concurrently. Its services are the parts of the
+// agent's interface.
 type Client struct {
+	Agent         AgentService
+	Auth          AuthService
+	Configuration ConfigurationService
+	History       HistoryService
+	Log           LogService
+	Metrics       MetricsService
+	Plans         PlanService
+	Repair        RepairService
+	Scheduler     SchedulerService
+	VPP           VPPService
+
 	base      string
 	opts      Options
 	http      *http.Client
@@ -68,7 +80,18 @@ func New(opts Options) *Client {
 		}
 		base = "http://localhost"
 	}
-	return &Client{base: base, opts: opts, transport: transport, http: &http.Client{Transport: transport, Timeout: opts.Timeout}}
+	c := &Client{base: base, opts: opts, transport: transport, http: &http.Client{Transport: transport, Timeout: opts.Timeout}}
+	c.Agent = AgentService{c}
+	c.Auth = AuthService{c}
+	c.Configuration = ConfigurationService{c}
+	c.History = HistoryService{c}
+	c.Log = LogService{c}
+	c.Metrics = MetricsService{c}
+	c.Plans = PlanService{c}
+	c.Repair = RepairService{c}
+	c.Scheduler = SchedulerService{c}
+	c.VPP = VPPService{c}
+	return c
 }
 
 // socketPath returns the path of a host that is a unix socket ("/run/agent.sock",
@@ -87,14 +110,6 @@ func where(c *Client) string {
 		return socket
 	}
 	return c.base
-}
-
-// WithSecrets returns a client of the same agent with ShowSecrets. Closing one of
-// them closes both.
-func (c *Client) WithSecrets() *Client {
-	with := *c
-	with.opts.ShowSecrets = true
-	return &with
 }
 
 // Close closes idle connections.

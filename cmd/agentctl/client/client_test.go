@@ -38,13 +38,13 @@ func TestUnixSocket(t *testing.T) {
 	for _, host := range []string{path, "unix:" + path} {
 		c := client.New(client.Options{Host: host, BasicAuth: "a:b:c"})
 		defer c.Close()
-		if _, err := c.Loggers(t.Context()); err != nil {
+		if _, err := c.Log.List(t.Context()); err != nil {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
 	absent := client.New(client.Options{Host: path + "x"})
 	defer absent.Close()
-	if _, err := absent.Loggers(t.Context()); err == nil || !strings.Contains(err.Error(), "no agent answers at "+path+"x: there is no such socket") {
+	if _, err := absent.Log.List(t.Context()); err == nil || !strings.Contains(err.Error(), "no agent answers at "+path+"x: there is no such socket") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -45,19 +45,19 @@ func outcomeQuery(query url.Values, wait time.Duration) url.Values {
 	return query
 }
 
-// Configuration returns what the northbound asks for now, as YAML. labels are those of
+// Get returns what the northbound asks for now, as YAML. labels are those of
 // the items, as in "team=blue,owner,!old"; empty: all items.
-func (c *Client) Configuration(ctx context.Context, labels string) ([]byte, error) {
-	return c.get(ctx, "/configuration", parameters("labels", labels))
+func (s ConfigurationService) Get(ctx context.Context, labels string) ([]byte, error) {
+	return s.c.get(ctx, "/configuration", parameters("labels", labels))
 }
 
-// UpdateConfiguration adds or changes the items of a document in YAML or JSON.
+// Update adds or changes the items of a document in YAML or JSON.
 // A document with mistakes is refused as a whole with a *ProblemsError. If a part
 // failed there is an outcome beside the error; it is nil if nothing was changed.
-func (c *Client) UpdateConfiguration(ctx context.Context, document []byte, o ChangeOptions) (*response.Outcome, error) {
+func (s ConfigurationService) Update(ctx context.Context, document []byte, o ChangeOptions) (*response.Outcome, error) {
 	const path = "/configuration"
 	query := outcomeQuery(parameters("replace", when(o.Replace, "true"), "labels", o.Labels), o.Wait)
-	body, err := c.do(ctx, http.MethodPut, path, query, document)
+	body, err := s.c.do(ctx, http.MethodPut, path, query, document)
 	if err != nil {
 		return outcomeOf(err)
 	}
@@ -74,10 +74,10 @@ func outcomeOf(err error) (*response.Outcome, error) {
 	return nil, problemsOf(err)
 }
 
-// ValidateConfiguration asks what is wrong with a document, without changing
+// Validate asks what is wrong with a document, without changing
 // anything; the error is a *ProblemsError.
-func (c *Client) ValidateConfiguration(ctx context.Context, document []byte) error {
-	_, err := c.do(ctx, http.MethodPost, "/configuration/validate", nil, document)
+func (s ConfigurationService) Validate(ctx context.Context, document []byte) error {
+	_, err := s.c.do(ctx, http.MethodPost, "/configuration/validate", nil, document)
 	return problemsOf(err)
 }
 

@@ -19,43 +19,43 @@ func number(n *uint64) string {
 	return strconv.FormatUint(*n, 10)
 }
 
-// History returns the transactions in the history of the agent.
-func (c *Client) History(ctx context.Context) (Answer[[]*api.RecordedTxn], error) {
-	return get[[]*api.RecordedTxn](ctx, c, historyPath, url.Values{"format": {"json"}})
+// All returns the transactions in the history of the agent.
+func (s HistoryService) All(ctx context.Context) (Answer[[]*api.RecordedTxn], error) {
+	return get[[]*api.RecordedTxn](ctx, s.c, historyPath, url.Values{"format": {"json"}})
 }
 
 // Transaction returns one transaction.
-func (c *Client) Transaction(ctx context.Context, seq uint64) (Answer[*api.RecordedTxn], error) {
-	return get[*api.RecordedTxn](ctx, c, historyPath, parameters("format", "json", "seq-num", number(&seq)))
+func (s HistoryService) Transaction(ctx context.Context, seq uint64) (Answer[*api.RecordedTxn], error) {
+	return get[*api.RecordedTxn](ctx, s.c, historyPath, parameters("format", "json", "seq-num", number(&seq)))
 }
 
-// LastTransactions returns the last transactions, at most so many, without the bulk of their
+// Last returns the last transactions, at most so many, without the bulk of their
 // operations.
-func LastTransactions(ctx context.Context, c *Client, most int) ([]*response.BriefTxn, error) {
-	return value[[]*response.BriefTxn](ctx, c, historyPath, parameters("brief", "1", "limit", strconv.Itoa(most)))
+func (s HistoryService) Last(ctx context.Context, most int) ([]*response.BriefTxn, error) {
+	return value[[]*response.BriefTxn](ctx, s.c, historyPath, parameters("brief", "1", "limit", strconv.Itoa(most)))
 }
 
-// BriefHistory returns the transactions, or one of them, without the bulk of their
+// Brief returns the transactions, or one of them, without the bulk of their
 // operations.
-func (c *Client) BriefHistory(ctx context.Context, seq *uint64) ([]*response.BriefTxn, error) {
-	return value[[]*response.BriefTxn](ctx, c, historyPath, parameters("brief", "1", "seq-num", number(seq)))
+func (s HistoryService) Brief(ctx context.Context, seq *uint64) ([]*response.BriefTxn, error) {
+	return value[[]*response.BriefTxn](ctx, s.c, historyPath, parameters("brief", "1", "seq-num", number(seq)))
 }
 
-// HistoryText returns one transaction, or all of them if seq is nil, in the
+// Text returns one transaction, or all of them if seq is nil, in the
 // form of the log.
-func (c *Client) HistoryText(ctx context.Context, seq *uint64) (string, error) {
-	return text(ctx, c, historyPath, parameters("format", "text", "seq-num", number(seq)))
+func (s HistoryService) Text(ctx context.Context, seq *uint64) (string, error) {
+	return text(ctx, s.c, historyPath, parameters("format", "text", "seq-num", number(seq)))
 }
 
 // CriticalPath explains the duration of a transaction with at most limit steps; 0 asks
 // for all.
-func (c *Client) CriticalPath(ctx context.Context, seq uint64, limit uint) (Answer[response.CriticalPath], error) {
-	return get[response.CriticalPath](ctx, c, historyPath, criticalPath(seq, limit, "json"))
+func (s HistoryService) CriticalPath(ctx context.Context, seq uint64, limit uint) (Answer[response.CriticalPath], error) {
+	return get[response.CriticalPath](ctx, s.c, historyPath, criticalPath(seq, limit, "json"))
 }
 
 // CriticalPathText is CriticalPath as text.
-func (c *Client) CriticalPathText(ctx context.Context, seq uint64, limit uint) (string, error) {
-	return text(ctx, c, historyPath, criticalPath(seq, limit, "text"))
+func (s HistoryService) CriticalPathText(ctx context.Context, seq uint64, limit uint) (string, error) {
+	return text(ctx, s.c, historyPath, criticalPath(seq, limit, "text"))
 }
 
 func criticalPath(seq uint64, limit uint, format string) url.Values {
@@ -65,6 +65,6 @@ func criticalPath(seq uint64, limit uint, format string) url.Values {
 }
 
 // Queue returns the state of the queues of the agent.
-func (c *Client) Queue(ctx context.Context) (api.QueueStatus, error) {
-	return value[api.QueueStatus](ctx, c, "/scheduler/queue", nil)
+func (s SchedulerService) Queue(ctx context.Context) (api.QueueStatus, error) {
+	return value[api.QueueStatus](ctx, s.c, "/scheduler/queue", nil)
 }

@@ -15,20 +15,20 @@ type Token struct {
 }
 
 // Login asks for a token with the user and the password of Options.BasicAuth.
-func (c *Client) Login(ctx context.Context) (t Token, err error) {
-	user, password, ok := strings.Cut(c.opts.BasicAuth, ":")
+func (s AuthService) Login(ctx context.Context) (t Token, err error) {
+	user, password, ok := strings.Cut(s.c.opts.BasicAuth, ":")
 	if !ok {
 		return t, errors.New("logging in needs a user and a password")
 	}
-	return send[Token](ctx, c, "/auth/login", map[string]string{"username": user, "password": password})
+	return send[Token](ctx, s.c, "/auth/login", map[string]string{"username": user, "password": password})
 }
 
 // Logout makes the token of Options.Token useless.
-func (c *Client) Logout(ctx context.Context) error {
-	if c.opts.Token == "" {
+func (s AuthService) Logout(ctx context.Context) error {
+	if s.c.opts.Token == "" {
 		return errors.New("logging out needs a token")
 	}
-	_, err := c.do(ctx, http.MethodPost, "/auth/logout", nil, nil)
+	_, err := s.c.do(ctx, http.MethodPost, "/auth/logout", nil, nil)
 	return err
 }
 

@@ -30,9 +30,9 @@ type Sample struct {
 	Value  string
 }
 
-// Metrics returns all metrics of the agent, sorted by name.
-func (c *Client) Metrics(ctx context.Context) ([]Metric, error) {
-	text, err := c.get(ctx, "/metrics", nil)
+// All returns all metrics of the agent, sorted by name.
+func (s MetricsService) All(ctx context.Context) ([]Metric, error) {
+	text, err := s.c.get(ctx, "/metrics", nil)
 	if err != nil {
 		return nil, err
 	}

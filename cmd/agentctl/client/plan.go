@@ -38,46 +38,46 @@ func (r PlanRequest) query() url.Values {
 	return parameters("replace", when(r.Replace, "true"))
 }
 
-// Plan returns the effects of UpdateConfiguration. The plan has its fingerprint and
+// Make returns the effects of UpdateConfiguration. The plan has its fingerprint and
 // the first operations (limit 0: all). An agent without fingerprints returns the
 // whole plan, for Apply; if it contains secrets, it can be applied only if the
 // client has ShowSecrets.
-func (c *Client) Plan(ctx context.Context, r PlanRequest, limit uint) ([]byte, error) {
+func (s PlanService) Make(ctx context.Context, r PlanRequest, limit uint) ([]byte, error) {
 	query := r.query()
 	query.Set("limit", strconv.FormatUint(uint64(limit), 10))
-	plan, err := c.do(ctx, http.MethodPost, "/scheduler/plan", query, []byte(r.Document))
+	plan, err := s.c.do(ctx, http.MethodPost, "/scheduler/plan", query, []byte(r.Document))
 	return plan, problemsOf(err)
 }
 
-// Apply executes a whole plan, unless its values have changed. If it partly fails,
+// ApplyWhole executes a whole plan, unless its values have changed. If it partly fails,
 // it returns the results with the error.
-func (c *Client) Apply(ctx context.Context, plan []byte, o ApplyOptions) (response.Applied, error) {
-	return c.apply(ctx, "/scheduler/apply", o.query(), plan)
+func (s PlanService) ApplyWhole(ctx context.Context, plan []byte, o ApplyOptions) (response.Applied, error) {
+	return s.apply(ctx, "/scheduler/apply", o.query(), plan)
 }
 
-// ApplyRequest executes a request if its plan still has the fingerprint.
-func (c *Client) ApplyRequest(ctx context.Context, r PlanRequest, fingerprint string, o ApplyOptions) (response.Applied, error) {
+// Apply executes a request if its plan still has the fingerprint.
+func (s PlanService) Apply(ctx context.Context, r PlanRequest, fingerprint string, o ApplyOptions) (response.Applied, error) {
 	query := r.query()
 	maps.Copy(query, o.query())
 	query.Set("fingerprint", fingerprint)
-	return c.apply(ctx, "/scheduler/apply", query, []byte(r.Document))
+	return s.apply(ctx, "/scheduler/apply", query, []byte(r.Document))
 }
 
 // Rollback restores the desired state after a transaction.
-func (c *Client) Rollback(ctx context.Context, to uint64, o ApplyOptions) (response.Applied, error) {
+func (s PlanService) Rollback(ctx context.Context, to uint64, o ApplyOptions) (response.Applied, error) {
 	query := o.query()
 	query.Set("to", number(&to))
-	return c.apply(ctx, "/scheduler/rollback", query, nil)
+	return s.apply(ctx, "/scheduler/rollback", query, nil)
 }
 
-// PlanRollback returns the plan of Rollback, for display.
-func (c *Client) PlanRollback(ctx context.Context, to uint64) ([]byte, error) {
+// MakeRollback returns the plan of Rollback, for display.
+func (s PlanService) MakeRollback(ctx context.Context, to uint64) ([]byte, error) {
 	query := url.Values{"dry-run": {"true"}, "to": {number(&to)}, "limit": {"1000"}}
-	return c.do(ctx, http.MethodPost, "/scheduler/rollback", query, nil)
+	return s.c.do(ctx, http.MethodPost, "/scheduler/rollback", query, nil)
 }
 
-func (c *Client) apply(ctx context.Context, path string, query url.Values, body []byte) (a response.Applied, err error) {
-	answer, err := c.do(ctx, http.MethodPost, path, query, body)
+func (s PlanService) apply(ctx context.Context, path string, query url.Values, body []byte) (a response.Applied, err error) {
+	answer, err := s.c.do(ctx, http.MethodPost, path, query, body)
 	if e, ok := errors.AsType[*Error](err); ok && json.Unmarshal(e.Body, &a) == nil {
 		return a, err
 	}
@@ -89,13 +89,13 @@ func (c *Client) apply(ctx context.Context, path string, query url.Values, body 
 
 // Confirm confirms the waiting change with an ID and returns its transaction; nil if
 // unknown. Without an ID it confirms whichever change waits.
-func (c *Client) Confirm(ctx context.Context, id string) (seqNum *uint64, err error) {
-	a, err := post[response.Applied](ctx, c, "/scheduler/confirm", parameters("id", id))
+func (s PlanService) Confirm(ctx context.Context, id string) (seqNum *uint64, err error) {
+	a, err := post[response.Applied](ctx, s.c, "/scheduler/confirm", parameters("id", id))
 	return a.Value.SeqNum, err
 }
 
 // Cancel reverts the waiting change with an ID, or without one whichever change waits.
-func (c *Client) Cancel(ctx context.Context, id string) error {
-	_, err := post[struct{}](ctx, c, "/scheduler/cancel", parameters("id", id))
+func (s PlanService) Cancel(ctx context.Context, id string) error {
+	_, err := post[struct{}](ctx, s.c, "/scheduler/cancel", parameters("id", id))
 	return err
 }

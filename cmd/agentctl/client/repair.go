@@ -16,44 +16,44 @@ const (
 
 // Resync makes the agent read the southbound again and repair what differs.
 // With retry, the agent retries failed operations later.
-func (c *Client) Resync(ctx context.Context, retry, verbose bool) (Answer[*api.RecordedTxn], error) {
+func (s RepairService) Resync(ctx context.Context, retry, verbose bool) (Answer[*api.RecordedTxn], error) {
 	query := parameters("retry", when(retry, "1"), "verbose", when(verbose, "1"))
-	return post[*api.RecordedTxn](ctx, c, "/scheduler/downstream-resync", query)
+	return post[*api.RecordedTxn](ctx, s.c, "/scheduler/downstream-resync", query)
 }
 
 // DetectDrift makes the agent compare the southbound with the values that it applied.
-func (c *Client) DetectDrift(ctx context.Context) (Answer[response.Drift], error) {
-	return get[response.Drift](ctx, c, driftPath, url.Values{"detect": {"1"}})
+func (s RepairService) DetectDrift(ctx context.Context) (Answer[response.Drift], error) {
+	return get[response.Drift](ctx, s.c, driftPath, url.Values{"detect": {"1"}})
 }
 
 // LastDrift returns the result of the last comparison.
-func (c *Client) LastDrift(ctx context.Context) (Answer[response.Drift], error) {
-	return get[response.Drift](ctx, c, driftPath, nil)
+func (s RepairService) LastDrift(ctx context.Context) (Answer[response.Drift], error) {
+	return get[response.Drift](ctx, s.c, driftPath, nil)
 }
 
 // RepairDrift makes the agent compare, and repair what differs. With retry, the agent
 // retries failed operations later.
-func (c *Client) RepairDrift(ctx context.Context, retry bool) (Answer[response.Drift], error) {
-	return post[response.Drift](ctx, c, driftPath, parameters("repair", "1", "retry", when(retry, "1")))
+func (s RepairService) RepairDrift(ctx context.Context, retry bool) (Answer[response.Drift], error) {
+	return post[response.Drift](ctx, s.c, driftPath, parameters("repair", "1", "retry", when(retry, "1")))
 }
 
 // Orphans lists the values that exist in the southbound and are not configured.
-func (c *Client) Orphans(ctx context.Context) (Answer[response.Orphans], error) {
-	return get[response.Orphans](ctx, c, orphansPath, nil)
+func (s RepairService) Orphans(ctx context.Context) (Answer[response.Orphans], error) {
+	return get[response.Orphans](ctx, s.c, orphansPath, nil)
 }
 
 // RemoveOrphans removes values that are Ours or Marked, and lists the remaining ones.
-func (c *Client) RemoveOrphans(ctx context.Context, keys []string) (Answer[response.Orphans], error) {
-	return post[response.Orphans](ctx, c, orphansPath, url.Values{"remove": {"1"}, "key": keys})
+func (s RepairService) RemoveOrphans(ctx context.Context, keys []string) (Answer[response.Orphans], error) {
+	return post[response.Orphans](ctx, s.c, orphansPath, url.Values{"remove": {"1"}, "key": keys})
 }
 
 // Quarantine lists the quarantined values and the suspects.
-func (c *Client) Quarantine(ctx context.Context) (Answer[response.Quarantine], error) {
-	return get[response.Quarantine](ctx, c, quarantinePath, nil)
+func (s RepairService) Quarantine(ctx context.Context) (Answer[response.Quarantine], error) {
+	return get[response.Quarantine](ctx, s.c, quarantinePath, nil)
 }
 
 // ReleaseQuarantined makes the agent try quarantined values again, all of them without
 // keys, and lists the remaining ones.
-func (c *Client) ReleaseQuarantined(ctx context.Context, keys []string) (Answer[response.Quarantine], error) {
-	return post[response.Quarantine](ctx, c, quarantinePath, url.Values{"release": {"1"}, "key": keys})
+func (s RepairService) ReleaseQuarantined(ctx context.Context, keys []string) (Answer[response.Quarantine], error) {
+	return post[response.Quarantine](ctx, s.c, quarantinePath, url.Values{"release": {"1"}, "key": keys})
 }

@@ -13,30 +13,30 @@ import (
 
 // Values returns the states of all values, with the times of their last changes, if the agent
 // knows them.
-func (c *Client) Values(ctx context.Context) ([]response.TimedStatus, error) {
+func (s SchedulerService) Values(ctx context.Context) ([]response.TimedStatus, error) {
 	const path = "/scheduler/status"
-	list, err := value[[]response.TimedStatus](ctx, c, path, url.Values{"times": {"1"}})
+	list, err := value[[]response.TimedStatus](ctx, s.c, path, url.Values{"times": {"1"}})
 	if HasStatus(err, http.StatusBadRequest) { // an older agent
-		return value[[]response.TimedStatus](ctx, c, path, nil)
+		return value[[]response.TimedStatus](ctx, s.c, path, nil)
 	}
 	return list, err
 }
 
 // Summary counts the values by state and names the worst, at most so many.
-func (c *Client) Summary(ctx context.Context, worst int) (response.Summary, error) {
-	return value[response.Summary](ctx, c, "/scheduler/summary", url.Values{"limit": {strconv.Itoa(worst)}})
+func (s SchedulerService) Summary(ctx context.Context, worst int) (response.Summary, error) {
+	return value[response.Summary](ctx, s.c, "/scheduler/summary", url.Values{"limit": {strconv.Itoa(worst)}})
 }
 
 // DumpIndex returns the possible arguments of Dump.
-func (c *Client) DumpIndex(ctx context.Context) (response.DumpIndex, error) {
-	return value[response.DumpIndex](ctx, c, "/scheduler/dump", nil)
+func (s SchedulerService) DumpIndex(ctx context.Context) (response.DumpIndex, error) {
+	return value[response.DumpIndex](ctx, s.c, "/scheduler/dump", nil)
 }
 
 // Dump returns the values with a key prefix of DumpIndex; view is "SB" (the actual
 // state, read now), "NB" (the desired state) or "cached" (the actual state as the
 // scheduler knows it).
-func (c *Client) Dump(ctx context.Context, keyPrefix, view string) ([]response.DumpedValue, error) {
-	return value[[]response.DumpedValue](ctx, c, "/scheduler/dump", url.Values{"key-prefix": {keyPrefix}, "view": {view}})
+func (s SchedulerService) Dump(ctx context.Context, keyPrefix, view string) ([]response.DumpedValue, error) {
+	return value[[]response.DumpedValue](ctx, s.c, "/scheduler/dump", url.Values{"key-prefix": {keyPrefix}, "view": {view}})
 }
 
 // GraphQuery selects a picture of the graph.
@@ -47,15 +47,15 @@ type GraphQuery struct {
 }
 
 // Graph returns a picture of the values and their relations.
-func (c *Client) Graph(ctx context.Context, q GraphQuery) ([]byte, error) {
+func (s SchedulerService) Graph(ctx context.Context, q GraphQuery) ([]byte, error) {
 	query := parameters("format", q.Format, "txn", number(q.Txn))
 	query["prefix"] = q.Prefixes
-	return c.get(ctx, "/scheduler/graph", query)
+	return s.c.get(ctx, "/scheduler/graph", query)
 }
 
 // Neighbours returns a value with those that it is related to.
-func Neighbours(ctx context.Context, c *Client, key string) (api.Drawing, error) {
-	return value[api.Drawing](ctx, c, "/scheduler/graph", url.Values{"format": {"json"}, "key": {key}})
+func (s SchedulerService) Neighbours(ctx context.Context, key string) (api.Drawing, error) {
+	return value[api.Drawing](ctx, s.c, "/scheduler/graph", url.Values{"format": {"json"}, "key": {key}})
 }
 
 // Revision is a value during a period, as response.Node; Until is zero while it lasts.
@@ -68,16 +68,16 @@ type Revision struct {
 }
 
 // Timeline returns how a value changed, as far as the history reaches.
-func (c *Client) Timeline(ctx context.Context, key string) ([]Revision, error) {
-	return value[[]Revision](ctx, c, "/scheduler/key-timeline", url.Values{"key": {key}})
+func (s SchedulerService) Timeline(ctx context.Context, key string) ([]Revision, error) {
+	return value[[]Revision](ctx, s.c, "/scheduler/key-timeline", url.Values{"key": {key}})
 }
 
 // Why explains the state of a value, down to the values that block it.
-func (c *Client) Why(ctx context.Context, key string) (api.Explanation, error) {
-	return value[api.Explanation](ctx, c, "/scheduler/why", url.Values{"key": {key}, "format": {"json"}})
+func (s SchedulerService) Why(ctx context.Context, key string) (api.Explanation, error) {
+	return value[api.Explanation](ctx, s.c, "/scheduler/why", url.Values{"key": {key}, "format": {"json"}})
 }
 
 // WhyText is Why as a tree in text.
-func (c *Client) WhyText(ctx context.Context, key string) (string, error) {
-	return text(ctx, c, "/scheduler/why", url.Values{"key": {key}, "format": {"text"}})
+func (s SchedulerService) WhyText(ctx context.Context, key string) (string, error) {
+	return text(ctx, s.c, "/scheduler/why", url.Values{"key": {key}, "format": {"text"}})
 }

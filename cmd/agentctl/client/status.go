@@ -18,8 +18,8 @@ import (
 )
 
 // Identity returns the identity of the agent.
-func Identity(ctx context.Context, c *Client) (holder.Identity, error) {
-	return value[holder.Identity](ctx, c, announced.AgentPath, nil)
+func (s AgentService) Identity(ctx context.Context) (holder.Identity, error) {
+	return value[holder.Identity](ctx, s.c, announced.AgentPath, nil)
 }
 
 // Version says which program answers.
@@ -73,14 +73,14 @@ type HealthState struct {
 }
 
 // Version returns the build of the agent.
-func (c *Client) Version(ctx context.Context) (Version, error) {
-	return value[Version](ctx, c, "/info/version", nil)
+func (s AgentService) Version(ctx context.Context) (Version, error) {
+	return value[Version](ctx, s.c, "/info/version", nil)
 }
 
 // Status returns the state of the agent; ready reports whether the agent is
 // ready.
-func (c *Client) Status(ctx context.Context) (s Status, ready bool, err error) {
-	body, err := c.get(ctx, "/readiness", nil)
+func (a AgentService) Status(ctx context.Context) (s Status, ready bool, err error) {
+	body, err := a.c.get(ctx, "/readiness", nil)
 	if e, ok := errors.AsType[*Error](err); ok && e.Status >= http.StatusInternalServerError {
 		if json.Unmarshal(e.Body, &s) != nil || s.PluginStatus == nil {
 			return Status{}, false, err // an error of the request rather than the status
@@ -128,16 +128,16 @@ type LoggerLevel struct {
 	Level  string `json:"level"`
 }
 
-// Loggers lists the loggers of the agent.
-func (c *Client) Loggers(ctx context.Context) ([]LoggerLevel, error) {
-	return value[[]LoggerLevel](ctx, c, "/log/list", nil)
+// List lists the loggers of the agent.
+func (s LogService) List(ctx context.Context) ([]LoggerLevel, error) {
+	return value[[]LoggerLevel](ctx, s.c, "/log/list", nil)
 }
 
-// SetLogLevel sets the level of a logger, of a pattern ("vpp-*") or of
+// SetLevel sets the level of a logger, of a pattern ("vpp-*") or of
 // "default", and returns what was set.
-func (c *Client) SetLogLevel(ctx context.Context, logger, level string) (LoggerLevel, error) {
+func (s LogService) SetLevel(ctx context.Context, logger, level string) (LoggerLevel, error) {
 	path := "/log/" + url.PathEscape(logger) + "/" + url.PathEscape(level)
-	set, err := ask[LoggerLevel](ctx, c, http.MethodPut, path, nil, nil)
+	set, err := ask[LoggerLevel](ctx, s.c, http.MethodPut, path, nil, nil)
 	return set.Value, err
 }
 
@@ -145,33 +145,33 @@ func (c *Client) SetLogLevel(ctx context.Context, logger, level string) (LoggerL
 // predecessor.
 const VPPMetric = "govppmux.stats"
 
-// VPPMetrics returns the counters of requests to VPP.
-func (c *Client) VPPMetrics(ctx context.Context) (map[string]any, error) {
-	return value[map[string]any](ctx, c, "/metrics/"+VPPMetric, nil)
+// VPP returns the counters of requests to VPP.
+func (s MetricsService) VPP(ctx context.Context) (map[string]any, error) {
+	return value[map[string]any](ctx, s.c, "/metrics/"+VPPMetric, nil)
 }
 
 // Simulated returns the southbounds that the agent simulates: "vpp", "linux".
-func (c *Client) Simulated(ctx context.Context) ([]string, error) {
-	reply, err := value[struct{ Simulated []string }](ctx, c, "/info/simulated", nil)
+func (s AgentService) Simulated(ctx context.Context) ([]string, error) {
+	reply, err := value[struct{ Simulated []string }](ctx, s.c, "/info/simulated", nil)
 	if HasStatus(err, http.StatusNotFound) {
-		return c.simulatedVPP(ctx)
+		return s.simulatedVPP(ctx)
 	}
 	return reply.Simulated, err
 }
 
 // simulatedVPP asks an agent without the endpoint: an older one, or one with other
 // plugins.
-func (c *Client) simulatedVPP(ctx context.Context) ([]string, error) {
-	stats, err := value[struct{ Session struct{ Simulated bool } }](ctx, c, "/govppmux/stats", nil)
+func (s AgentService) simulatedVPP(ctx context.Context) ([]string, error) {
+	stats, err := value[struct{ Session struct{ Simulated bool } }](ctx, s.c, "/govppmux/stats", nil)
 	if err != nil || !stats.Session.Simulated {
 		return nil, err
 	}
 	return []string{"vpp"}, nil
 }
 
-// VPPCommand runs a command of VPP's command line and returns what it prints.
-func (c *Client) VPPCommand(ctx context.Context, command string) (output string, err error) {
-	return send[string](ctx, c, "/vpp/command", map[string]string{"vppclicommand": command})
+// Command runs a command of VPP's command line and returns what it prints.
+func (s VPPService) Command(ctx context.Context, command string) (output string, err error) {
+	return send[string](ctx, s.c, "/vpp/command", map[string]string{"vppclicommand": command})
 }
 
 // Capabilities are what the VPP of the agent can do.
@@ -185,6 +185,6 @@ type Capabilities struct {
 }
 
 // Capabilities returns what the VPP of the agent can do.
-func (c *Client) Capabilities(ctx context.Context) (Answer[Capabilities], error) {
-	return get[Capabilities](ctx, c, "/vpp/capabilities", nil)
+func (s VPPService) Capabilities(ctx context.Context) (Answer[Capabilities], error) {
+	return get[Capabilities](ctx, s.c, "/vpp/capabilities", nil)
 }

@@ -27,9 +27,9 @@ const maxEvent = maxAnswer
 // revision, and then for each change, until f returns an error, the agent ends
 // the stream (ErrStreamEnded) or ctx ends. Options.Timeout applies only until
 // the stream begins.
-func (c *Client) Watch(ctx context.Context, prefix, since string, f func(api.WatchEvent) error) error {
+func (s SchedulerService) Watch(ctx context.Context, prefix, since string, f func(api.WatchEvent) error) error {
 	const path = "/scheduler/watch"
-	resp, err := c.stream(ctx, path, parameters("prefix", prefix, "since", since), c.opts.Timeout)
+	resp, err := s.c.stream(ctx, path, parameters("prefix", prefix, "since", since), s.c.opts.Timeout)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (c *Client) Watch(ctx context.Context, prefix, since string, f func(api.Wat
 	if resp.StatusCode != http.StatusOK {
 		body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 		if err != nil {
-			return c.explain(err, c.opts.Timeout, http.MethodGet, path)
+			return s.c.explain(err, s.c.opts.Timeout, http.MethodGet, path)
 		}
 		return refusal(http.MethodGet, path, resp.StatusCode, body)
 	}
@@ -101,7 +101,7 @@ const waitReserve = 5 * time.Second
 
 // Wait returns when values are in the requested states, or cannot reach them,
 // or after the timeout; Options.Timeout does not apply.
-func (c *Client) Wait(ctx context.Context, q WaitQuery) (result response.Wait, err error) {
+func (s SchedulerService) Wait(ctx context.Context, q WaitQuery) (result response.Wait, err error) {
 	query := parameters("txn", number(q.Txn), "timeout", when(q.Timeout > 0, q.Timeout.String()))
 	maps.Copy(query, url.Values{"key": q.Keys, "prefix": q.Prefixes, "state": q.States})
 	const path = "/scheduler/wait"
@@ -109,14 +109,14 @@ func (c *Client) Wait(ctx context.Context, q WaitQuery) (result response.Wait, e
 	if within > 0 {
 		within += waitReserve
 	}
-	resp, err := c.stream(ctx, path, query, within)
+	resp, err := s.c.stream(ctx, path, query, within)
 	if err != nil {
 		return result, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return result, c.explain(err, c.opts.Timeout, http.MethodGet, path)
+		return result, s.c.explain(err, s.c.opts.Timeout, http.MethodGet, path)
 	}
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusConflict, http.StatusGatewayTimeout, http.StatusServiceUnavailable:

@@ -36,7 +36,7 @@ func TestLargePlan(t *testing.T) {
 		fmt.Fprintf(&text, "  - {dstNetwork: %d.%d.%d.0/24, nextHopAddr: 10.255.0.2, outgoingInterface: loop}\n", 20+i>>16, i>>8&255, i&255)
 	}
 	request := client.PlanRequest{Document: text.String()}
-	sealed, err := c.Plan(t.Context(), request, 10)
+	sealed, err := c.Plans.Make(t.Context(), request, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,14 +53,14 @@ func TestLargePlan(t *testing.T) {
 	if len(sealed) > 1<<16 || plan.Counts[api.StepCreate] < routes || len(plan.Changes.Operations) != 10 {
 		t.Errorf("%d bytes, %v, %d operations", len(sealed), plan.Counts, len(plan.Changes.Operations))
 	}
-	applied, err := c.ApplyRequest(t.Context(), request, plan.Fingerprint, client.ApplyOptions{})
+	applied, err := c.Plans.Apply(t.Context(), request, plan.Fingerprint, client.ApplyOptions{})
 	if err != nil || applied.Summary == nil || applied.Summary.InEffect != routes+1 {
 		t.Fatalf("%v: %+v", err, applied.Summary)
 	}
 	if h.GoVPP.Records() == 0 {
 		t.Error("the records that VPP sent are not counted")
 	}
-	if _, err := c.ApplyRequest(t.Context(), request, plan.Fingerprint, client.ApplyOptions{}); err == nil || !strings.Contains(err.Error(), "the plan is stale") {
+	if _, err := c.Plans.Apply(t.Context(), request, plan.Fingerprint, client.ApplyOptions{}); err == nil || !strings.Contains(err.Error(), "the plan is stale") {
 		t.Errorf("the plan was applied already: %v", err)
 	}
 }

@@ -193,7 +193,7 @@ func Simulate(ctx context.Context, text []byte, custom []*cmdutil.CustomModel) (
 	c := client.New(client.Options{Host: socket})
 	defer c.Close()
 	awaitSimulator(ctx, c)
-	return c.UpdateConfiguration(ctx, text, client.ChangeOptions{Wait: settleTime})
+	return c.Configuration.Update(ctx, text, client.ChangeOptions{Wait: settleTime})
 }
 
 // awaitSimulator waits until the simulated agent is ready, because values are PENDING before.
@@ -204,7 +204,7 @@ func awaitSimulator(ctx context.Context, c *client.Client) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if _, ready, err := c.Status(ctx); err == nil && ready {
+		if _, ready, err := c.Agent.Status(ctx); err == nil && ready {
 			return
 		}
 		select {

@@ -22,7 +22,7 @@ func (f *Factory) CompleteKeys(cmd *cobra.Command, args []string, prefix string)
 	if f.Connect(cmd, nil) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	list, err := f.Client.Values(cmd.Context())
+	list, err := f.Client.Scheduler.Values(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -59,13 +59,13 @@ func (m *Models) Set() *models.Set {
 
 // ofAgent asks the agent for its models.
 func (m *Models) ofAgent(ctx context.Context) (*models.Set, error) {
-	theirs, err := m.client.Models(ctx, false)
+	theirs, err := m.client.Agent.Models(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	known, custom := Known(theirs)
 	if len(custom) > 0 {
-		if theirs, err = m.client.Models(ctx, true); err != nil {
+		if theirs, err = m.client.Agent.Models(ctx, true); err != nil {
 			return nil, err
 		}
 		known, custom = Known(theirs) // with their schemas

@@ -43,7 +43,7 @@ func (f *Factory) showProgress(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		if q, err := f.Client.Queue(ctx); err == nil && q.Running != nil && q.Running.Progress != nil {
+		if q, err := f.Client.Scheduler.Queue(ctx); err == nil && q.Running != nil && q.Running.Progress != nil {
 			fmt.Fprint(f.Err, clearLine+p.text(q.Running.Progress, f.Now()))
 		}
 	}

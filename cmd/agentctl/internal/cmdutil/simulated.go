@@ -13,7 +13,7 @@ func Noting[T any](ctx context.Context, f *Factory, print func(T) error) func(T)
 		if err := print(data); err != nil {
 			return err
 		}
-		if simulated, err := f.Client.Simulated(ctx); err == nil && len(simulated) > 0 {
+		if simulated, err := f.Client.Agent.Simulated(ctx); err == nil && len(simulated) > 0 {
 			fmt.Fprintln(f.Err, SimulationNote(simulated))
 		}
 		return nil

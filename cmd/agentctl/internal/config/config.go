@@ -40,7 +40,7 @@ func newGet(f *cmdutil.Factory) *cobra.Command {
 }
 
 func (o *getOptions) run(cmd *cobra.Command, _ []string) error {
-	text, err := o.Client.Configuration(cmd.Context(), o.labels)
+	text, err := o.Client.Configuration.Get(cmd.Context(), o.labels)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func newResync(f *cmdutil.Factory) *cobra.Command {
 
 func (o *resyncOptions) run(cmd *cobra.Command, _ []string) error {
 	txn, err := cmdutil.Progressing(cmd.Context(), o.Factory, func() (client.Answer[*api.RecordedTxn], error) {
-		return o.Client.Resync(cmd.Context(), o.retry, o.verbose)
+		return o.Client.Repair.Resync(cmd.Context(), o.retry, o.verbose)
 	})
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func (o *updateOptions) run(cmd *cobra.Command, args []string) error {
 	if o.wait {
 		o.change.Wait = o.Flags.WaitTime()
 	}
-	applied, err := cmdutil.Progressing(cmd.Context(), o.Factory, func() (*response.Outcome, error) { return o.Client.UpdateConfiguration(cmd.Context(), text, o.change) })
+	applied, err := cmdutil.Progressing(cmd.Context(), o.Factory, func() (*response.Outcome, error) { return o.Client.Configuration.Update(cmd.Context(), text, o.change) })
 	if applied == nil {
 		return outcome.PrintProblems(o.Factory, args[0], err)
 	}
@@ -76,7 +76,7 @@ func (o *validateOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.Client.ValidateConfiguration(cmd.Context(), text); err != nil {
+	if err := o.Client.Configuration.Validate(cmd.Context(), text); err != nil {
 		return outcome.PrintProblems(o.Factory, args[0], err)
 	}
 	return o.Printf("OK\n")

@@ -63,15 +63,15 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 func (o *options) detectDrift(ctx context.Context, last, repair, retry bool) (client.Answer[response.Drift], error) {
 	switch {
 	case repair:
-		return o.Client.RepairDrift(ctx, retry)
+		return o.Client.Repair.RepairDrift(ctx, retry)
 	case last:
-		report, err := o.Client.LastDrift(ctx)
+		report, err := o.Client.Repair.LastDrift(ctx)
 		if cmdutil.NotFound(err) {
 			err = errors.New("drift was not looked for yet; 'agentctl drift' does it")
 		}
 		return report, err
 	}
-	return o.Client.DetectDrift(ctx)
+	return o.Client.Repair.DetectDrift(ctx)
 }
 
 func (o *options) showDrift(answer client.Answer[response.Drift]) error {

@@ -51,7 +51,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	if o.query.Format = strings.ToLower(o.query.Format); !slices.Contains([]string{"dot", "raw", "svg", "png"}, o.query.Format) {
 		return exit.Usagef("--output: %q: expected dot, svg or png", o.query.Format)
 	}
-	picture, err := o.Client.Graph(cmd.Context(), o.query)
+	picture, err := o.Client.Scheduler.Graph(cmd.Context(), o.query)
 	if o.query.Txn != nil {
 		err = history.Explain(err, []string{fmt.Sprint(o.txn)})
 	}

@@ -71,7 +71,7 @@ func Complete(f *cmdutil.Factory, cmd *cobra.Command, args []string, prefix stri
 	if len(args) > 0 || f.Connect(cmd, nil) != nil {
 		return nil, directive
 	}
-	txns, err := client.LastTransactions(cmd.Context(), f.Client, offeredTxns)
+	txns, err := f.Client.History.Last(cmd.Context(), offeredTxns)
 	if err != nil {
 		return nil, directive
 	}
@@ -109,9 +109,9 @@ func (o *options) criticalPath(ctx context.Context, args []string, limit uint) e
 		return err
 	}
 	if o.Format == "" || strings.EqualFold(o.Format, "log") {
-		return o.PrintText(o.Client.CriticalPathText(ctx, seq, limit))
+		return o.PrintText(o.Client.History.CriticalPathText(ctx, seq, limit))
 	}
-	path, err := o.Client.CriticalPath(ctx, seq, limit)
+	path, err := o.Client.History.CriticalPath(ctx, seq, limit)
 	if err != nil {
 		return err
 	}
@@ -121,10 +121,10 @@ func (o *options) criticalPath(ctx context.Context, args []string, limit uint) e
 
 func (o *options) history(ctx context.Context, seq *uint64, details bool) error {
 	if strings.EqualFold(o.Format, "log") {
-		return o.PrintText(o.Client.HistoryText(ctx, seq))
+		return o.PrintText(o.Client.History.Text(ctx, seq))
 	}
 	if o.Format == "" {
-		txns, err := o.Client.BriefHistory(ctx, seq)
+		txns, err := o.Client.History.Brief(ctx, seq)
 		if err != nil {
 			return err
 		}
@@ -163,9 +163,9 @@ func (o *options) printHistory(txns []*response.BriefTxn, details bool) error {
 // transactions returns all transactions, or a list of one.
 func (o *options) transactions(ctx context.Context, seq *uint64) (list client.Answer[[]*api.RecordedTxn], err error) {
 	if seq == nil {
-		return o.Client.History(ctx)
+		return o.Client.History.All(ctx)
 	}
-	txn, err := o.Client.Transaction(ctx, *seq)
+	txn, err := o.Client.History.Transaction(ctx, *seq)
 	list.Value, list.Raw = []*api.RecordedTxn{txn.Value}, slices.Concat([]byte("["), txn.Raw, []byte("]"))
 	return list, err
 }

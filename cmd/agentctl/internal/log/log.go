@@ -36,7 +36,7 @@ func newList(f *cmdutil.Factory) *cobra.Command {
 }
 
 func (o *listOptions) run(cmd *cobra.Command, args []string) error {
-	list, err := o.Client.Loggers(cmd.Context())
+	list, err := o.Client.Log.List(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func newSet(f *cmdutil.Factory) *cobra.Command {
 }
 
 func (o *setOptions) run(cmd *cobra.Command, args []string) error {
-	set, err := o.Client.SetLogLevel(cmd.Context(), args[0], args[1])
+	set, err := o.Client.Log.SetLevel(cmd.Context(), args[0], args[1])
 	if cmdutil.NotServed(err) {
 		return fmt.Errorf("no logger %q; 'agentctl log list' has their names", args[0])
 	}
@@ -89,7 +89,7 @@ func completeLoggers(f *cmdutil.Factory, cmd *cobra.Command, args []string, pref
 	if len(args) > 0 || f.Connect(cmd, nil) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	list, err := f.Client.Loggers(cmd.Context())
+	list, err := f.Client.Log.List(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -34,7 +34,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	if o.Flags.HTTPBasicAuth == "" {
 		return exit.Usagef("--http-basic-auth: expected the user and the password to log in with")
 	}
-	token, err := o.Client.Login(cmd.Context())
+	token, err := o.Client.Auth.Login(cmd.Context())
 	if err != nil {
 		return explainLogin(err)
 	}
@@ -59,7 +59,7 @@ func (o *logoutOptions) run(cmd *cobra.Command, _ []string) error {
 	if o.Flags.HTTPToken == "" {
 		return exit.Usagef("--http-token: missing argument: the token to revoke")
 	}
-	if err := o.Client.Logout(cmd.Context()); err != nil {
+	if err := o.Client.Auth.Logout(cmd.Context()); err != nil {
 		return explainLogin(err)
 	}
 	return o.Printf("OK\n")

@@ -94,7 +94,7 @@ func (o *getOptions) run(cmd *cobra.Command, args []string) error {
 // vppMetric prints the metric of the predecessor; like there, the default format
 // is JSON.
 func (o *getOptions) vppMetric(ctx context.Context) error {
-	m, err := o.Client.VPPMetrics(ctx)
+	m, err := o.Client.Metrics.VPP(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (o *getOptions) vppMetric(ctx context.Context) error {
 // metrics returns the metrics that match a pattern; an empty pattern matches
 // all.
 func metrics(ctx context.Context, f *cmdutil.Factory, pattern string) ([]client.Metric, error) {
-	all, err := f.Client.Metrics(ctx)
+	all, err := f.Client.Metrics.All(ctx)
 	if err != nil || pattern == "" {
 		return all, err
 	}

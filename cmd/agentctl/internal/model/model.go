@@ -95,7 +95,7 @@ func newExport(f *cmdutil.Factory) *cobra.Command {
 			"reads the output, so that files can be checked without the agent, for example in a pipeline.",
 		Example: "  agentctl model export > models.json && agentctl check --models models.json net.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := f.Client.Models(cmd.Context(), true)
+			all, err := f.Client.Agent.Models(cmd.Context(), true)
 			if err != nil {
 				return err
 			}

@@ -54,13 +54,13 @@ func (opts *options) run(cmd *cobra.Command, keys []string) error {
 	var err error
 	keys = opts.Models.FullKeys(keys)
 	if opts.all || !opts.remove {
-		o, err = opts.Client.Orphans(cmd.Context())
+		o, err = opts.Client.Repair.Orphans(cmd.Context())
 	}
 	if opts.all && err == nil {
 		keys = removable(o.Value)
 	}
 	if len(keys) > 0 && err == nil {
-		o, err = opts.Client.RemoveOrphans(cmd.Context(), keys)
+		o, err = opts.Client.Repair.RemoveOrphans(cmd.Context(), keys)
 	}
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func (o *editOptions) run(cmd *cobra.Command, keys []string) error {
 
 // editable returns the items as a file.
 func (o *editOptions) editable(ctx context.Context, keys []string) (string, error) {
-	items, err := o.Client.Items(ctx, keys...)
+	items, err := o.Client.Configuration.Items(ctx, keys...)
 	if err != nil {
 		return "", err
 	}

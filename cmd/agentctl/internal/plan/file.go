@@ -49,9 +49,9 @@ func applyPlan(ctx context.Context, f *cmdutil.Factory, p *filePlan, o client.Ap
 	}
 	applied, err := cmdutil.Progressing(ctx, f, func() (response.Applied, error) {
 		if p.full != nil {
-			return f.Client.Apply(ctx, p.full, o)
+			return f.Client.Plans.ApplyWhole(ctx, p.full, o)
 		}
-		return f.Client.ApplyRequest(ctx, p.Request, p.Fingerprint, o)
+		return f.Client.Plans.Apply(ctx, p.Request, p.Fingerprint, o)
 	})
 	return printApplied(f, applied, err, wait)
 }
@@ -103,7 +103,7 @@ func openFile(file string, text []byte) (*filePlan, error) {
 // saved.
 func planText(ctx context.Context, f *cmdutil.Factory, file string, document []byte, replace, apply bool, view planView) (p *filePlan, err error) {
 	p = &filePlan{savedPlan: savedPlan{Request: client.PlanRequest{Document: string(document), Replace: replace}}}
-	if p.shown, err = f.Client.Plan(ctx, p.Request, view.atMost()); err != nil {
+	if p.shown, err = f.Client.Plans.Make(ctx, p.Request, view.atMost()); err != nil {
 		return nil, outcome.PrintProblems(f, file, err)
 	}
 	plan, err := openPlan(p.shown)

@@ -192,7 +192,7 @@ func NewConfirm(f *cmdutil.Factory) *cobra.Command {
 }
 
 func (o *confirmOptions) run(cmd *cobra.Command, ids []string) error {
-	seq, err := o.Client.Confirm(cmd.Context(), strings.Join(ids, ""))
+	seq, err := o.Client.Plans.Confirm(cmd.Context(), strings.Join(ids, ""))
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func NewCancel(f *cmdutil.Factory) *cobra.Command {
 			"that \"apply\" printed it is whichever change waits.",
 		Args: cmdutil.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			if err := f.Client.Cancel(cmd.Context(), strings.Join(ids, "")); err != nil {
+			if err := f.Client.Plans.Cancel(cmd.Context(), strings.Join(ids, "")); err != nil {
 				return err
 			}
 			return f.Printf("reverted\n")
@@ -278,13 +278,13 @@ func (o *rollbackOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	to := seq
 	if o.dry {
-		plan, err := o.Client.PlanRollback(cmd.Context(), to)
+		plan, err := o.Client.Plans.MakeRollback(cmd.Context(), to)
 		if err != nil {
 			return err
 		}
 		return o.showRollback(plan)
 	}
-	applied, err := cmdutil.Progressing(cmd.Context(), o.Factory, func() (response.Applied, error) { return o.Client.Rollback(cmd.Context(), to, o.apply) })
+	applied, err := cmdutil.Progressing(cmd.Context(), o.Factory, func() (response.Applied, error) { return o.Client.Plans.Rollback(cmd.Context(), to, o.apply) })
 	if err := printApplied(o.Factory, applied, err, false); err != nil || len(applied.Left) == 0 {
 		return err
 	}

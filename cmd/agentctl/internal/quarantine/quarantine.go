@@ -31,7 +31,7 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Example: "  agentctl quarantine\n  agentctl quarantine release --all",
 		Args:    cmdutil.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q, err := f.Client.Quarantine(cmd.Context())
+			q, err := f.Client.Repair.Quarantine(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -69,7 +69,7 @@ func (o *releaseOptions) run(cmd *cobra.Command, keys []string) error {
 		return exit.Usagef("expected the keys of the values to release, or --all")
 	}
 	keys = o.Models.FullKeys(keys)
-	q, err := o.Client.ReleaseQuarantined(cmd.Context(), keys)
+	q, err := o.Client.Repair.ReleaseQuarantined(cmd.Context(), keys)
 	if err != nil {
 		return err
 	}

@@ -146,7 +146,7 @@ const answerTimeout = 10 * time.Second
 func (o *options) hangs(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	_, err := o.Client.Version(ctx)
+	_, err := o.Client.Agent.Version(ctx)
 	return errors.Is(err, context.DeadlineExceeded)
 }
 

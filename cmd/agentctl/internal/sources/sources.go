@@ -40,7 +40,7 @@ func (o *options) run(cmd *cobra.Command, keys []string) error {
 	if len(keys) > 0 {
 		return o.sourcesOf(cmd.Context(), o.Models.FullKeys(keys))
 	}
-	list, err := o.Client.Sources(cmd.Context())
+	list, err := o.Client.Configuration.Sources(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func newAccept(f *cmdutil.Factory) *cobra.Command {
 		Example: "  agentctl sources accept etcd",
 		Args:    cmdutil.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			changes, err := client.AcceptSource(cmd.Context(), f.Client, names[0])
+			changes, err := f.Client.Configuration.AcceptSource(cmd.Context(), names[0])
 			if err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func (o *options) printSources(list []orchestrator.SourceStatus) error {
 }
 
 func (o *options) sourcesOf(ctx context.Context, keys []string) error {
-	items, err := o.Client.Items(ctx, keys...)
+	items, err := o.Client.Configuration.Items(ctx, keys...)
 	if err != nil {
 		return err
 	}

@@ -77,19 +77,19 @@ func (o *options) status(ctx context.Context, wait bool) error {
 }
 
 func askStatus(ctx context.Context, f *cmdutil.Factory) (data statusData, ready bool, err error) {
-	if data.Status, ready, err = f.Client.Status(ctx); err != nil {
+	if data.Status, ready, err = f.Client.Agent.Status(ctx); err != nil {
 		return data, false, err
 	}
-	if data.Version, err = f.Client.Version(ctx); err != nil {
+	if data.Version, err = f.Client.Agent.Version(ctx); err != nil {
 		return data, ready, err
 	}
-	data.Simulated, _ = f.Client.Simulated(ctx) // an agent without VPP does not report it
-	queue, err := f.Client.Queue(ctx)
+	data.Simulated, _ = f.Client.Agent.Simulated(ctx) // an agent without VPP does not report it
+	queue, err := f.Client.Scheduler.Queue(ctx)
 	if cmdutil.NotServed(err) { // an older agent
 		return data, ready, nil
 	}
 	data.Queue = &queue
-	if sum, serr := f.Client.Summary(ctx, worstShown); serr == nil { // an older agent has none
+	if sum, serr := f.Client.Scheduler.Summary(ctx, worstShown); serr == nil { // an older agent has none
 		data.Values = &sum
 	}
 	return data, ready, err

@@ -127,11 +127,11 @@ func (o *topOptions) takePicture(ctx context.Context) (p picture, err error) {
 	if p.status, _, err = askStatus(ctx, o.Factory); err != nil {
 		return p, err
 	}
-	if sum, serr := o.Client.Summary(ctx, 15); serr == nil { // an older agent has none
+	if sum, serr := o.Client.Scheduler.Summary(ctx, 15); serr == nil { // an older agent has none
 		p.status.Values = &sum
 	}
 	p.at, p.counters = o.Now(), map[string]float64{}
-	all, err := o.Client.Metrics(ctx)
+	all, err := o.Client.Metrics.All(ctx)
 	if err != nil && !cmdutil.NotServed(err) {
 		return p, err
 	}

@@ -34,7 +34,7 @@ func NewVersion(f *cmdutil.Factory) *cobra.Command {
 
 func (o *versionOptions) run(cmd *cobra.Command, _ []string) error {
 	data := versionData{Agentctl: cmd.Root().Version}
-	v, err := o.Client.Version(cmd.Context())
+	v, err := o.Client.Agent.Version(cmd.Context())
 	if data.Agent = &v; err != nil {
 		data.Agent, data.Error = nil, err.Error()
 	}

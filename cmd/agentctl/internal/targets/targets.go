@@ -210,7 +210,7 @@ func read(ctx context.Context, f *cmdutil.Factory, db kv.DB, label string) (*ann
 // is the case if the address is that of a loopback interface on another host.
 func verifyTarget(ctx context.Context, f *cmdutil.Factory) error {
 	at := f.Target.Http.Address
-	id, err := client.Identity(ctx, f.Client)
+	id, err := f.Client.Agent.Identity(ctx)
 	switch {
 	case err != nil:
 		return err

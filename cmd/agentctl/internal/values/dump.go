@@ -92,7 +92,7 @@ func Dump(ctx context.Context, f *cmdutil.Factory, patterns []string, o DumpOpti
 	items := []dumpedItem{}
 	var unread []error // by the order of the models
 	for _, prefix := range prefixes {
-		list, err := f.Client.Dump(ctx, prefix, o.View)
+		list, err := f.Client.Scheduler.Dump(ctx, prefix, o.View)
 		if err != nil {
 			if unread = append(unread, err); len(unread) == len(prefixes) || ctx.Err() != nil {
 				return nil, unread[0]
@@ -119,7 +119,7 @@ func Dump(ctx context.Context, f *cmdutil.Factory, patterns []string, o DumpOpti
 // dumpable splits the models into those with a descriptor in the agent, by key
 // prefix, and the names of the others.
 func dumpable(ctx context.Context, f *cmdutil.Factory, wanted []models.Known) (prefixes, missing []string, err error) {
-	index, err := f.Client.DumpIndex(ctx)
+	index, err := f.Client.Scheduler.DumpIndex(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

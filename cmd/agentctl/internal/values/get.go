@@ -67,7 +67,7 @@ func (o *getOptions) run(cmd *cobra.Command, args []string) error {
 		return cmdutil.WriteProto(o.Printer, []cmdutil.ProtoItem{it})
 	}
 	return output.Show(o.Printer, data, func(data itemData) error {
-		why, err := o.Client.WhyText(cmd.Context(), key)
+		why, err := o.Client.Scheduler.WhyText(cmd.Context(), key)
 		if err != nil {
 			return err
 		}
@@ -79,14 +79,14 @@ func (o *getOptions) item(ctx context.Context, given, key string) (data itemData
 	if data.Why, err = whyKey(ctx, o.Factory, given, key); err != nil {
 		return data, err
 	}
-	data.Timeline, err = o.Client.Timeline(ctx, key)
+	data.Timeline, err = o.Client.Scheduler.Timeline(ctx, key)
 	if cmdutil.NotServed(err) {
 		return data, fmt.Errorf("there is no value %s: %s", key, cmp.Or(data.Why.Reason, "not configured"))
 	}
-	if items, serr := o.Client.Items(ctx, key); serr == nil && len(items) == 1 { // an older agent does not know
+	if items, serr := o.Client.Configuration.Items(ctx, key); serr == nil && len(items) == 1 { // an older agent does not know
 		data.Sources = &items[0]
 	}
-	if d, derr := client.Neighbours(ctx, o.Client, key); derr == nil { // an older agent does not know
+	if d, derr := o.Client.Scheduler.Neighbours(ctx, key); derr == nil { // an older agent does not know
 		data.NeededBy = neededBy(&d, key)
 	}
 	return data, err

@@ -37,7 +37,7 @@ func (o *options) checkKeys(ctx context.Context, list []valueData, patterns []st
 
 // whyKey returns the explanation of the agent for a key, or the error of notAKey.
 func whyKey(ctx context.Context, f *cmdutil.Factory, given, key string) (api.Explanation, error) {
-	e, err := f.Client.Why(ctx, key)
+	e, err := f.Client.Scheduler.Why(ctx, key)
 	if err == nil {
 		err = notAKey(f, given, key, e)
 	}

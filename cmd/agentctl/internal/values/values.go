@@ -89,7 +89,7 @@ type valueData struct {
 
 // listValues returns all values; an agent without sources has no Source.
 func (o *options) listValues(ctx context.Context) ([]valueData, error) {
-	list, err := o.Client.Values(ctx)
+	list, err := o.Client.Scheduler.Values(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (o *options) listValues(ctx context.Context) ([]valueData, error) {
 		all[i].TimedStatus = list[i]
 		at[list[i].Value.GetKey()] = &all[i]
 	}
-	items, err := o.Client.Items(ctx)
+	items, err := o.Client.Configuration.Items(ctx)
 	if cmdutil.NotServed(err) {
 		return all, nil
 	}

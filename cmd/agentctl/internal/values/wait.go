@@ -18,7 +18,7 @@ import (
 // context ends.
 func (o *options) watchValues(ctx context.Context, selected func([]valueData) ([]valueData, error)) error {
 	shown := map[string]string{} // lines by key, without the time
-	err := o.Client.Watch(ctx, "", "", func(ev api.WatchEvent) error {
+	err := o.Client.Scheduler.Watch(ctx, "", "", func(ev api.WatchEvent) error {
 		list := make([]valueData, len(ev.Values))
 		for i, v := range ev.Values {
 			list[i].Value, list[i].DerivedValues = v.GetValue(), v.GetDerivedValues()
@@ -133,7 +133,7 @@ func (o *waitOptions) wait(ctx context.Context, q client.WaitQuery) error {
 		}
 	}
 	q.Timeout = o.Flags.Timeout
-	result, err := o.Client.Wait(ctx, q)
+	result, err := o.Client.Scheduler.Wait(ctx, q)
 	if err != nil {
 		return err
 	}

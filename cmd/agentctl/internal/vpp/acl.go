@@ -39,7 +39,7 @@ func newACL(f *cmdutil.Factory) *cobra.Command {
 }
 
 func (o *aclOptions) run(cmd *cobra.Command, args []string) error {
-	all, err := o.Client.Metrics(cmd.Context())
+	all, err := o.Client.Metrics.All(cmd.Context())
 	if err != nil {
 		return err
 	}

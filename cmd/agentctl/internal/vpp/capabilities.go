@@ -28,7 +28,7 @@ func newCapabilities(f *cmdutil.Factory) *cobra.Command {
 }
 
 func (o *capabilitiesOptions) run(cmd *cobra.Command, _ []string) error {
-	c, err := o.Client.Capabilities(cmd.Context())
+	c, err := o.Client.VPP.Capabilities(cmd.Context())
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (o *pcapCommand) run(cmd *cobra.Command, _ []string) error {
 var capturedPackets = regexp.MustCompile(`enabled: (\d+) of`)
 
 func (opts *pcapCommand) capture(ctx context.Context, o captureOptions) error {
-	status, err := opts.Client.VPPCommand(ctx, "pcap trace status")
+	status, err := opts.Client.VPP.Command(ctx, "pcap trace status")
 	if err != nil {
 		return err
 	}
@@ -79,15 +79,15 @@ func (opts *pcapCommand) capture(ctx context.Context, o captureOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := opts.Client.VPPCommand(ctx, command); err != nil {
+	if _, err := opts.Client.VPP.Command(ctx, command); err != nil {
 		return err
 	}
 	enough := fmt.Sprintf("enabled: %d of", o.count)
 	err = poll(ctx, o.wait, func(ctx context.Context) (bool, error) {
-		status, err := opts.Client.VPPCommand(ctx, "pcap trace status")
+		status, err := opts.Client.VPP.Command(ctx, "pcap trace status")
 		return strings.Contains(status, enough) || !capturedPackets.MatchString(status), err
 	})
-	answer, stopped := opts.Client.VPPCommand(context.WithoutCancel(ctx), "pcap trace off")
+	answer, stopped := opts.Client.VPP.Command(context.WithoutCancel(ctx), "pcap trace off")
 	if err = errors.Join(err, stopped); err != nil {
 		return err
 	}

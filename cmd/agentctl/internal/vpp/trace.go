@@ -88,7 +88,7 @@ func (opts *traceCommand) trace(ctx context.Context, o traceOptions) error {
 	}
 	var all, wanted []string
 	err := poll(ctx, o.wait, func(ctx context.Context) (done bool, err error) {
-		text, err := opts.Client.VPPCommand(ctx, fmt.Sprintf("show trace max %d", recorded))
+		text, err := opts.Client.VPP.Command(ctx, fmt.Sprintf("show trace max %d", recorded))
 		if err != nil {
 			return false, err
 		}
@@ -100,7 +100,7 @@ func (opts *traceCommand) trace(ctx context.Context, o traceOptions) error {
 		}
 		return len(wanted) >= o.count || len(all) >= recorded, nil
 	})
-	_, stopped := opts.Client.VPPCommand(context.WithoutCancel(ctx), "clear trace")
+	_, stopped := opts.Client.VPP.Command(context.WithoutCancel(ctx), "clear trace")
 	if err = errors.Join(err, stopped); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (opts *traceCommand) trace(ctx context.Context, o traceOptions) error {
 // startTrace clears the trace of VPP and begins one at the nodes, or at all input
 // nodes that VPP has.
 func (o *traceCommand) startTrace(ctx context.Context, nodes []string, packets int) error {
-	if _, err := o.Client.VPPCommand(ctx, "clear trace"); err != nil {
+	if _, err := o.Client.VPP.Command(ctx, "clear trace"); err != nil {
 		return err
 	}
 	known := nodes
@@ -130,7 +130,7 @@ func (o *traceCommand) startTrace(ctx context.Context, nodes []string, packets i
 	}
 	started := false
 	for _, node := range known {
-		_, err := o.Client.VPPCommand(ctx, fmt.Sprintf("trace add %s %d", node, packets))
+		_, err := o.Client.VPP.Command(ctx, fmt.Sprintf("trace add %s %d", node, packets))
 		switch {
 		case err == nil:
 			started = true

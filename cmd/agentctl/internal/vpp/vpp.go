@@ -38,7 +38,7 @@ func newCLI(f *cmdutil.Factory) *cobra.Command {
 
 func (o *cliOptions) run(cmd *cobra.Command, args []string) error {
 	command := strings.Join(args, " ")
-	text, err := o.Client.VPPCommand(cmd.Context(), command)
+	text, err := o.Client.VPP.Command(cmd.Context(), command)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func newShow(f *cmdutil.Factory, s vppShown) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			outputs := make([]vppOutput, len(s.parts))
 			for i, part := range s.parts {
-				text, err := f.Client.VPPCommand(cmd.Context(), part[1])
+				text, err := f.Client.VPP.Command(cmd.Context(), part[1])
 				if err != nil {
 					return err
 				}
