@@ -35,10 +35,11 @@ func planned(r *http.Request, body string) (status int, file, text string) {
 		if q.Get("confirm-timeout") == "1m0s" && q.Get("verify") == "true" && q.Get("revert") == "true" {
 			return http.StatusOK, "applied.json", ""
 		}
-		if strings.Contains(body, `"Items": null`) && !q.Has("verify") {
+		if q.Get("fingerprint") == "stale" {
 			return http.StatusConflict, "", `{"results": [], "error": "the plan is stale: changed since then: config/vpp/v2/interfaces/loop1"}`
 		}
-		return http.StatusOK, "", `{"results": [{"key": "a", "state": "FAILED", "error": "no memory"}], "seq_num": 12}`
+		return http.StatusOK, "", `{"results": [{"key": "a", "state": "FAILED", "error": "no memory"}], "seq_num": 12,
+			"summary": {"items": 1, "in_effect": 0, "states": {"FAILED": 1}, "failed": 1, "text": "0 of 1 in effect"}}`
 	}
 	if q.Get("replace") == "true" {
 		return http.StatusOK, "plan-empty.json", ""
@@ -68,7 +69,7 @@ func TestPlanPredictsRefusals(t *testing.T) {
 	f.run(t, nil, "apply", file, "--yes").wants(t, exit.CodeError, "1 of 1 items failed") // it is applied all the same, and the fake agent answers so
 }
 
-// A plan is saved as the agent gave it, for its owner only.
+// The request of a plan is saved, for its owner only, and applied with its fingerprint.
 func TestSavePlan(t *testing.T) {
 	t.Parallel()
 	f := newFakeAgent(t)
@@ -76,16 +77,18 @@ func TestSavePlan(t *testing.T) {
 	if r := f.run(t, nil, "plan", "-f", "testdata/rest/configuration.yaml", "--out", saved); r.code != exit.CodeFinding {
 		t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
 	}
-	want, err := os.ReadFile("testdata/rest/plan.json")
+	document, err := os.ReadFile("testdata/rest/configuration.yaml")
 	errtest.Fatal(t, err)
 	got, err := os.ReadFile(saved)
-	if err != nil || string(got) != string(want) {
+	errtest.Fatal(t, err)
+	var plan struct{ Request struct{ Document string } }
+	if err := api.OpenPlan(got, &plan); err != nil || plan.Request.Document != string(document) {
 		t.Errorf("%v: saved\n%s", err, got)
 	}
 	if info, err := os.Stat(saved); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v: mode %v", err, info.Mode())
 	}
-	if r := f.run(t, nil, "apply", saved, "--verify", "--revert-on-failure", "--confirm-timeout", "60s"); r.code != 0 || f.asked(1).body != string(want) {
+	if r := f.run(t, nil, "apply", "testdata/rest/saved.json", "--verify", "--revert-on-failure", "--confirm-timeout", "60s"); r.code != 0 || f.asked(1).query.Get("fingerprint") != "f1" {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 }

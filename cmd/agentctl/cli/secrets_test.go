@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -78,7 +79,7 @@ func TestSecretsOfPlans(t *testing.T) {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 	saved, err := os.ReadFile(file)
-	if err != nil || !strings.Contains(string(saved), "geheimer") {
+	if err != nil || strings.Contains(string(saved), "geheim") {
 		t.Errorf("%v: saved\n%s", err, saved)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
@@ -87,7 +88,9 @@ func TestSecretsOfPlans(t *testing.T) {
 	if r := agentctl("plan", "-f", document, "--show-secrets"); !strings.Contains(r.out, `memif.secret: "geheim" -> "geheimer"`) {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
 	}
-	if r := agentctl("apply", "-f", document); r.code != 0 || !strings.Contains(r.out, shown) || strings.Contains(r.out, "geheim") || *applied != string(saved) {
+	text, err := os.ReadFile(document)
+	errtest.Fatal(t, err)
+	if r := agentctl("apply", "-f", document); r.code != 0 || !strings.Contains(r.out, shown) || strings.Contains(r.out, "geheim") || *applied != string(text) {
 		t.Errorf("exit %d, %s%s, applied\n%s", r.code, r.out, r.err, *applied)
 	}
 }

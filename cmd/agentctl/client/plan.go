@@ -39,20 +39,12 @@ func (r PlanRequest) query() url.Values {
 }
 
 // Make returns the effects of UpdateConfiguration. The plan has its fingerprint and
-// the first operations (limit 0: all). An agent without fingerprints returns the
-// whole plan, for Apply; if it contains secrets, it can be applied only if the
-// client has ShowSecrets.
+// the first operations (limit 0: all).
 func (s PlanService) Make(ctx context.Context, r PlanRequest, limit uint) ([]byte, error) {
 	query := r.query()
 	query.Set("limit", strconv.FormatUint(uint64(limit), 10))
 	plan, err := s.c.do(ctx, http.MethodPost, "/scheduler/plan", query, []byte(r.Document))
 	return plan, problemsOf(err)
-}
-
-// ApplyWhole executes a whole plan, unless its values have changed. If it partly fails,
-// it returns the results with the error.
-func (s PlanService) ApplyWhole(ctx context.Context, plan []byte, o ApplyOptions) (response.Applied, error) {
-	return s.apply(ctx, "/scheduler/apply", o.query(), plan)
 }
 
 // Apply executes a request if its plan still has the fingerprint.

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -11,15 +10,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 )
 
-// Values returns the states of all values, with the times of their last changes, if the agent
-// knows them.
+// Values returns the states of all values, with the times of their last changes.
 func (s SchedulerService) Values(ctx context.Context) ([]response.TimedStatus, error) {
-	const path = "/scheduler/status"
-	list, err := value[[]response.TimedStatus](ctx, s.c, path, url.Values{"times": {"1"}})
-	if HasStatus(err, http.StatusBadRequest) { // an older agent
-		return value[[]response.TimedStatus](ctx, s.c, path, nil)
-	}
-	return list, err
+	return value[[]response.TimedStatus](ctx, s.c, "/scheduler/status", url.Values{"times": {"1"}})
 }
 
 // Summary counts the values by state and names the worst, at most so many.

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/announce/announced"
@@ -85,41 +83,13 @@ func (a AgentService) Status(ctx context.Context) (s Status, ready bool, err err
 		if json.Unmarshal(e.Body, &s) != nil || s.PluginStatus == nil {
 			return Status{}, false, err // an error of the request rather than the status
 		}
-		s.fillHealth()
 		return s, false, nil
 	}
 	if err != nil {
 		return Status{}, false, err
 	}
 	err = decode("/readiness", body, &s)
-	s.fillHealth()
 	return s, true, err
-}
-
-// fillHealth builds the tree for an older agent that does not send it, from the
-// states that it sends.
-func (s *Status) fillHealth() {
-	if s.Health.State != "" {
-		return
-	}
-	names := []string{"INIT", "OK", "ERROR"}
-	state := func(n int) string {
-		if n < 0 || n >= len(names) {
-			return "ERROR"
-		}
-		return names[n]
-	}
-	s.Health = Health{
-		State: state(s.State), Started: time.Unix(s.StartTime, 0),
-		LastChange: time.Unix(s.LastChange, 0), Taken: time.Unix(s.LastUpdate, 0),
-	}
-	for name, p := range s.PluginStatus {
-		changed := time.Unix(p.LastChange, 0)
-		s.Health.Plugins = append(s.Health.Plugins, HealthState{
-			Name: name, State: state(p.State), Error: p.Error, Since: changed, LastChange: changed,
-		})
-	}
-	slices.SortFunc(s.Health.Plugins, func(a, b HealthState) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // LoggerLevel is the level of one logger.
@@ -153,20 +123,7 @@ func (s MetricsService) VPP(ctx context.Context) (map[string]any, error) {
 // Simulated returns the southbounds that the agent simulates: "vpp", "linux".
 func (s AgentService) Simulated(ctx context.Context) ([]string, error) {
 	reply, err := value[struct{ Simulated []string }](ctx, s.c, "/info/simulated", nil)
-	if HasStatus(err, http.StatusNotFound) {
-		return s.simulatedVPP(ctx)
-	}
 	return reply.Simulated, err
-}
-
-// simulatedVPP asks an agent without the endpoint: an older one, or one with other
-// plugins.
-func (s AgentService) simulatedVPP(ctx context.Context) ([]string, error) {
-	stats, err := value[struct{ Session struct{ Simulated bool } }](ctx, s.c, "/govppmux/stats", nil)
-	if err != nil || !stats.Session.Simulated {
-		return nil, err
-	}
-	return []string{"vpp"}, nil
 }
 
 // Command runs a command of VPP's command line and returns what it prints.

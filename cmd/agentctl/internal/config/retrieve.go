@@ -19,8 +19,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
-	"github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
-	"github.com/tenuto-dev/tenuto/proto/tenuto/v1"
+	vpp_interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+	tenutov1 "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
 )
 
 // unreadTrailer is the trailer of a dump that lists what could not be read.
@@ -58,8 +58,11 @@ func (o *deleteOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	var missing []string
 	err = o.GRPC.WithConn(cmd.Context(), true, func(ctx context.Context, conn *rpc.ClientConn) error {
-		missing = o.missing(ctx, conn, keys)
-		_, err := configurator.NewConfiguratorServiceClient(conn).Delete(ctx, &configurator.DeleteRequest{Delete: items, WaitDone: o.waitDone})
+		var err error
+		if missing, err = o.missing(ctx, conn, keys); err != nil {
+			return err
+		}
+		_, err = configurator.NewConfiguratorServiceClient(conn).Delete(ctx, &configurator.DeleteRequest{Delete: items, WaitDone: o.waitDone})
 		return err
 	})
 	if err != nil {
@@ -71,11 +74,11 @@ func (o *deleteOptions) run(cmd *cobra.Command, args []string) error {
 	return o.Printf("OK\n")
 }
 
-// missing returns the items that clients have not put; none if the agent is too old to tell.
-func (o *deleteOptions) missing(ctx context.Context, conn *rpc.ClientConn, keys []string) (list []string) {
+// missing returns the items that clients have not put.
+func (o *deleteOptions) missing(ctx context.Context, conn *rpc.ClientConn, keys []string) (list []string, err error) {
 	resp, err := tenutov1.NewAgentServiceClient(conn).ListItems(ctx, &tenutov1.ListItemsRequest{})
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	put := map[string]bool{}
 	for _, it := range resp.GetItems() {
@@ -88,7 +91,7 @@ func (o *deleteOptions) missing(ctx context.Context, conn *rpc.ClientConn, keys 
 			list = append(list, o.Models.ShortKey(key))
 		}
 	}
-	return list
+	return list, nil
 }
 
 // decode parses a document and prints its errors.

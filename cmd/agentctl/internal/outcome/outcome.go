@@ -31,11 +31,11 @@ func WaitFlag(cmd *cobra.Command, wait *bool) {
 // text is false. It returns an error if the exit code is not 0; err is the
 // error of the agent.
 func Print(f *cmdutil.Factory, o *response.Outcome, err error, wait, text bool) error {
-	if o.Summary == nil { // nothing was changed, or the agent is older
-		o.Summary = summaryOf(o.Results)
+	if o.Summary == nil { // nothing was changed
 		if err != nil {
 			return err
 		}
+		o.Summary = &response.Summary{Text: "0 of 0 in effect"}
 	}
 	s := o.Summary
 	PrintPredictions(f, "", o.Findings)
@@ -137,22 +137,4 @@ func printOutcome(f *cmdutil.Factory, o *response.Outcome, failed bool) error {
 		text = "OK: " + text
 	}
 	return f.Printf("%s%s\n", notes.String(), text)
-}
-
-// summaryOf counts the results of an agent that sends no summary.
-func summaryOf(results []response.Item) *response.Summary {
-	s := &response.Summary{Items: len(results), States: map[string]int{}}
-	for _, r := range results {
-		switch {
-		case r.Error != "":
-			s.Failed++
-			s.States[r.State]++
-		case r.State == "PENDING":
-			s.States[r.State]++
-		default:
-			s.InEffect++
-		}
-	}
-	s.Text = fmt.Sprintf("%d of %d in effect", s.InEffect, s.Items)
-	return s
 }

@@ -26,16 +26,12 @@ type savedPlan struct {
 type filePlan struct {
 	shown []byte // without secrets unless they are requested
 	savedPlan
-	refused int    // items that VPP or Linux are going to refuse
-	full    []byte // the plan of an agent without fingerprints; nil for others
+	refused int // items that VPP or Linux are going to refuse
 }
 
 // save writes the plan file, which only its owner can read.
 func (p *filePlan) save(name string) error {
-	text, err := p.full, error(nil)
-	if text == nil {
-		text, err = api.SealPlan(&p.savedPlan)
-	}
+	text, err := api.SealPlan(&p.savedPlan)
 	if err != nil {
 		return err
 	}
@@ -48,9 +44,6 @@ func applyPlan(ctx context.Context, f *cmdutil.Factory, p *filePlan, o client.Ap
 		o.Wait = f.Flags.WaitTime()
 	}
 	applied, err := cmdutil.Progressing(ctx, f, func() (response.Applied, error) {
-		if p.full != nil {
-			return f.Client.Plans.ApplyWhole(ctx, p.full, o)
-		}
 		return f.Client.Plans.Apply(ctx, p.Request, p.Fingerprint, o)
 	})
 	return printApplied(f, applied, err, wait)
@@ -70,7 +63,7 @@ func planToApply(f *cmdutil.Factory, cmd *cobra.Command, file string, replace, y
 		return openFile(file, text)
 	}
 	view := planView{perKind: shownPerKind}
-	p, err := planText(cmd.Context(), f, file, text, replace, true, view)
+	p, err := planText(cmd.Context(), f, file, text, replace, view)
 	if err != nil {
 		return nil, err
 	}
@@ -94,14 +87,13 @@ func openFile(file string, text []byte) (*filePlan, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if p.Fingerprint == "" {
-		p.full = text // the plan of an agent without fingerprints
+		return nil, fmt.Errorf("%s: %w: it has no fingerprint", file, api.ErrPlanDamaged)
 	}
 	return p, nil
 }
 
-// planText plans the text of a configuration file; apply: the plan will be applied or
-// saved.
-func planText(ctx context.Context, f *cmdutil.Factory, file string, document []byte, replace, apply bool, view planView) (p *filePlan, err error) {
+// planText plans the text of a configuration file.
+func planText(ctx context.Context, f *cmdutil.Factory, file string, document []byte, replace bool, view planView) (p *filePlan, err error) {
 	p = &filePlan{savedPlan: savedPlan{Request: client.PlanRequest{Document: string(document), Replace: replace}}}
 	if p.shown, err = f.Client.Plans.Make(ctx, p.Request, view.atMost()); err != nil {
 		return nil, outcome.PrintProblems(f, file, err)
@@ -111,12 +103,6 @@ func planText(ctx context.Context, f *cmdutil.Factory, file string, document []b
 		return nil, err
 	}
 	p.refused = outcome.PrintPredictions(f, file, plan.Findings)
-	if p.Fingerprint = plan.Fingerprint; p.Fingerprint != "" || !apply {
-		return p, nil
-	}
-	p.full = p.shown
-	if plan.Changes.Hidden {
-		p.full, err = f.Client.WithSecrets().Plan(ctx, p.Request, view.atMost())
-	}
-	return p, err
+	p.Fingerprint = plan.Fingerprint
+	return p, nil
 }

@@ -57,7 +57,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := planText(cmd.Context(), o.Factory, file, text, o.replace, o.output != "", o.view)
+	p, err := planText(cmd.Context(), o.Factory, file, text, o.replace, o.view)
 	if err != nil {
 		return err
 	}
@@ -285,8 +285,5 @@ func (o *rollbackOptions) run(cmd *cobra.Command, args []string) error {
 		return o.showRollback(plan)
 	}
 	applied, err := cmdutil.Progressing(cmd.Context(), o.Factory, func() (response.Applied, error) { return o.Client.Plans.Rollback(cmd.Context(), to, o.apply) })
-	if err := printApplied(o.Factory, applied, err, false); err != nil || len(applied.Left) == 0 {
-		return err
-	}
-	return fmt.Errorf("values that are not restored: %d", len(applied.Left)) // an older agent returns no error
+	return printApplied(o.Factory, applied, err, false)
 }

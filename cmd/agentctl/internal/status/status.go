@@ -23,8 +23,8 @@ import (
 type statusData struct {
 	Status  client.Status
 	Version client.Version
-	Queue   *api.QueueStatus  // of the scheduler; nil: an older agent
-	Values  *response.Summary `json:",omitempty"` // nil: an older agent
+	Queue   *api.QueueStatus  // of the scheduler; nil: the agent has none
+	Values  *response.Summary `json:",omitempty"` // nil: the agent has no scheduler
 	// Simulated lists the southbounds that are simulated: "vpp", "linux".
 	Simulated []string `json:",omitempty"`
 }
@@ -85,13 +85,15 @@ func askStatus(ctx context.Context, f *cmdutil.Factory) (data statusData, ready 
 	}
 	data.Simulated, _ = f.Client.Agent.Simulated(ctx) // an agent without VPP does not report it
 	queue, err := f.Client.Scheduler.Queue(ctx)
-	if cmdutil.NotServed(err) { // an older agent
+	switch {
+	case cmdutil.NotServed(err): // an agent without scheduler
 		return data, ready, nil
+	case err != nil:
+		return data, ready, err
 	}
 	data.Queue = &queue
-	if sum, serr := f.Client.Scheduler.Summary(ctx, worstShown); serr == nil { // an older agent has none
-		data.Values = &sum
-	}
+	sum, err := f.Client.Scheduler.Summary(ctx, worstShown)
+	data.Values = &sum
 	return data, ready, err
 }
 

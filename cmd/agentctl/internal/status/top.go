@@ -127,7 +127,11 @@ func (o *topOptions) takePicture(ctx context.Context) (p picture, err error) {
 	if p.status, _, err = askStatus(ctx, o.Factory); err != nil {
 		return p, err
 	}
-	if sum, serr := o.Client.Scheduler.Summary(ctx, 15); serr == nil { // an older agent has none
+	if p.status.Queue != nil {
+		sum, err := o.Client.Scheduler.Summary(ctx, 15)
+		if err != nil {
+			return p, err
+		}
 		p.status.Values = &sum
 	}
 	p.at, p.counters = o.Now(), map[string]float64{}

@@ -83,12 +83,18 @@ func (o *getOptions) item(ctx context.Context, given, key string) (data itemData
 	if cmdutil.NotServed(err) {
 		return data, fmt.Errorf("there is no value %s: %s", key, cmp.Or(data.Why.Reason, "not configured"))
 	}
-	if items, serr := o.Client.Configuration.Items(ctx, key); serr == nil && len(items) == 1 { // an older agent does not know
+	if err != nil {
+		return data, err
+	}
+	items, err := o.Client.Configuration.Items(ctx, key)
+	if err != nil && !cmdutil.NotServed(err) { // an agent without sources
+		return data, err
+	}
+	if len(items) == 1 {
 		data.Sources = &items[0]
 	}
-	if d, derr := o.Client.Scheduler.Neighbours(ctx, key); derr == nil { // an older agent does not know
-		data.NeededBy = neededBy(&d, key)
-	}
+	d, err := o.Client.Scheduler.Neighbours(ctx, key)
+	data.NeededBy = neededBy(&d, key)
 	return data, err
 }
 
