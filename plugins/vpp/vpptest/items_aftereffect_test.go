@@ -9,7 +9,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 )
 
 // VPP does what a request says, and answers with an error all the same: the object is found by
@@ -19,7 +18,7 @@ func TestItemErrorsAfterEffect(t *testing.T) {
 		t.Skip("the newest release does")
 	}
 	t.Parallel()
-	for _, i := range catalogue.All() {
+	for _, i := range items() {
 		t.Run(i.Name, func(t *testing.T) {
 			t.Parallel()
 			newLife(t, i, vpptest.Simulator(t, simOptions())).errorsAfterEffect()

@@ -20,7 +20,7 @@ import (
 func TestItemsWithAllocatedAddresses(t *testing.T) {
 	t.Parallel()
 	tried := 0
-	for _, i := range catalogue.All() {
+	for _, i := range items() {
 		referring, refers := allocated(i)
 		if !refers {
 			continue
@@ -31,7 +31,7 @@ func TestItemsWithAllocatedAddresses(t *testing.T) {
 			newLife(t, referring, vpptest.Simulator(t, simOptions())).live()
 		})
 	}
-	if tried < 15 {
+	if tried < 15 && *oneItem == "" {
 		t.Errorf("%d items have addresses", tried)
 	}
 }

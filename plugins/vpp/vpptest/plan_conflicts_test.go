@@ -13,7 +13,7 @@ import (
 func TestPlansNameConflicts(t *testing.T) {
 	t.Parallel()
 	tried := 0
-	for _, i := range catalogue.All() {
+	for _, i := range items() {
 		for _, c := range i.Conflicts {
 			if strings.Contains(c.Part, "/address/") {
 				continue // addresses that overlap are found by a constraint
@@ -44,7 +44,7 @@ func TestPlansNameConflicts(t *testing.T) {
 			tried++
 		}
 	}
-	if tried < 5 {
+	if tried < 5 && *oneItem == "" {
 		t.Errorf("only %d conflicts", tried)
 	}
 }

@@ -47,7 +47,7 @@ var twicePool = &nat.Nat44AddressPool{Name: "twice", FirstIp: "198.51.100.5", Tw
 func TestAddressSpellings(t *testing.T) {
 	t.Parallel()
 	missing := map[protoreflect.FullName]bool{}
-	for _, i := range catalogue.All() {
+	for _, i := range items() {
 		if i.Part != "" {
 			continue
 		}
@@ -79,7 +79,7 @@ func TestAddressSpellings(t *testing.T) {
 		}
 	}
 	for f, lacks := range missing {
-		if lacks && withoutSpellings[f] == "" {
+		if lacks && withoutSpellings[f] == "" && *oneItem == "" {
 			t.Errorf("no exemplar, update or re-creation of the catalogue has an address in %s", f)
 		}
 	}

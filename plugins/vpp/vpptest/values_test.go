@@ -3,8 +3,10 @@ package vpptest_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -21,7 +23,30 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *oneItem != "" && flag.Lookup("test.run").Value.String() == "" {
+		if err := flag.Set("test.run", itemSuites); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+var oneItem = flag.String("item", "", "test the items of the catalogue whose names begin with this alone, such as vpp.svs, with the suites for items")
+
+// itemSuites are the tests of each item of the catalogue.
+const itemSuites = "^Test(CatalogueIsComplete|Items|ItemsWithAllocatedAddresses|ItemFaults|ItemErrorsAfterEffect|Capabilities|Conflicts|PlansNameConflicts|" +
+	"Refusals|ContractOfItems|DumpFields|AddressSpellings|UntaggedInterfaces)$"
+
+// items returns the items that are tested.
+func items() []catalogue.Item {
+	all := slices.DeleteFunc(catalogue.All(), func(i catalogue.Item) bool { return !strings.HasPrefix(i.Name, *oneItem) })
+	if len(all) == 0 {
+		panic("-item " + *oneItem + ": no name of an item begins with that; see catalogue.go")
+	}
+	return all
+}
 
 // The states that the cases look for.
 const (
