@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 )
 
 // Table is a table for people. Cells may have several lines and colours.
@@ -206,12 +207,13 @@ func (g *Table) widths() []int {
 	return widths
 }
 
-// Width is the number of characters of a text, colours not counted.
+// Width is the number of columns that a text takes on a terminal, colours not counted: wide
+// characters take two, combining ones none.
 func Width(text string) int {
 	if strings.Contains(text, "\x1b[") {
 		text = colours.ReplaceAllString(text, "")
 	}
-	return utf8.RuneCountInString(text)
+	return uniseg.StringWidth(text)
 }
 
 var colours = regexp.MustCompile("\x1b\\[[^m]*m")

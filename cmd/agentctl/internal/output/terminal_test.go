@@ -88,7 +88,7 @@ func TestTableOfManyColumnsFits(t *testing.T) {
 
 func TestColoursDoNotWidenTables(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]int{"": 0, "abc": 3, string(Red) + "abc" + string(reset): 3, "é" + string(Red) + "x": 2} {
+	for text, want := range map[string]int{"": 0, "abc": 3, string(Red) + "abc" + string(reset): 3, "é" + string(Red) + "x": 2, "日本": 4, "e\u0301": 1, "👩‍💻": 2} {
 		if got := Width(text); got != want {
 			t.Errorf("Width(%q) = %d, expected %d", text, got, want)
 		}
