@@ -54,12 +54,16 @@ deps: ## install the programs that the tests use (Debian and Ubuntu, as root); p
 # "make check" vets. Without symbols, programs of tests link faster.
 TESTFLAGS := -v -vet=off -ldflags='-s -w' -timeout 40m
 # Tests take the programs from here instead of building them.
-test nightly: export TENUTO_PROGRAMS := $(CURDIR)/bin
+test test-short nightly: export TENUTO_PROGRAMS := $(CURDIR)/bin
 
 .PHONY: test
 test: deps build ## install what the tests use, and test all packages
 	go test $(TESTFLAGS) ./... 2>&1 | ./.ci/summary
 	set -e; for module in $(MODULES); do go -C $$module test $(TESTFLAGS) ./... 2>&1 | ./.ci/summary; done
+
+.PHONY: test-short
+test-short: build ## test all packages without the tests that take long, and those that changed nothing from the cache
+	go test -short $(filter-out -v,$(TESTFLAGS)) ./...
 
 .PHONY: nightly
 nightly: deps build ## what takes too long for every change: all releases of VPP, all code for arm64, more random histories

@@ -15,6 +15,9 @@ import (
 // Tutorial 101 is an agent in a module of its own, and its models are like all others for
 // agentctl, which does not contain them.
 func TestCustomAgentInItsOwnModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; make test runs it")
+	}
 	t.Parallel()
 	dir := copyTutorial(t, "../examples/tutorials/101_custom-agent", "example.com/custom-agent")
 	program := filepath.Join(t.TempDir(), "custom-agent")

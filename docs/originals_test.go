@@ -31,6 +31,9 @@ type original struct {
 }
 
 func TestOriginals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; make test runs it")
+	}
 	t.Parallel()
 	programs := t.TempDir()
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", programs, "./testdata/originals/...").CombinedOutput(); err != nil {

@@ -21,6 +21,9 @@ import (
 // interfaces and a namespace of others, which stay as they are. The names of the
 // quickstart have another prefix, so that one that runs on this machine is left alone.
 func TestReadme(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; make test runs it")
+	}
 	if os.Geteuid() != 0 {
 		t.Skip("NOT CHECKED THAT THE README CAN BE FOLLOWED: needs root")
 	}

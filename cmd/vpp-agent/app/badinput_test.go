@@ -10,6 +10,9 @@ import (
 // TestBadInput sends what is wrong: each mistake is named, and nothing of the request takes
 // effect.
 func TestBadInput(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; make test runs it")
+	}
 	t.Parallel()
 	h := newHouse(t, "", "--simulate")
 	h.start(t)

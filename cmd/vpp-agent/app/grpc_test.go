@@ -20,6 +20,9 @@ import (
 // A client with default settings sends 100,000 routes in one request, reads them
 // back, and hears of the interface that they go through.
 func TestManyRoutesOverGRPC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; make test runs it")
+	}
 	t.Parallel()
 	const routes = 100_000
 	h := newHouse(t, "{}", "--simulate")

@@ -15,6 +15,9 @@ import (
 // A plan of 100,000 routes can be shown, saved and applied: the client gets its
 // fingerprint, and the agent plans again before it applies.
 func TestLargePlan(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; make test runs it")
+	}
 	t.Parallel()
 	const routes = 100_000
 	h := newHouse(t, "", "--simulate")

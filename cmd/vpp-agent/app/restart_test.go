@@ -15,6 +15,9 @@ import (
 // An agent that starts again beside 100,000 NAT mappings, or 50,000 security associations, changes
 // nothing.
 func TestRestartBesideManyItems(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; make test runs it")
+	}
 	for name, n := range map[string]struct{ mappings, associations int }{"mappings": {100_000, 1}, "associations": {1, 50_000}, "both": {100_000, 50_000}} {
 		t.Run(name+"-simulator", func(t *testing.T) {
 			restartBesideMany(t, vpptest.Simulator(t, vppsim.Options{}).Socket, n.mappings, n.associations)

@@ -101,6 +101,9 @@ func dying(ns *namespace.NetNamespace) []proto.Message {
 // all of them, and one of another process has them when it exists again. If it deletes them, that
 // is successful.
 func TestNamespaceKilledAtEveryStep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; make test runs it")
+	}
 	t.Parallel()
 	for name, newWorld := range worlds() {
 		for _, ours := range []bool{true, false} {

@@ -198,6 +198,9 @@ func difference(before, after string) string {
 // agent and after it: the agent starts, configures everything that it can, changes it, is
 // restarted, and deletes everything.
 func TestForeignObjects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; make test runs it")
+	}
 	for name, newWorld := range worlds() {
 		t.Run(name, func(t *testing.T) {
 			items, changed := supported(t, newWorld)

@@ -94,6 +94,9 @@ func ofKernel(kind uint16, data []byte) bool {
 // TestRestartChangesNothing: an agent that starts again with the same configuration makes no
 // request that changes anything in the kernel.
 func TestRestartChangesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; make test runs it")
+	}
 	items, _ := supported(t, nltest.Kernel)
 	w := nltest.Kernel(t)
 	makeForeign(t, w)

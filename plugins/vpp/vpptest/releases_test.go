@@ -33,6 +33,9 @@ const faults = "^Test(Killed|Stall|Canceled|LostReplies|NoReply|ReadAfterCancele
 // a process of its own, which runs all the others but for the faults.
 // Without -every-release, only some releases are tested.
 func TestEveryRelease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; make test runs it")
+	}
 	if *release != "" {
 		t.Skip("all others do, of release ", *release)
 	}

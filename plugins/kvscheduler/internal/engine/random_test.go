@@ -248,6 +248,9 @@ func shards() int {
 // TestRandom runs random changes, notifications, resyncs and faults against
 // the oracle.
 func TestRandom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; make test runs it")
+	}
 	t.Parallel()
 	counts := newTally(*policies)
 	t.Run("cases", func(t *testing.T) {
