@@ -96,6 +96,11 @@ var cases = []struct {
 	{vpp(p1, p2) + "  bridgeDomains:\n" + bridge("bd1", "p1") + cross, []string{"bridge-domain-and-cross-connect p1 receive_interface"}},
 	{vpp(p1, p2) + "  bridgeDomains:\n" + bridge("bd1", "p2") + cross, []string{"cross-connect-to-bridge-domain p1 transmit_interface"}},
 	{vpp(p1, p2) + cross + "  - {receiveInterface: p2, transmitInterface: p1}\n", nil},
+	{
+		vpp("{name: l1, type: SOFTWARE_LOOPBACK, enabled: true}", "{name: l2, type: SOFTWARE_LOOPBACK, enabled: true}", p1) +
+			"  xconnectPairs:\n  - {receiveInterface: l1, transmitInterface: l2}\n  - {receiveInterface: l2, transmitInterface: l1}\n",
+		[]string{"cross-connect-circle l2 transmit_interface"},
+	},
 	{vpp(p1) + "  xconnectPairs:\n  - {receiveInterface: p1, transmitInterface: p1}\n", []string{"cross-connect-to-itself p1 transmit_interface"}},
 	{vpp(p1, p2, loop1) + cross + "  - {receiveInterface: loop1, transmitInterface: p2}\n", []string{"cross-connect-target-twice loop1 transmit_interface"}},
 	{vpp(p1, p1sub, p2) + cross, []string{"cross-connect-parent p1 receive_interface"}},

@@ -3,6 +3,8 @@ package constraints
 import (
 	"fmt"
 	"strings"
+
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 func layer2Constraints() []Constraint {
@@ -11,6 +13,7 @@ func layer2Constraints() []Constraint {
 		{"bridge-domain-and-cross-connect", true, "The receiving interface of a cross-connect is in no bridge domain.", bridgeAndCross},
 		{"cross-connect-to-bridge-domain", false, "The transmitting interface of a cross-connect is in no bridge domain.", crossToBridge},
 		{"cross-connect-to-itself", true, "A cross-connect has two interfaces.", crossToItself},
+		{"cross-connect-circle", true, "Two loopbacks are not cross-connected in both directions.", crossCircle},
 		{"cross-connect-target-twice", false, "Two cross-connects do not transmit to one interface.", crossTargetTwice},
 		{"cross-connect-parent", false, "An interface with sub-interfaces is not cross-connected itself.", crossParent},
 		{"cross-connect-mtu", false, "Both interfaces of a cross-connect have the same MTU.", crossMTU},
@@ -77,6 +80,24 @@ func crossToItself(f *facts, report reporter) {
 		if x.v.GetReceiveInterface() == x.v.GetTransmitInterface() {
 			report(x.key, "transmit_interface", "", "%s is the receiving interface, too", x.v.GetTransmitInterface())
 		}
+	}
+}
+
+// crossCircle: what VPP sends on a loopback it receives there. A frame, such as one of IPv6 neighbor
+// discovery, goes from one loopback to the other for ever, and VPP does nothing else (seen with 25.10).
+func crossCircle(f *facts, report reporter) {
+	type ends struct{ rx, tx string }
+	seen := map[ends]cross{}
+	for _, x := range f.crosses {
+		rx, tx := f.byName[x.v.GetReceiveInterface()], f.byName[x.v.GetTransmitInterface()]
+		if rx == nil || tx == nil || rx == tx || rx.v.GetType() != interfaces.Interface_SOFTWARE_LOOPBACK || tx.v.GetType() != interfaces.Interface_SOFTWARE_LOOPBACK {
+			continue
+		}
+		if back, both := seen[ends{tx.v.GetName(), rx.v.GetName()}]; both {
+			report(x.key, "transmit_interface", back.key,
+				"loopback %s is cross-connected with loopback %s already: a frame would go from one to the other for ever, and VPP would stop responding", tx.v.GetName(), rx.v.GetName())
+		}
+		seen[ends{rx.v.GetName(), tx.v.GetName()}] = x
 	}
 }
 

@@ -66,7 +66,7 @@ var (
 	tagIn       = regexp.MustCompile(` tag "([^"]*)"`)
 	internal    = regexp.MustCompile(`^interface (\d+) \S+ `)
 	madeUpMAC   = regexp.MustCompile(` mac [0-9a-f:]+`)
-	ofInterface = regexp.MustCompile(`(( to| on| member| if| of| from| interface|^lcp| tunnel| via|^bfd echo source) |\{SwIfIndex:|\} )(\d+)( |$|\]|:)`)
+	ofInterface = regexp.MustCompile(`(( to| on| member| if| of| from| interface|^lcp| tunnel| via|^bfd echo source|\[if) |\{SwIfIndex:|\} )(\d+)( |$|\]|:)`)
 	labelPath   = regexp.MustCompile(`^(mpls route .* to )(\d+ )`)                                                                          // the number is of a kind of payload
 	localSID    = regexp.MustCompile(`^(sr localsid .* (?:SR_BEHAVIOR_API_(?:X|DX\d)|SrBehavior\(\d+\)) .*) argument (\d+ )(.*) incoming `) // interfaces
 	natReceives = regexp.MustCompile(`^(nat44-.. receives .*) on .*`)                                                                       // the interface that came last

@@ -259,7 +259,8 @@ func (w *walker) layer2(free []*interfaces.Interface) values {
 	out = w.bonds(out, take)
 	if a, b := take(), take(); a != nil && b != nil {
 		maps.Copy(out, of(xconnect(a.Name, b.Name)))
-		if w.chance(70) {
+		circle := a.Type == interfaces.Interface_SOFTWARE_LOOPBACK && b.Type == a.Type // see the constraint cross-connect-circle
+		if w.chance(70) && !circle {
 			maps.Copy(out, of(xconnect(b.Name, a.Name)))
 		}
 	}

@@ -41,10 +41,9 @@ func srSteering() Item {
 			`policy_bsid: "10.0.0.1", expected an IPv6 address`: steering(func(s *srv6.Steering) {
 				s.PolicyRef = &srv6.Steering_PolicyBsid{PolicyBsid: "10.0.0.1"}
 			}),
-			"policy_index: indexes change":          steering(func(s *srv6.Steering) { s.PolicyRef = &srv6.Steering_PolicyIndex{PolicyIndex: 1} }),
-			"traffic: empty":                        steering(func(s *srv6.Steering) { s.Traffic = nil }),
-			"l2_traffic.interface_name: empty":      steering(func(s *srv6.Steering) { s.Traffic = frames("") }),
-			"l3_traffic.prefix_address: \"10.77.0.": steering(func(s *srv6.Steering) { s.Traffic = SRv6Steering("", "", "10.77.0.1/16").Traffic }),
+			"policy_index: indexes change":     steering(func(s *srv6.Steering) { s.PolicyRef = &srv6.Steering_PolicyIndex{PolicyIndex: 1} }),
+			"traffic: empty":                   steering(func(s *srv6.Steering) { s.Traffic = nil }),
+			"l2_traffic.interface_name: empty": steering(func(s *srv6.Steering) { s.Traffic = frames("") }),
 		},
 		Conflicts: []Conflict{{
 			First: SRv6Steering("a", "2001:db8:210::1", "10.78.0.0/16"), Second: SRv6Steering("b", "2001:db8:210::1", "10.78.0.0/16"),

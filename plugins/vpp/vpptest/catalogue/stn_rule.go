@@ -18,9 +18,8 @@ func stnRule() Item {
 		Needs:      func() []proto.Message { return []proto.Message{Base()} },
 		Capability: "STN rule",
 		Refusals: map[string]Change{
-			"interface: empty":          To(func(r *stn.Rule) { r.Interface = "" }),
-			"ip_address: 0.0.0.0":       To(func(r *stn.Rule) { r.IpAddress = "0.0.0.0" }),
-			`ip_address: "10.1.1.1/24"`: To(func(r *stn.Rule) { r.IpAddress = "10.1.1.1/24" }),
+			"interface: empty":    To(func(r *stn.Rule) { r.Interface = "" }),
+			"ip_address: 0.0.0.0": To(func(r *stn.Rule) { r.IpAddress = "0.0.0.0" }),
 		},
 		ByHand: func(_ func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &stnapi.StnAddDelRule{
