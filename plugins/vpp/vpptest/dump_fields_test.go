@@ -26,7 +26,7 @@ func TestDumpFields(t *testing.T) {
 	var mu sync.Mutex
 	noticed := map[string]bool{} // by item and field
 	t.Run("items", func(t *testing.T) {
-		for _, i := range items() {
+		for _, i := range items(t) {
 			if i.Without["Retrieve"] != "" {
 				continue
 			}

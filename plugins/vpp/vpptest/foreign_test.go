@@ -36,7 +36,7 @@ import (
 // the item is no value without a name. If the item, or something else that it names, has a name,
 // then orphans and drift report the interface. unseen are the other items.
 func TestUntaggedInterfaces(t *testing.T) {
-	for _, i := range items() {
+	for _, i := range items(t) {
 		if i.Without["Retrieve"] != "" {
 			continue
 		}

@@ -18,7 +18,7 @@ func TestItemErrorsAfterEffect(t *testing.T) {
 		t.Skip("the newest release does")
 	}
 	t.Parallel()
-	for _, i := range items() {
+	for _, i := range items(t) {
 		t.Run(i.Name, func(t *testing.T) {
 			t.Parallel()
 			newLife(t, i, vpptest.Simulator(t, simOptions())).errorsAfterEffect()

@@ -24,7 +24,7 @@ func TestItemFaults(t *testing.T) {
 		t.Skip("the newest release does")
 	}
 	t.Parallel()
-	for _, i := range items() {
+	for _, i := range items(t) {
 		t.Run(i.Name, func(t *testing.T) {
 			t.Parallel()
 			newLife(t, i, vpptest.Simulator(t, simOptions())).faults()
@@ -170,7 +170,7 @@ func written(counts map[string]int) []string {
 func TestCapabilities(t *testing.T) {
 	t.Parallel()
 	all := vpptest.Start(t, vpptest.Simulator(t, simOptions())).Mux.Capabilities()
-	for _, i := range items() {
+	for _, i := range items(t) {
 		at := slices.IndexFunc(all, func(c binding.Capability) bool { return c.Item == i.Capability })
 		if at < 0 {
 			t.Errorf("%s: needs %q, which is no capability", i.Name, i.Capability)
@@ -218,7 +218,7 @@ func (l *life) impossible(c binding.Capability) {
 // The error of an item that wants what another one has says by which field, and who has
 // it. When that one goes, it comes up at the next attempt.
 func TestConflicts(t *testing.T) {
-	for _, i := range items() {
+	for _, i := range items(t) {
 		for _, c := range i.Conflicts {
 			t.Run(i.Name, func(t *testing.T) {
 				if !i.Real() {

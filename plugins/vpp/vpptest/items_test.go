@@ -77,7 +77,7 @@ func TestCatalogueIsComplete(t *testing.T) {
 func TestItems(t *testing.T) {
 	t.Run("simulator", func(t *testing.T) {
 		t.Parallel()
-		for _, i := range items() {
+		for _, i := range items(t) {
 			t.Run(i.Name, func(t *testing.T) {
 				t.Parallel()
 				newLife(t, i, vpptest.Simulator(t, simOptions())).live()
@@ -86,7 +86,7 @@ func TestItems(t *testing.T) {
 	})
 	t.Run("real", func(t *testing.T) {
 		target := vpptest.Real(t)
-		for _, i := range items() {
+		for _, i := range items(t) {
 			t.Run(i.Name, func(t *testing.T) {
 				if !i.Real() {
 					t.Skip("NOT CHECKED AGAINST A REAL VPP: ", i.Without["Real"])
@@ -409,7 +409,7 @@ func TestRefusals(t *testing.T) {
 	for _, name := range catalogue.HostInterfaces() {
 		b.SetHostInterface(name, true)
 	}
-	for _, i := range items() {
+	for _, i := range items(t) {
 		for want, c := range i.Refusals {
 			m := i.Changed(c)
 			err := b.Commit(catalogue.Values(m))
@@ -432,7 +432,7 @@ func TestContractOfItems(t *testing.T) {
 	t.Parallel()
 	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
 	var samples []kvstest.Sample
-	for _, i := range items() {
+	for _, i := range items(t) {
 		if i.Part != "" {
 			continue
 		}

@@ -20,7 +20,7 @@ import (
 func TestItemsWithAllocatedAddresses(t *testing.T) {
 	t.Parallel()
 	tried := 0
-	for _, i := range items() {
+	for _, i := range items(t) {
 		referring, refers := allocated(i)
 		if !refers {
 			continue

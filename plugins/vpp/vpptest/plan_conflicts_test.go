@@ -13,7 +13,7 @@ import (
 func TestPlansNameConflicts(t *testing.T) {
 	t.Parallel()
 	tried := 0
-	for _, i := range items() {
+	for _, i := range items(t) {
 		for _, c := range i.Conflicts {
 			if strings.Contains(c.Part, "/address/") {
 				continue // addresses that overlap are found by a constraint

@@ -47,7 +47,7 @@ var twicePool = &nat.Nat44AddressPool{Name: "twice", FirstIp: "198.51.100.5", Tw
 func TestAddressSpellings(t *testing.T) {
 	t.Parallel()
 	missing := map[protoreflect.FullName]bool{}
-	for _, i := range items() {
+	for _, i := range items(t) {
 		if i.Part != "" {
 			continue
 		}

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	if *oneItem != "" && flag.Lookup("test.run").Value.String() == "" {
 		if err := flag.Set("test.run", itemSuites); err != nil {
-			panic(err)
+			panic(err) // the pattern is a constant
 		}
 	}
 	goleak.VerifyTestMain(m)
@@ -40,10 +40,11 @@ const itemSuites = "^Test(CatalogueIsComplete|Items|ItemsWithAllocatedAddresses|
 	"Refusals|ContractOfItems|DumpFields|AddressSpellings|UntaggedInterfaces)$"
 
 // items returns the items that are tested.
-func items() []catalogue.Item {
+func items(t *testing.T) []catalogue.Item {
+	t.Helper()
 	all := slices.DeleteFunc(catalogue.All(), func(i catalogue.Item) bool { return !strings.HasPrefix(i.Name, *oneItem) })
 	if len(all) == 0 {
-		panic("-item " + *oneItem + ": no name of an item begins with that; see catalogue.go")
+		t.Fatalf("-item %s: no name of an item begins with that; see catalogue.go", *oneItem)
 	}
 	return all
 }
