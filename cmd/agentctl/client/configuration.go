@@ -45,8 +45,8 @@ func outcomeQuery(query url.Values, wait time.Duration) url.Values {
 	return query
 }
 
-// Get returns what the northbound asks for now, as YAML. labels are those of
-// the items, as in "team=blue,owner,!old"; empty: all items.
+// Get returns the desired items as YAML. labels selects items by their labels, as in
+// "team=blue,owner,!old"; empty: all items.
 func (s ConfigurationService) Get(ctx context.Context, labels string) ([]byte, error) {
 	return s.c.get(ctx, "/configuration", parameters("labels", labels))
 }

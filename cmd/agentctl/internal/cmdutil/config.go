@@ -112,7 +112,7 @@ func (c Connection) secrets() bool {
 	return c.HTTPBasicAuth+c.HTTPToken+c.GRPCToken+c.GRPCBasicAuth != ""
 }
 
-// InContext returns the settings of a context, and those of the file where it has none.
+// InContext returns the settings of a context. The settings of the file are the defaults.
 func (c ConfigFile) InContext(name string) (Connection, error) {
 	if name == "" {
 		return c.Connection, nil

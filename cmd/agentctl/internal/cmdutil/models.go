@@ -32,7 +32,7 @@ type Models struct {
 	err    error           // why the models of the agent could not be read
 }
 
-// Use makes a set the models, instead of those of the agent.
+// Use replaces the models of the agent by a set.
 func (m *Models) Use(set *models.Set) { m.set = set }
 
 // Err returns why the models of the agent could not be read; nil: no error.

@@ -28,8 +28,7 @@ const unbounded = 1000 * time.Hour
 // Store connects to the key-value store that agents are configured from.
 type Store struct{ *Endpoint }
 
-// storeURL is the store of kvdb and of targets: that of --store, else etcd at
-// --etcd-endpoints.
+// storeURL is the store of kvdb and of targets: --store, or else etcd at --etcd-endpoints.
 func (g *Flags) storeURL() string { return cmp.Or(g.Store, "etcd://"+g.EtcdEndpoints) }
 
 // Name is the store for messages, without its password.

@@ -28,7 +28,7 @@ func newUpdate(f *cmdutil.Factory) *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&o.change.Replace, "replace", false, "remove items that were given before and are not in the file")
 	cmd.Flags().StringVar(&o.change.Labels, "labels", fromAgentctl, "`labels` of the items, as in team=blue,owner")
-	cmd.Flags().DurationVarP(&f.Flags.Timeout, "timeout", "t", cmdutil.DefaultTimeout, "request timeout (0 disables it)") // which is that of all commands
+	cmd.Flags().DurationVarP(&f.Flags.Timeout, "timeout", "t", cmdutil.DefaultTimeout, "request timeout (0 disables it)") // the global --timeout
 	outcome.WaitFlag(cmd, &o.wait)
 	return cmd
 }

@@ -86,7 +86,7 @@ func Complete(f *cmdutil.Factory, cmd *cobra.Command, args []string, prefix stri
 
 // CompleteFlag completes the number of a transaction in a flag.
 func CompleteFlag(f *cmdutil.Factory, cmd *cobra.Command, flag string) {
-	// The error is that of an unknown flag.
+	// It fails for an unknown flag only.
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		return Complete(f, cmd, nil, prefix)
 	})

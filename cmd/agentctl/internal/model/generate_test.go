@@ -21,7 +21,7 @@ import (
 // optional matches the lines of fields that are commented out.
 var optional = regexp.MustCompile(`(?m)^    #([^ ]|  )`)
 
-// What is generated can be applied, and with all its fields it still is YAML.
+// Generated files can be applied. With all fields they are valid YAML.
 func TestGeneratedFilesCanBeApplied(t *testing.T) {
 	t.Parallel()
 	set := allmodels.MustSet()

@@ -34,8 +34,8 @@ type Printer struct {
 	ShortKey  func(key string) string // for -o name
 }
 
-// Formatted adds -o to a command; other are the formats besides those of all commands. The
-// former name of the flag, -f, is accepted unless it is that of a file.
+// Formatted adds -o to a command; other are formats that only this command has. The former name
+// of the flag, -f, is accepted unless the command uses -f for a file.
 func (p *Printer) Formatted(cmd *cobra.Command, other ...string) *cobra.Command {
 	known := append(other, "wide", "name", "json", "yaml", "jsonpath=", "go-template=")
 	Flag(cmd, &p.Format, "", known, "`format`: "+strings.Join(known, ", ")+" (or just the template)")
@@ -137,8 +137,8 @@ func (p *Printer) Write(format string, data any) error {
 	return exit.Usagef("--output: %q: expected json, yaml, name, wide, jsonpath=PATH or a template with {{...}}", format)
 }
 
-// writeTemplate executes a template on data, whose fields have the names of Go, as those of the
-// predecessor, or the names of JSON, as the other formats show them.
+// writeTemplate executes a template on data. Its fields have Go names, as in the predecessor, or
+// JSON names, as in the other formats.
 func (p *Printer) writeTemplate(text string, data any) error {
 	t, err := template.New("format").Funcs(p.templateFuncs()).Parse(text)
 	if err != nil {

@@ -112,8 +112,8 @@ func (g *Table) wrapColumn(column, terminal, least int, split bool) {
 	}
 }
 
-// ColumnGap is between the columns of a table without lines, tightGap between those of one
-// that is too wide.
+// ColumnGap separates the columns of a table without lines, tightGap the columns of a table that is
+// too wide.
 const (
 	ColumnGap = "   "
 	tightGap  = "  "

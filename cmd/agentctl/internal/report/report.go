@@ -1,4 +1,4 @@
-// Package report has the command that collects what is needed to find an error.
+// Package report has the command that collects diagnostic data in a zip file.
 package report
 
 import (

@@ -40,7 +40,7 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	}, output.Proto))
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "print the changes too, one line each, until interrupted")
 	cmd.Flags().StringSliceVar(&o.states, "state", nil, "only values in one of these `states`, with what is derived from them")
-	// The error is that of an unknown flag.
+	// It fails for an unknown flag only.
 	_ = cmd.RegisterFlagCompletionFunc("state", func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		given := prefix[:strings.LastIndexByte(prefix, ',')+1]
 		var names []string
