@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenuto-dev/tenuto/infra/buildtest"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
@@ -32,7 +33,7 @@ func debian(t *testing.T, arch, version string) (file string) {
 	}
 	dir, out := t.TempDir(), t.TempDir()
 	for _, program := range []string{"vpp-agent", "vpp-agent-init", "agentctl"} {
-		if err := os.WriteFile(filepath.Join(dir, program), []byte(standInAgentctl), 0o700); err != nil {
+		if err := buildtest.Script(filepath.Join(dir, program), standInAgentctl); err != nil {
 			t.Fatal(err)
 		}
 	}

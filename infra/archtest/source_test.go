@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -89,6 +90,11 @@ var rules = []rule{
 		name: "no sleep in tests", where: func(s *source) bool { return s.test }, check: noSleepOutsideSynctest,
 		why: "a sleep makes a test slow and still guesses; wait for what is meant, or use testing/synctest",
 		bad: `package x; import "time"; func f() { time.Sleep(1) }`,
+	},
+	{
+		name: "programs of tests", where: func(s *source) bool { return s.test }, check: noProgramsByHand,
+		why: "a process that another test starts meanwhile has the file open, and it cannot be run (\"text file busy\"); use buildtest.Script",
+		bad: `package x; import "os"; func f() { os.WriteFile("x", nil, 0o700) }`,
 	},
 }
 
@@ -331,5 +337,28 @@ func noSleepOutsideSynctest(s *source, bad report) {
 		if sel.Sel.Name == "Sleep" && !excused.Match(lines[s.line(sel)-1]) {
 			bad(sel, "time.Sleep")
 		}
+	})
+}
+
+func noProgramsByHand(s *source, bad report) {
+	name := importName(s, "os")
+	lines := bytes.Split(s.text, []byte("\n"))
+	ast.Inspect(s.ast, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) != 3 || name == "" {
+			return true
+		}
+		sel, isSelector := call.Fun.(*ast.SelectorExpr)
+		mode, isNumber := call.Args[2].(*ast.BasicLit)
+		if !isSelector || !isNumber || sel.Sel.Name != "WriteFile" {
+			return true
+		}
+		if x, ok := sel.X.(*ast.Ident); !ok || x.Name != name {
+			return true
+		}
+		if bits, err := strconv.ParseUint(mode.Value, 0, 32); err == nil && bits&0o111 != 0 && !excused.Match(lines[s.line(sel)-1]) {
+			bad(sel, "os.WriteFile with the mode %s", mode.Value)
+		}
+		return true
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
@@ -50,16 +51,33 @@ func copyAll(from, to string, names []string) error {
 	return nil
 }
 
+// Script writes a file that can be run, for example a shell script that stands for a program. A test
+// that writes such a file by itself fails now and then, see whileNothingStarts.
+func Script(file, text string) error {
+	return whileNothingStarts(func() error { return os.WriteFile(file, []byte(text), 0o755) })
+}
+
 func copyFile(from, to string) error {
-	src, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(dst, src)
-	return errors.Join(err, dst.Close())
+	return whileNothingStarts(func() error {
+		src, err := os.Open(from)
+		if err != nil {
+			return err
+		}
+		defer src.Close()
+		dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(dst, src)
+		return errors.Join(err, dst.Close())
+	})
+}
+
+// whileNothingStarts writes a program while no other goroutine starts a process: between fork and
+// exec, that process has the file open too, and Linux does not run a file that is open for writing
+// ("text file busy").
+func whileNothingStarts(write func() error) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return write()
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenuto-dev/tenuto/infra/buildtest"
 	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
@@ -38,7 +39,7 @@ func TestShellCompletion(t *testing.T) {
 	errtest.Fatal(t, err)
 	dir := t.TempDir()
 	wrapper := "#!/bin/sh\n" + asProgram + "=1 exec '" + self + "' \"$@\"\n"
-	errtest.Fatal(t, os.WriteFile(filepath.Join(dir, "agentctl"), []byte(wrapper), 0o700))
+	errtest.Fatal(t, buildtest.Script(filepath.Join(dir, "agentctl"), wrapper))
 	arguments := map[string]func(script string, words []string) []string{
 		"bash": func(script string, words []string) []string {
 			return append([]string{"--norc", "-c", script, "bash"}, words...)

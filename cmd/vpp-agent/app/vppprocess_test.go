@@ -2,16 +2,17 @@ package app_test
 
 import (
 	"net/http"
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/tenuto-dev/tenuto/infra/buildtest"
 )
 
 // A VPP that cannot run is started again and again, and health tells its last words.
 func TestLocalVPPThatEnds(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "vpp")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho \"no huge pages\" >&2\nexit 3\n"), 0o700); err != nil {
+	if err := buildtest.Script(program, "#!/bin/sh\necho \"no huge pages\" >&2\nexit 3\n"); err != nil {
 		t.Fatal(err)
 	}
 	h := newHouse(t, "", "--start-vpp", program)

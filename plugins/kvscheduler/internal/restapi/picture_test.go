@@ -2,17 +2,18 @@ package restapi_test
 
 import (
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tenuto-dev/tenuto/infra/buildtest"
 )
 
 // graphviz writes a shell script that replaces the program of Graphviz.
 func graphviz(t *testing.T, script string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "dot")
-	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+	if err := buildtest.Script(file, "#!/bin/sh\n"+script+"\n"); err != nil {
 		t.Fatal(err)
 	}
 	return file
