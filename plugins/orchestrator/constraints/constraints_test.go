@@ -101,6 +101,21 @@ var cases = []struct {
 			"  xconnectPairs:\n  - {receiveInterface: l1, transmitInterface: l2}\n  - {receiveInterface: l2, transmitInterface: l1}\n",
 		[]string{"cross-connect-circle l2 transmit_interface"},
 	},
+	{
+		vpp(loop1, "{name: loop2, type: SOFTWARE_LOOPBACK, enabled: true}", "{name: loop3, type: SOFTWARE_LOOPBACK, enabled: true}") +
+			"  xconnectPairs:\n  - {receiveInterface: loop2, transmitInterface: loop3}\n  - {receiveInterface: loop1, transmitInterface: loop2}\n  - {receiveInterface: loop3, transmitInterface: loop1}\n",
+		[]string{"cross-connect-circle loop3 transmit_interface"},
+	},
+	{
+		vpp(loop1, "{name: loop2, type: SOFTWARE_LOOPBACK, enabled: true}", p1) +
+			"  xconnectPairs:\n  - {receiveInterface: loop1, transmitInterface: loop2}\n  - {receiveInterface: loop2, transmitInterface: p1}\n  - {receiveInterface: p1, transmitInterface: loop1}\n",
+		nil,
+	},
+	{
+		vpp(loop1, "{name: s1, type: SUB_INTERFACE, enabled: true, sub: {parentName: loop1, subId: 10}}", "{name: loop2, type: SOFTWARE_LOOPBACK, enabled: true}", "{name: s2, type: SUB_INTERFACE, enabled: true, sub: {parentName: loop2, subId: 10}}") +
+			"  xconnectPairs:\n  - {receiveInterface: s1, transmitInterface: s2}\n  - {receiveInterface: s2, transmitInterface: s1}\n",
+		[]string{"cross-connect-circle s2 transmit_interface"},
+	},
 	{vpp(p1) + "  xconnectPairs:\n  - {receiveInterface: p1, transmitInterface: p1}\n", []string{"cross-connect-to-itself p1 transmit_interface"}},
 	{vpp(p1, p2, loop1) + cross + "  - {receiveInterface: loop1, transmitInterface: p2}\n", []string{"cross-connect-target-twice loop1 transmit_interface"}},
 	{vpp(p1, p1sub, p2) + cross, []string{"cross-connect-parent p1 receive_interface"}},

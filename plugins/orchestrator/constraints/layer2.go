@@ -13,7 +13,7 @@ func layer2Constraints() []Constraint {
 		{"bridge-domain-and-cross-connect", true, "The receiving interface of a cross-connect is in no bridge domain.", bridgeAndCross},
 		{"cross-connect-to-bridge-domain", false, "The transmitting interface of a cross-connect is in no bridge domain.", crossToBridge},
 		{"cross-connect-to-itself", true, "A cross-connect has two interfaces.", crossToItself},
-		{"cross-connect-circle", true, "Two loopbacks are not cross-connected in both directions.", crossCircle},
+		{"cross-connect-circle", true, "Loopbacks are not cross-connected in a circle, such as in both directions.", crossCircle},
 		{"cross-connect-target-twice", false, "Two cross-connects do not transmit to one interface.", crossTargetTwice},
 		{"cross-connect-parent", false, "An interface with sub-interfaces is not cross-connected itself.", crossParent},
 		{"cross-connect-mtu", false, "Both interfaces of a cross-connect have the same MTU.", crossMTU},
@@ -83,22 +83,35 @@ func crossToItself(f *facts, report reporter) {
 	}
 }
 
-// crossCircle: what VPP sends on a loopback it receives there. A frame, such as one of IPv6 neighbor
-// discovery, goes from one loopback to the other for ever, and VPP does nothing else (seen with 25.10).
+// crossCircle: VPP receives on a loopback what it sends on it. A frame, such as one of IPv6 neighbor
+// discovery, goes round for ever, and VPP does nothing else (seen with 25.10).
 func crossCircle(f *facts, report reporter) {
-	type ends struct{ rx, tx string }
-	seen := map[ends]cross{}
+	from := make(map[string]cross, len(f.crosses))
 	for _, x := range f.crosses {
-		rx, tx := f.byName[x.v.GetReceiveInterface()], f.byName[x.v.GetTransmitInterface()]
-		if rx == nil || tx == nil || rx == tx || rx.v.GetType() != interfaces.Interface_SOFTWARE_LOOPBACK || tx.v.GetType() != interfaces.Interface_SOFTWARE_LOOPBACK {
-			continue
+		circle := []string{x.v.GetReceiveInterface()}
+		at := x
+		for f.loopback(at.v.GetReceiveInterface()) && at.v.GetTransmitInterface() != x.v.GetReceiveInterface() && len(circle) <= len(from) {
+			next, connected := from[at.v.GetTransmitInterface()]
+			if !connected {
+				break
+			}
+			circle, at = append(circle, next.v.GetReceiveInterface()), next
 		}
-		if back, both := seen[ends{tx.v.GetName(), rx.v.GetName()}]; both {
-			report(x.key, "transmit_interface", back.key,
-				"loopback %s is cross-connected with loopback %s already: a frame would go from one to the other for ever, and VPP would stop responding", tx.v.GetName(), rx.v.GetName())
+		if len(circle) > 1 && f.loopback(at.v.GetReceiveInterface()) && at.v.GetTransmitInterface() == x.v.GetReceiveInterface() {
+			report(x.key, "transmit_interface", at.key, "a frame would go round for ever (%s), since VPP receives on a loopback what it sends on it, and VPP would stop responding",
+				strings.Join(append(circle, circle[0]), " -> "))
 		}
-		seen[ends{rx.v.GetName(), tx.v.GetName()}] = x
+		from[x.v.GetReceiveInterface()] = x
 	}
+}
+
+// loopback reports whether an interface is one, or a sub-interface of one.
+func (f *facts) loopback(name string) bool {
+	i := f.byName[name]
+	if i != nil && i.v.GetType() == interfaces.Interface_SUB_INTERFACE {
+		i = f.byName[i.v.GetSub().GetParentName()]
+	}
+	return i != nil && i.v.GetType() == interfaces.Interface_SOFTWARE_LOOPBACK
 }
 
 func crossTargetTwice(f *facts, report reporter) {

@@ -2,6 +2,9 @@ package descriptor
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"go.fd.io/govpp/binapi/interface_types"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 )
 
@@ -45,8 +49,39 @@ func NewXConnect(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			if c == nil {
 				return calls.Disconnect(ctx, *old, isTagged(ifs, old.Name))
 			}
+			if err := checkCircle(ctx, calls, ifs, *c); err != nil {
+				return err
+			}
 			return attachmentError(ctx, ifs, "receive_interface", c.Name, calls.Connect(ctx, *c, isTagged(ifs, c.Name)))
 		},
 		All: calls.DumpConnections,
 	})
+}
+
+// checkCircle refuses a cross-connect that completes a circle of loopbacks: VPP receives on a
+// loopback what it sends on it. A frame would go round for ever, and VPP (seen with 25.10) would
+// do nothing else and answer no request.
+func checkCircle(ctx context.Context, calls *vppcalls.Calls, ifs item.Interfaces, c vppcalls.Connection) error {
+	if !isLoopback(ifs, c.Name) {
+		return nil
+	}
+	names := ifs.Snapshot(ctx)
+	circle := []string{c.Name}
+	for at := c.Tx; ; {
+		name, _ := names.Name(uint32(at))
+		if at == c.Rx {
+			return fmt.Errorf("transmit_interface: a frame would go round for ever (%s), since VPP receives on a loopback what it sends on it, and VPP would stop responding",
+				strings.Join(append(circle, name), " -> "))
+		}
+		next, connected := calls.Target(at)
+		if !connected || !isLoopback(ifs, name) || slices.Contains(circle, name) {
+			return nil
+		}
+		circle, at = append(circle, name), next
+	}
+}
+
+func isLoopback(ifs item.Interfaces, name string) bool {
+	m, ok := ifs.LookupByName(name)
+	return ok && m.Type == interfaces.Interface_SOFTWARE_LOOPBACK
 }

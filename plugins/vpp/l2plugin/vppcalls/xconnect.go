@@ -3,6 +3,7 @@ package vppcalls
 import (
 	"context"
 
+	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/l2"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -24,6 +25,19 @@ func (c *Calls) Connect(ctx context.Context, x Connection, tagged bool) error {
 	return c.attach(ctx, connect, x.Rx, tagged, place{connected: true, to: uint32(x.Tx)}, &l2.SwInterfaceSetL2Xconnect{
 		RxSwIfIndex: x.Rx, TxSwIfIndex: x.Tx, Enable: true,
 	}, &l2.SwInterfaceSetL2XconnectReply{})
+}
+
+// Target returns the interface that VPP sends out of what which receives, as far as it was seen in
+// the session.
+func (c *Calls) Target(which interface_types.InterfaceIndex) (interface_types.InterfaceIndex, bool) {
+	known, err := attachments.On(c.vpp)
+	if err != nil {
+		return 0, false
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	at, ok := known.at[which]
+	return ifIndex(at.to), ok && at.connected
 }
 
 // Disconnect ends a connection, unless Rx is in a bridge domain by now. tagged: what happens to
