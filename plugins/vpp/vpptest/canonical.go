@@ -108,14 +108,14 @@ func renamed(line string, names, domains map[string]string) string {
 	return line
 }
 
-// renamedTables calls classifier tables by their masks.
+// renamedTables calls classifier tables by their masks. The next of a session is no table.
 func renamedTables(line string, tables map[string]string) string {
 	if !strings.HasPrefix(line, "classifier ") {
 		return line
 	}
 	return ofTable.ReplaceAllStringFunc(line, func(s string) string {
 		m := ofTable.FindStringSubmatch(s)
-		if name, known := tables[m[2]]; known {
+		if name, known := tables[m[2]]; known && (m[1] == " table" || !strings.Contains(line, " match ")) {
 			return m[1] + " " + name + m[3]
 		}
 		return s
