@@ -26,6 +26,7 @@ type options struct {
 	control        string
 	release        string
 	hostInterfaces bool
+	devices        []string
 	journal        int
 }
 
@@ -47,6 +48,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	flags.StringVar(&o.control, "control", "", "unix socket for control commands, besides standard input")
 	flags.StringVar(&o.release, "release", "25.10", "VPP release whose messages are known: "+strings.Join(binding.Releases(), ", "))
 	flags.BoolVar(&o.hostInterfaces, "host-interfaces", false, "refuse AF_PACKET on host interfaces that do not exist")
+	flags.StringSliceVar(&o.devices, "device", nil, "`name` of a network card that VPP finds, such as GigabitEthernet0/8/0; may be repeated")
 	flags.IntVar(&o.journal, "journal", 1000, "requests kept for the journal command")
 	flags.Usage = func() {
 		fmt.Fprintf(out, "vpp-sim answers VPP's binary API without VPP.\n\nFlags:\n%s\nControl commands:\n%s\n", flags.FlagUsages(), vppsim.ControlHelp)
@@ -68,7 +70,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) (err e
 	if err != nil {
 		return err
 	}
-	opts := vppsim.Options{Release: table, Version: o.release + "-simulated", JournalSize: o.journal}
+	opts := vppsim.Options{Release: table, Version: o.release + "-simulated", JournalSize: o.journal, Devices: o.devices}
 	if o.hostInterfaces {
 		opts.HostInterface = hostInterfaceExists
 	}

@@ -52,6 +52,9 @@ type Options struct {
 	// PCIDevice says whether there is a device at an address on the PCI bus, in the
 	// form that VPP has it. Nil means that there is one at every address.
 	PCIDevice func(address uint32) bool
+	// Devices are the names of the network cards that VPP finds when it starts, such as
+	// "GigabitEthernet0/8/0".
+	Devices []string
 	// JournalSize is how many requests the journal keeps; 0 means none.
 	JournalSize int
 	// Now is the clock that show_vpe_system_time reads; time.Now if nil.
@@ -95,6 +98,7 @@ func New(opts Options) *VPP {
 		HostInterface: opts.HostInterface,
 		HostTAP:       opts.HostTAP,
 		PCIDevice:     opts.PCIDevice,
+		Devices:       opts.Devices,
 	})
 	cli.Register(v.server, v.net, opts.Version)
 	return v

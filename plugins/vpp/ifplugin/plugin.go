@@ -93,6 +93,7 @@ type Scheduler interface {
 	kvs.Registrar
 	kvs.Notifier
 	kvs.Sessions
+	descriptor.State
 }
 
 // Sessions is the part of the connection to VPP that the plugin uses.
@@ -159,7 +160,7 @@ func (p *Plugin) AfterInit() error { return p.startPublishing() }
 func (p *Plugin) register() error {
 	to := netalloc.Registrar(p.Scheduler, p.NetAlloc, "ip_addresses") // which are values of their own
 	err := to.RegisterKVDescriptor(descriptor.NewInterface(p.vpp, descriptor.Options{
-		MTU: p.cfg.MTU, Host: p.Host, Interfaces: &p.index, Changed: p.links.changes.addOwn, Seed: p.seed(), Allocated: p.allocated(),
+		MTU: p.cfg.MTU, Host: p.Host, Interfaces: &p.index, Changed: p.links.changes.addOwn, Seed: p.seed(), Allocated: p.allocated(), State: p.Scheduler,
 	}))
 	if err != nil {
 		return fmt.Errorf("register descriptor: %w", err)

@@ -107,6 +107,7 @@ func TestTagRewriteByHand(t *testing.T) {
 // possible; plans say so, and resyncs and restarts of the agent have nothing to do.
 func TestRemovedMTUAndMAC(t *testing.T) {
 	for name, plain := range map[string]*interfaces.Interface{
+		"device": {Name: "pg0", Type: interfaces.Interface_DPDK, Enabled: true}, "tun": tun("x"),
 		"loopback": loop("x"), "tap": tap("x"), "memif": memif("x", 3, ""), "vxlan": vxlan("x", "10.0.0.1", "10.0.0.2", 5),
 		"af_packet": afPacket("x", "eth0"), "bond": bond("x", 3), "gre": gre("x", "10.0.0.1", "10.0.0.2", interfaces.GreLink_TEB),
 		"ipip": ipip("x", "10.0.0.1", "10.0.0.2"), "wireguard": wireguard("x"),
@@ -118,6 +119,13 @@ func TestRemovedMTUAndMAC(t *testing.T) {
 			})
 		})
 	}
+}
+
+// tun is a TAP without Ethernet.
+func tun(name string) *interfaces.Interface {
+	i := tap(name)
+	i.GetTap().EnableTunnel = true
+	return i
 }
 
 // memifIP is a memif without Ethernet.
@@ -136,6 +144,9 @@ func removedSettings(t *testing.T, target vpptest.Target, plain *interfaces.Inte
 	with.Mtu = 1400
 	hasMAC := plain.Type == interfaces.Interface_SOFTWARE_LOOPBACK
 	switch plain.Type {
+	case interfaces.Interface_DPDK:
+		hasMAC = true
+		b.CLI("create packet-generator interface " + plain.Name)
 	case interfaces.Interface_TAP, interfaces.Interface_MEMIF, interfaces.Interface_AF_PACKET, interfaces.Interface_BOND_INTERFACE:
 		hasMAC = true
 	}
@@ -144,7 +155,7 @@ func removedSettings(t *testing.T, target vpptest.Target, plain *interfaces.Inte
 	}
 	same := func(when string, mtu uint32) {
 		t.Helper()
-		d := found(t, b, "x")
+		d := found(t, b, plain.Name)
 		if d.Mtu[0] != mtu {
 			t.Errorf("%s: MTU %d, expected %d", when, d.Mtu[0], mtu)
 		}
@@ -153,8 +164,9 @@ func removedSettings(t *testing.T, target vpptest.Target, plain *interfaces.Inte
 		}
 		b.InSync()
 	}
-	b.Must(of(parent, plain))
-	fresh := found(t, b, "x").Mtu[0]
+	_ = b.Commit(of(parent, plain))
+	b.Await(key(plain), configured)
+	fresh := found(t, b, plain.Name).Mtu[0]
 	for range 2 {
 		b.Must(of(with))
 		same("set", 1400)

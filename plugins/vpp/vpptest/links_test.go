@@ -71,10 +71,13 @@ func TestDefaultMTU(t *testing.T) {
 }
 
 // A physical interface is only configured: the value waits for the device,
-// marks it, and gives it back. The packet generator of VPP makes the device;
-// the simulator has none.
+// marks it, and gives it back. The packet generator of VPP makes the device.
 func TestPhysicalInterface(t *testing.T) {
-	b := vpptest.Start(t, vpptest.Real(t))
+	vpptest.OnBoth(t, physicalInterface)
+}
+
+func physicalInterface(t *testing.T, target vpptest.Target) {
+	b := vpptest.Start(t, target)
 	nic := &interfaces.Interface{
 		Name: "pg0", Type: interfaces.Interface_DPDK, Enabled: true, PhysAddress: "02:00:00:00:00:09",
 		IpAddresses: []string{"10.1.1.1/24"},

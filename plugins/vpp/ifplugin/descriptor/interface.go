@@ -43,6 +43,9 @@ type Options struct {
 	Seed string
 	// Allocated are the addresses that ip_addresses may refer to.
 	Allocated netalloc.Addresses
+	// State keeps what devices were before the agent changed them; nil: nothing is kept over a
+	// restart of the agent.
+	State State
 	// Changed is called, if not nil, with the index of an interface that was
 	// created, changed or deleted; it must not wait for the scheduler.
 	Changed func(swIfIndex uint32)
@@ -53,6 +56,7 @@ type interfaceDescriptor struct {
 	kinds map[interfaces.Interface_Type]linkKind
 	mtu   uint32
 	alloc netalloc.Addresses
+	state State
 
 	ifs     index
 	seed    string
@@ -67,7 +71,7 @@ type interfaceDescriptor struct {
 func NewInterface(vpp *session.VPP, opts Options) *kvs.KVDescriptor {
 	calls := vppcalls.New(vpp)
 	on := southbound{VPP: vpp, calls: calls, ifs: opts.Interfaces, seed: opts.Seed}
-	d := &interfaceDescriptor{vpp: calls, mtu: opts.MTU, alloc: opts.Allocated, ifs: opts.Interfaces, seed: opts.Seed, subs: enabledSubs{of: map[string]map[string]bool{}}, kinds: map[interfaces.Interface_Type]linkKind{
+	d := &interfaceDescriptor{vpp: calls, mtu: opts.MTU, alloc: opts.Allocated, state: opts.State, ifs: opts.Interfaces, seed: opts.Seed, subs: enabledSubs{of: map[string]map[string]bool{}}, kinds: map[interfaces.Interface_Type]linkKind{
 		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{loopbacks.with(on)},
 		interfaces.Interface_TAP:               taps.with(on),
 		interfaces.Interface_AF_PACKET:         afPacket{vpp: calls, host: opts.Host},
@@ -171,6 +175,14 @@ func undecided(err error) error {
 // interface, it gets the tag again, by which the next attempt finds it.
 func (d *interfaceDescriptor) removeKind(ctx context.Context, kind linkKind, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	d.subs.note(i, false)
+	if kind.traits().found {
+		if err := d.giveBack(ctx, i, m); err != nil {
+			return err
+		}
+	}
+	if initialMTU(kind, i) == ifaceidx.UnknownMTU {
+		d.keepInitial(i.GetName(), nil)
+	}
 	if !kind.traits().hidden {
 		return kind.remove(ctx, i, m)
 	}

@@ -30,6 +30,7 @@ func (d *interfaceDescriptor) initialise(ctx context.Context, i *interfaces.Inte
 		found, err := d.vpp.DumpInterface(ctx, m.SwIfIndex)
 		if found != nil {
 			m.Initial = &ifaceidx.Initial{MTU: found.OwnMTU, MAC: found.MAC}
+			d.keepInitial(i.GetName(), &keptInitial{Device: found.Name, MTU: found.OwnMTU, MAC: found.MAC.String()})
 		}
 		return err
 	}
@@ -91,6 +92,10 @@ func (d *interfaceDescriptor) sameMTU(old, i *interfaces.Interface) bool {
 // updateMTU restores them.
 func (d *interfaceDescriptor) updateMTU(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	mtu, _ := d.effectiveMTU(i)
+	return d.changeMTU(ctx, i, m, mtu)
+}
+
+func (d *interfaceDescriptor) changeMTU(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta, mtu uint32) error {
 	before, err := d.vpp.DumpInterfaces(ctx)
 	if err != nil {
 		return err
@@ -138,6 +143,21 @@ func (d *interfaceDescriptor) initialMAC(i *interfaces.Interface) (mac vppcalls.
 	return madeUpMAC(d.seed, i.GetName()), true
 }
 
+// giveBack restores the initial state of a device that the agent does not use any longer.
+func (d *interfaceDescriptor) giveBack(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	if m.Initial == nil {
+		return nil
+	}
+	var errs []error
+	if d.wantedMTU(i) != 0 && m.Initial.MTU != ifaceidx.UnknownMTU {
+		errs = append(errs, d.changeMTU(ctx, i, m, m.Initial.MTU))
+	}
+	if i.GetPhysAddress() != "" && m.Initial.MAC != (vppcalls.MAC{}) {
+		errs = append(errs, d.vpp.SetMAC(ctx, m.SwIfIndex, m.Initial.MAC))
+	}
+	return errors.Join(errs...)
+}
+
 func (d *interfaceDescriptor) updateMAC(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	mac, _ := d.initialMAC(i)
 	if want, err := wantedMAC(i); err != nil {
@@ -160,6 +180,10 @@ func (r *reading) addInitial(found vppcalls.Details, i *interfaces.Interface, m 
 		return
 	}
 	initial := &ifaceidx.Initial{MTU: initialMTU(r.d.kindOf(i), i)}
+	if kept, ok := r.keptInitial(i.GetName()); ok && kept.Device == found.Name && initial.MTU == ifaceidx.UnknownMTU {
+		m.Initial, m.ChosenMAC = kept.initial(), last.GetPhysAddress()
+		return
+	}
 	if initial.MTU == ifaceidx.UnknownMTU && last.GetMtu() == 0 {
 		initial.MTU = found.OwnMTU
 	}
@@ -169,4 +193,13 @@ func (r *reading) addInitial(found vppcalls.Details, i *interfaces.Interface, m 
 		m.ChosenMAC = last.GetPhysAddress()
 	}
 	m.Initial = initial
+}
+
+// keptInitial returns what an earlier run of the agent kept.
+func (r *reading) keptInitial(name string) (k keptInitial, ok bool) {
+	if r.kept == nil {
+		r.kept = r.d.keptInitials()
+	}
+	k, ok = r.kept[name]
+	return k, ok
 }

@@ -33,6 +33,7 @@ type reading struct {
 	names   map[uint32]string       // tags by index
 	wanted  map[string]*interfaces.Interface
 	metas   map[string]*ifaceidx.IfMeta        // of the last reading
+	kept    map[string]keptInitial             // read when needed
 	doubted map[string][]*interfaces.Interface // those of unknown outcome: what they may be
 }
 

@@ -80,6 +80,8 @@ type traits struct {
 	initialMTU func(i *interfaces.Interface) uint32
 	// startsUp: VPP creates it administratively up.
 	startsUp bool
+	// found: VPP has the interface before the agent, and after it.
+	found bool
 	// hidden: VPP hides the interface when it is deleted, and uses it for the next one of
 	// its type, with its tag, its MTU and its MAC address.
 	hidden bool

@@ -17,7 +17,7 @@ import (
 // A physical interface (type DPDK) is neither created nor deleted: VPP has it
 // from the start, or gets it when a device is plugged in. The value is called as
 // VPP calls the device, waits for it, and marks it as ours by the tag; removed,
-// it gives the device back, down and without tag. Which devices there are is
+// it gives the device back as it was, down and without tag. Which devices there are is
 // told by keys of their own, so that a value may come before its device.
 
 type physical struct {
@@ -26,7 +26,7 @@ type physical struct {
 }
 
 func (physical) traits() traits {
-	return traits{macInPlace: true, macAfter: true, initialMTU: deviceMTU}
+	return traits{macInPlace: true, macAfter: true, found: true, initialMTU: deviceMTU}
 }
 
 func (physical) check(i *interfaces.Interface) error {

@@ -52,6 +52,7 @@ func (c *CLI) commands() []cmdline.Command {
 		{Path: "show plugins", Run: c.showPlugins},
 		{Path: "show api clients", Run: c.showClients},
 		{Path: "create loopback interface", Run: c.createLoopback},
+		{Path: "create packet-generator interface", Run: c.createPacketGenerator},
 		{Path: "create bridge-domain", Run: c.createBridgeDomain},
 		{Path: "delete loopback interface", Run: c.deleteLoopback},
 		{Path: "set interface state", Run: c.setInterfaceState},

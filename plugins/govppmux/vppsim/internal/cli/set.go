@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/cmdline"
 	"go.fd.io/govpp/api"
@@ -37,6 +38,19 @@ func (c *CLI) createLoopback(in *cmdline.Input) error {
 		return errors.New("vnet_create_loopback_interface failed")
 	}
 	in.Line("%s", c.net.InterfaceName(uint32(reply.SwIfIndex)))
+	return nil
+}
+
+func (c *CLI) createPacketGenerator(in *cmdline.Input) error {
+	rest := in.Args
+	name := in.Next()
+	if number, isPG := strings.CutPrefix(name, "pg"); !isPG || strings.Trim(number, "0123456789") != "" || len(in.Args) > 0 {
+		return cmdline.UnknownInput(rest)
+	}
+	if !c.net.CreatePacketGenerator(name) {
+		return fmt.Errorf("interface name %s already in use", name)
+	}
+	in.Line("%s", name)
 	return nil
 }
 

@@ -44,6 +44,8 @@ type Config struct {
 	// PCIDevice says whether there is a device at an address on the PCI bus, in the
 	// form that VPP has it. Nil means that there is one at every address.
 	PCIDevice func(address uint32) bool
+	// Devices are the names of the network cards that VPP finds when it starts.
+	Devices []string
 }
 
 // VNet is the whole state of one VPP. Its handlers run under the lock of the
@@ -120,6 +122,7 @@ func (n *VNet) Reset() {
 	n.l2 = newLayer2()
 	n.ifs, n.hws = interfaces{}, pool[hwInterface]{}
 	n.createLocal0()
+	n.createDevices()
 	clear(n.events.pending)
 	for _, f := range n.features {
 		f.reset()
