@@ -130,7 +130,7 @@ func (w *walker) pooled() values {
 // rename gives some interfaces another name: they stay one object of VPP.
 func (w *walker) rename() {
 	for n := range poolSize {
-		if w.pool[n] == nil || !w.chance(10) {
+		if w.pool[n] == nil || w.pool[n].Type == interfaces.Interface_DPDK || !w.chance(10) {
 			continue
 		}
 		i := proto.CloneOf(w.pool[n])
@@ -155,6 +155,7 @@ func (w *walker) interfaceOf(n int) *interfaces.Interface {
 	kinds := []func() *interfaces.Interface{
 		func() *interfaces.Interface { return loop(name) },
 		func() *interfaces.Interface { return loop(name) },
+		func() *interfaces.Interface { return device(n) },
 		func() *interfaces.Interface { return memif(name, uint32(100+n), "") },
 		func() *interfaces.Interface { return vxlan(name, src, dst, uint32(100+n)) },
 		func() *interfaces.Interface { return vxlanGpe(name, src, dst, uint32(100+n)) },
@@ -175,6 +176,11 @@ func (w *walker) interfaceOf(n int) *interfaces.Interface {
 	i := kinds[w.IntN(len(kinds))]()
 	w.set(n, i)
 	return i
+}
+
+// device is an interface that VPP has from the start.
+func device(n int) *interfaces.Interface {
+	return &interfaces.Interface{Name: fmt.Sprintf("pg%d", n), Type: interfaces.Interface_DPDK}
 }
 
 // subOf is a sub-interface of an interface of the pool with a smaller number.
@@ -219,7 +225,7 @@ func (w *walker) set(n int, i *interfaces.Interface) {
 func isEthernet(i *interfaces.Interface) bool {
 	switch i.Type {
 	case interfaces.Interface_SOFTWARE_LOOPBACK, interfaces.Interface_TAP, interfaces.Interface_MEMIF, interfaces.Interface_AF_PACKET,
-		interfaces.Interface_BOND_INTERFACE, interfaces.Interface_SUB_INTERFACE:
+		interfaces.Interface_BOND_INTERFACE, interfaces.Interface_SUB_INTERFACE, interfaces.Interface_DPDK:
 		return true
 	case interfaces.Interface_GRE_TUNNEL:
 		return i.GetGre().GetTunnelType() == interfaces.GreLink_TEB

@@ -118,6 +118,7 @@ func startWalk(t *testing.T, real bool) *walk {
 	announceHosts(t, w.Harness)
 	for n := range poolSize {
 		w.SetHostInterface(fmt.Sprintf("walk%d", n), true)
+		w.CLI("create packet-generator interface " + device(n).Name)
 	}
 	return w
 }
