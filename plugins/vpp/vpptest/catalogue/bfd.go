@@ -12,8 +12,6 @@ import (
 	bfd "github.com/tenuto-dev/tenuto/proto/ligato/vpp/bfd"
 )
 
-func bfdItems() []Item { return []Item{bfdAuthKey(), bfdEchoSource(), bfdSession()} }
-
 // BFDAuthKey is a key.
 func BFDAuthKey(id uint32) *bfd.AuthKey {
 	return &bfd.AuthKey{Id: id, Secret: "4a506a794f57426555"}

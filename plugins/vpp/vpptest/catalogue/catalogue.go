@@ -105,94 +105,13 @@ type Conflict struct {
 	Says string
 }
 
-// items have a line each, and families of items one for all.
-var (
-	items = []func() Item{
-		abfAttachment,
-		abfPolicy,
-		accessList,
-		accessListUse,
-		afPacket,
-		arp,
-		bond,
-		bondMember,
-		bridgeDomain,
-		bridgeMember,
-		dhcpProxy,
-		dnsCache,
-		fib,
-		flowProbeFeature,
-		flowProbeParams,
-		gre,
-		gtpu,
-		ipfixExporter,
-		ipip,
-		ipRedirect,
-		ipScanNeighbor,
-		ipsecInterface,
-		l3xc,
-		loopback,
-		macAccessList,
-		macAccessListUse,
-		memif,
-		mssClamp,
-		nat44DNAT,
-		nat44Global,
-		nat44Interface,
-		nat44Pool,
-		nat44VrfRoute,
-		nat44VrfTable,
-		pathMTU,
-		proxyARP,
-		puntException,
-		rdma,
-		reassemblyInterface,
-		reassemblySettings,
-		route,
-		routerAdvertisement,
-		span,
-		stnRule,
-		subInterface,
-		tagRewrite,
-		tap,
-		teib,
-		toHost,
-		unicastVRRP,
-		urpfInterface,
-		vmxnet3,
-		vrfTable,
-		vrrp,
-		vxlan,
-		vxlanGpe,
-		wireguardInterface,
-		wireguardPeer,
-		xconnect,
-	}
-	families = []func() []Item{
-		bfdItems,
-		classifyItems,
-		cnatItems,
-		ikev2Items,
-		interfaceParts,
-		ipsecItems,
-		linuxcpItems,
-		lldpItems,
-		mplsItems,
-		nat64Items,
-		policerItems,
-		svsItems,
-		qosItems,
-		srv6Items,
-	}
-)
+//go:generate go run github.com/tenuto-dev/tenuto/infra/funclist -type "func() Item" -var items
 
 // All returns the items, ordered by name.
-func All() (all []Item) {
+func All() []Item {
+	all := interfaceParts()
 	for _, one := range items {
 		all = append(all, one())
-	}
-	for _, some := range families {
-		all = append(all, some()...)
 	}
 	slices.SortFunc(all, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
 	return all

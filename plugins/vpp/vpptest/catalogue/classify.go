@@ -12,10 +12,6 @@ import (
 	classify "github.com/tenuto-dev/tenuto/proto/ligato/vpp/classify"
 )
 
-func classifyItems() []Item {
-	return []Item{classifyTable(), classifySession(), classifyBinding()}
-}
-
 // destinationMask selects the destination address of an IPv4 header.
 const destinationMask = "00000000000000000000000000000000ffffffff"
 

@@ -10,8 +10,6 @@ import (
 	cnat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/cnat"
 )
 
-func cnatItems() []Item { return []Item{cnatGlobal(), cnatInterface(), cnatTranslation()} }
-
 func cnatSource() *cnat.Global {
 	return &cnat.Global{
 		SnatIp4: "192.0.2.200", SnatIp6: "2001:db8:200::1", Policy: cnat.Global_KUBERNETES,

@@ -12,8 +12,6 @@ import (
 )
 
 // ikev2Items are the settings of the key exchange and its profiles.
-func ikev2Items() []Item { return []Item{ikev2Global(), ikev2Profile()} }
-
 // IKEv2Profile returns a profile that waits for a peer with a shared secret.
 func IKEv2Profile(name string) *ikev2.Profile {
 	return &ikev2.Profile{

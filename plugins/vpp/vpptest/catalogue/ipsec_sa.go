@@ -10,10 +10,6 @@ import (
 	ipsec "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ipsec"
 )
 
-func ipsecItems() []Item {
-	return []Item{ipsecSA(), ipsecSP(), ipsecSPD(), ipsecSPDInterface(), ipsecTunnelProtection()}
-}
-
 // IpsecSA is an association in transport mode.
 func IpsecSA(index, spi uint32) *ipsec.SecurityAssociation {
 	return &ipsec.SecurityAssociation{

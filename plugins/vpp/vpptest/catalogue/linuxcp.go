@@ -9,8 +9,6 @@ import (
 	linuxcp "github.com/tenuto-dev/tenuto/proto/ligato/vpp/linuxcp"
 )
 
-func linuxcpItems() []Item { return []Item{linuxcpGlobal(), linuxcpPair()} }
-
 func linuxcpGlobal() Item {
 	global := To[*linuxcp.Global]
 	return Item{

@@ -12,8 +12,6 @@ import (
 	mpls "github.com/tenuto-dev/tenuto/proto/ligato/vpp/mpls"
 )
 
-func mplsItems() []Item { return []Item{mplsTunnel(), mplsInterface(), mplsRoute(), mplsTable()} }
-
 // mplsTable0 is the table in which VPP looks up the packets of all interfaces.
 func mplsTable0() proto.Message { return &mpls.Table{} }
 

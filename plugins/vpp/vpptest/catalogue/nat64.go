@@ -16,12 +16,6 @@ import (
 	nat66 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat66"
 )
 
-func nat64Items() []Item {
-	return []Item{
-		nat64Global(), nat64Interface(), nat64Pool(), nat64StaticBIB(), nat64Prefix(), nat66Global(), nat66Interface(), nat66Mapping(),
-	}
-}
-
 func global64() *nat64.Global {
 	return &nat64.Global{Timeouts: &nat64.Global_Timeouts{Udp: 30}, BindingBuckets: 64}
 }

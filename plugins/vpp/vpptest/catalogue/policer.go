@@ -11,8 +11,6 @@ import (
 )
 
 // policerItems are policers and their uses.
-func policerItems() []Item { return []Item{policerItem(), policerInterface()} }
-
 // Policer returns a policer of one rate.
 func Policer(name string) *policer.Policer {
 	return &policer.Policer{

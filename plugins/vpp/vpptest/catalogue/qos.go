@@ -10,8 +10,6 @@ import (
 )
 
 // qosItems are what reads, translates and writes QoS bits.
-func qosItems() []Item { return []Item{qosMap(), qosRecord(), qosStore(), qosMark()} }
-
 // egressMap translates two inputs.
 func egressMap(id uint32) *qos.Map {
 	return &qos.Map{Id: id, Translations: []*qos.Map_Translation{

@@ -11,8 +11,6 @@ import (
 	srv6 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/srv6"
 )
 
-func srv6Items() []Item { return []Item{srGlobal(), srLocalSID(), srPolicy(), srSteering()} }
-
 // SRv6Segments is a list of segments.
 func SRv6Segments(weight uint32, segments ...string) *srv6.Policy_SegmentList {
 	return &srv6.Policy_SegmentList{Weight: weight, Segments: segments}

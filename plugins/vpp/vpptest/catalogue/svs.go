@@ -14,8 +14,6 @@ import (
 	svs "github.com/tenuto-dev/tenuto/proto/ligato/vpp/svs"
 )
 
-func svsItems() []Item { return []Item{svsTable(), svsRoute(), svsInterface()} }
-
 func svsTable() Item {
 	return Item{
 		Name:       "vpp.svs.table",

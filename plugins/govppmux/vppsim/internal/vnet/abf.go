@@ -23,9 +23,10 @@ type abfPolicy struct {
 type abfs struct {
 	*VNet
 	pool[abfPolicy]
-	lists    *acls
 	attached pool[abf.AbfItfAttach]
 }
+
+func newAbfs(n *VNet) feature { return &abfs{VNet: n} }
 
 func (as *abfs) register(server *wire.Server) {
 	handle[abf.AbfPolicyAddDelReply](server, as.addDel)
@@ -108,14 +109,14 @@ func (as *abfs) attachDetach(req *abf.AbfItfAttachAddDel) retval {
 		return api.NO_SUCH_ENTRY
 	case !req.IsAdd:
 		as.attached.remove(index)
-		as.lists.lookups[p.acl]--
+		as.acls.lookups[p.acl]--
 	case has != nil:
 		return api.ENTRY_ALREADY_EXISTS
 	case p == nil:
 		return api.INVALID_VALUE
 	default:
 		as.attached.add(&want)
-		as.lists.lookups[p.acl]++
+		as.acls.lookups[p.acl]++
 	}
 	return ok
 }
@@ -123,7 +124,7 @@ func (as *abfs) attachDetach(req *abf.AbfItfAttachAddDel) retval {
 func (as *abfs) dump(b *strings.Builder) {
 	var lines []string
 	for _, p := range as.all() {
-		line := fmt.Sprintf("abf %d acl %s", p.id, as.lists.tags([]uint32{p.acl}))
+		line := fmt.Sprintf("abf %d acl %s", p.id, as.acls.tags([]uint32{p.acl}))
 		for _, path := range p.encoded() {
 			line += " " + describePath(&path)
 		}

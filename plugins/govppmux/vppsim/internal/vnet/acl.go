@@ -26,6 +26,11 @@ type acls struct {
 	counts  bool                // the packets that rules match
 }
 
+func newAcls(n *VNet) feature {
+	n.acls = &acls{VNet: n}
+	return n.acls
+}
+
 func (as *acls) register(server *wire.Server) {
 	wire.Handle(server, func(_ *wire.Call, req *acl.ACLAddReplace) *acl.ACLAddReplaceReply {
 		index, rv := as.set(req)
@@ -228,6 +233,8 @@ type macipACLs struct {
 	applied map[uint32]uint32 // by interface
 	known   uint32            // no interface from this index on had one
 }
+
+func newMacipACLs(n *VNet) feature { return &macipACLs{VNet: n} }
 
 func (ms *macipACLs) register(server *wire.Server) {
 	wire.Handle(server, func(_ *wire.Call, req *acl.MacipACLAdd) *acl.MacipACLAddReply {

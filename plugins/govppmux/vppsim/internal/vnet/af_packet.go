@@ -16,6 +16,8 @@ type afPackets struct {
 	kind[string] // the name of the host interface
 }
 
+func newAfPackets(n *VNet) feature { return &afPackets{VNet: n} }
+
 func (as *afPackets) register(server *wire.Server) {
 	handleCreate[af_packet.AfPacketCreateReply](server, func(req *af_packet.AfPacketCreate) (ifIndex, retval) {
 		return as.createAFPacket(req.HostIfName, as.macOrRandom(req.HwAddr, req.UseRandomHwAddr), 1, true)

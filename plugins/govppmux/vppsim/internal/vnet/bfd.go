@@ -44,6 +44,11 @@ type bfds struct {
 	subscribers map[uint32]uint32 // client index to the pid it gave
 }
 
+func newBfds(n *VNet) feature {
+	n.bfds = &bfds{VNet: n}
+	return n.bfds
+}
+
 func (fs *bfds) register(server *wire.Server) {
 	handle[bfd.BfdUDPAddReply](server, fs.addSession)
 	handle[bfd.BfdUDPModReply](server, fs.modify)

@@ -37,6 +37,8 @@ type bondMember struct {
 	mac                  ethernet_types.MacAddress // of its own, while it has that of the bond
 }
 
+func newBonds(n *VNet) feature { return &bonds{VNet: n} }
+
 func (bs *bonds) register(server *wire.Server) {
 	handleCreate[bond_api.BondCreate2Reply](server, bs.createBond)
 	handle[bond_api.BondDeleteReply](server, bs.deleteBond)

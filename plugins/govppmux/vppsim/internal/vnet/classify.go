@@ -70,6 +70,8 @@ func (h classifyHook) node(kind string) (arcFeature, bool) {
 
 func classifyKinds() []string { return []string{"ip4", "ip6", "l2"} }
 
+func newClassifier(n *VNet) feature { return &classifier{VNet: n} }
+
 func (n *classifier) register(server *wire.Server) {
 	wire.Handle(server, func(_ *wire.Call, req *classify.ClassifyAddDelTable) *classify.ClassifyAddDelTableReply {
 		index, rv := n.changeTable(req)

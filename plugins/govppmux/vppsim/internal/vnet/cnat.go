@@ -29,6 +29,8 @@ type cnatListed struct {
 	index uint32
 }
 
+func newCnats(n *VNet) feature { return &cnats{VNet: n} }
+
 func (n *cnats) register(server *wire.Server) {
 	update := func(t *cnat.CnatTranslation) *cnat.CnatTranslationUpdateReply {
 		return &cnat.CnatTranslationUpdateReply{ID: n.update(t)}

@@ -24,6 +24,11 @@ type dhcpClient struct {
 	router  netip.Addr
 }
 
+func newDhcpClients(n *VNet) feature {
+	n.dhcpClients = &dhcpClients{VNet: n}
+	return n.dhcpClients
+}
+
 func (cs *dhcpClients) register(server *wire.Server) {
 	wire.Handle(server, func(c *wire.Call, req *dhcp.DHCPClientConfig) *dhcp.DHCPClientConfigReply {
 		i := cs.byIndex(req.Client.SwIfIndex)

@@ -39,6 +39,8 @@ type dhcpProxies struct {
 	byTable [families]map[uint32]*dhcpProxy
 }
 
+func newDhcpProxies(n *VNet) feature { return &dhcpProxies{VNet: n} }
+
 func (ps *dhcpProxies) register(server *wire.Server) {
 	handle[dhcp.DHCPProxyConfigReply](server, ps.dhcpProxyConfig)
 	wire.HandleDump(server, ps.dhcpProxyDump)

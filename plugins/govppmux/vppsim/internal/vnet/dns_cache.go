@@ -18,6 +18,11 @@ type dnsCache struct {
 	servers []netip.Addr
 }
 
+func newDnsCache(n *VNet) feature {
+	n.dns = &dnsCache{VNet: n}
+	return n.dns
+}
+
 func (d *dnsCache) register(server *wire.Server) {
 	handle[dns.DNSEnableDisableReply](server, func(req *dns.DNSEnableDisable) retval {
 		if req.Enable != 0 && len(d.servers) == 0 {

@@ -57,85 +57,16 @@ type clientFollower interface{ clientGone(client uint32) }
 // commander is a feature with commands in VPP's command line.
 type commander interface{ commands() []cmdline.Command }
 
-// features returns all features. The order is that of everything: registering,
-// resetting, the dump, and the calls of the interfaces above.
-func features(n *VNet) []feature {
-	lists, taps := &acls{VNet: n}, &taps{VNet: n}
-	return []feature{
-		// The path of packets.
-		n.arcs,
-		&urpfs{VNet: n},
-		&svss{VNet: n},
-		&mssClamps{VNet: n},
-		&ipReassembly{VNet: n},
-		&pathMTUs{VNet: n},
-		&policers{VNet: n},
-		&qos{VNet: n},
-		&nat64s{VNet: n},
-		&nat66s{VNet: n},
-		n.ip6RAs,
-		&mplsTunnels{VNet: n},
-		&cnats{VNet: n},
-		&lldps{VNet: n},
-		&hardware{VNet: n},
-		&classifier{VNet: n},
-		n.ikev2s,
-		// Interfaces.
-		&loopbacks{VNet: n},
-		&subifs{VNet: n},
-		taps,
-		&afPackets{VNet: n},
-		&memifs{VNet: n},
-		&vmxnet3s{VNet: n},
-		&rdmas{VNet: n},
-		&vxlans{VNet: n},
-		&vxlanGpes{VNet: n},
-		&gres{VNet: n},
-		&ipips{VNet: n},
-		&gtpus{VNet: n},
-		&ipsecs{VNet: n},
-		&wireguards{VNet: n},
-		&wireguardPeers{VNet: n},
-		n.ipsecSAs,
-		n.ipsecSPDs,
-		&ipsecPolicies{VNet: n},
-		&ipsecProtections{VNet: n},
-		&srLocalSIDs{VNet: n},
-		n.srPolicies,
-		&srSteerings{VNet: n},
-		// What interfaces have.
-		&ip6nds{VNet: n},
-		n.dhcpClients,
-		&bonds{VNet: n}, // before virtualRouters, which see what it does to links
-		&spans{VNet: n},
-		// L2.
-		n.l2fib,
-		&xconnects{VNet: n},
-		&vlanRewrites{VNet: n},
-		&rxQueues{VNet: n},
-		// L3.
-		&proxyARP{VNet: n},
-		n.ipScanNeighbor,
-		&l3xcs{VNet: n},
-		&mplsTables{VNet: n},
-		&teibs{VNet: n},
-		n.bfds,
-		&lcps{VNet: n, taps: taps},
-		&stnRules{VNet: n},
-		&puntRedirects{VNet: n},
-		&puntSockets{VNet: n},
-		n.dns,
-		&ipfixExporter{VNet: n},
-		&flowProbe{VNet: n},
-		&dhcpProxies{VNet: n},
-		&virtualRouters{VNet: n},
-		&nat44EDs{nat44{VNet: n}},
-		&nat44EIs{nat44{VNet: n, ei: true}},
-		// Access control.
-		lists,
-		&macipACLs{VNet: n},
-		&abfs{VNet: n, lists: lists},
+//go:generate go run github.com/tenuto-dev/tenuto/infra/funclist -type "func(n *VNet) feature" -var constructors
+
+// makeFeatures makes all features, in the order of the names of their constructors. Registering,
+// resetting, the dump, and the calls of the interfaces above have the same order: bonds come before
+// virtualRouters, which see what bonds do to links.
+func (n *VNet) makeFeatures() {
+	for _, construct := range constructors {
+		n.features = append(n.features, construct(n))
 	}
+	n.hooks = hooksOf(n.features)
 }
 
 // hooks are the features that the core calls, by what it calls.

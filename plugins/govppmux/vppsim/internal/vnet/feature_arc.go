@@ -21,6 +21,11 @@ type featureArcs struct {
 	on map[uint32]map[arcFeature]int
 }
 
+func newFeatureArcs(n *VNet) feature {
+	n.arcs = &featureArcs{VNet: n}
+	return n.arcs
+}
+
 func (a *featureArcs) register(server *wire.Server) {
 	handle[featureapi.FeatureEnableDisableReply](server, func(req *featureapi.FeatureEnableDisable) retval {
 		f := arcFeature{req.ArcName, req.FeatureName}

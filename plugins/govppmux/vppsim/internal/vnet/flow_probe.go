@@ -19,6 +19,8 @@ type flowProbe struct {
 	on     map[uint32]flowprobe.FlowprobeInterfaceDetails
 }
 
+func newFlowProbe(n *VNet) feature { return &flowProbe{VNet: n} }
+
 func (p *flowProbe) register(server *wire.Server) {
 	handle[flowprobe.FlowprobeSetParamsReply](server, p.setParams)
 	wire.Handle(server, func(*wire.Call, *flowprobe.FlowprobeGetParams) *flowprobe.FlowprobeGetParamsReply {

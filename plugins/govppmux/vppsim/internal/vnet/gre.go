@@ -35,6 +35,8 @@ func greKey(t *gre.GreTunnel) any {
 	}{addrOf(t.Src), addrOf(t.Dst), t.OuterTableID, t.Type, t.Mode, t.SessionID}
 }
 
+func newGres(n *VNet) feature { return &gres{VNet: n} }
+
 func (gs *gres) register(server *wire.Server) {
 	handleCreate[gre.GreTunnelAddDelReply](server, func(req *gre.GreTunnelAddDel) (ifIndex, retval) {
 		return gs.setGre(req.IsAdd, req.Tunnel)

@@ -20,6 +20,8 @@ type gtpus struct {
 	parked
 }
 
+func newGtpus(n *VNet) feature { return &gtpus{VNet: n} }
+
 func (gs *gtpus) register(server *wire.Server) {
 	handleCreate[gtpu.GtpuAddDelTunnelV2Reply](server, gs.setGtpu)
 	handleCreate[gtpu.GtpuAddDelTunnelReply](server, func(req *gtpu.GtpuAddDelTunnel) (ifIndex, retval) {

@@ -51,6 +51,11 @@ const (
 	ikeNoUDPPort = math.MaxUint16
 )
 
+func newIkev2s(n *VNet) feature {
+	n.ikev2s = &ikev2s{VNet: n}
+	return n.ikev2s
+}
+
 func (k *ikev2s) register(server *wire.Server) {
 	handle[ikev2.Ikev2ProfileAddDelReply](server, k.addDel)
 	handle[ikev2.Ikev2ProfileSetAuthReply](server, k.setAuth)

@@ -33,6 +33,11 @@ const (
 	raShortestInterval                   = 3
 )
 
+func newIp6RAs(n *VNet) feature {
+	n.ip6RAs = &ip6RAs{VNet: n}
+	return n.ip6RAs
+}
+
 func (r *ip6RAs) register(server *wire.Server) {
 	handle[ip6_nd.SwInterfaceIP6ndRaConfigReply](server, r.config)
 	handle[ip6_nd.SwInterfaceIP6ndRaPrefixReply](server, r.prefix)

@@ -16,6 +16,8 @@ type ip6nds struct {
 	learnsRoutes map[uint32]bool // by sw_if_index
 }
 
+func newIp6nds(n *VNet) feature { return &ip6nds{VNet: n} }
+
 func (nds *ip6nds) register(server *wire.Server) {
 	handle[rd_cp.IP6NdAddressAutoconfigReply](server, nds.autoconfig)
 }

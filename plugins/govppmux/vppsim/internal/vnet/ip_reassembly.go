@@ -16,6 +16,8 @@ type ipReassembly struct {
 	local  [families]bool
 }
 
+func newIpReassembly(n *VNet) feature { return &ipReassembly{VNet: n} }
+
 func (r *ipReassembly) register(server *wire.Server) {
 	handle[ip.IPReassemblySetReply](server, func(req *ip.IPReassemblySet) retval {
 		if req.Type <= ip.IP_REASS_TYPE_SHALLOW_VIRTUAL {

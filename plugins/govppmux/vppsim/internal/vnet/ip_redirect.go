@@ -26,6 +26,8 @@ type puntRedirects struct {
 	pool[puntRedirect]
 }
 
+func newPuntRedirects(n *VNet) feature { return &puntRedirects{VNet: n} }
+
 func (rs *puntRedirects) register(server *wire.Server) {
 	handle[ip.AddDelIPPuntRedirectV2Reply](server, rs.addDel)
 	wire.HandleDump(server, func(c *wire.Call, req *ip.IPPuntRedirectV2Dump) {

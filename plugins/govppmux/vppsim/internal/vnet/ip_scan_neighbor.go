@@ -28,6 +28,11 @@ type ipScanNeighbor struct {
 	limits [families]scanLimits
 }
 
+func newIpScanNeighbor(n *VNet) feature {
+	n.ipScanNeighbor = &ipScanNeighbor{VNet: n}
+	return n.ipScanNeighbor
+}
+
 func (sn *ipScanNeighbor) register(server *wire.Server) {
 	handle[ip_neighbor.IPNeighborConfigReply](server, func(req *ip_neighbor.IPNeighborConfig) retval {
 		if req.Af > ip_types.ADDRESS_IP6 {

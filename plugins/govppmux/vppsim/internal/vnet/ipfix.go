@@ -17,6 +17,8 @@ type ipfixExporter struct {
 	has ipfix_export.IpfixExporterDetails
 }
 
+func newIpfixExporter(n *VNet) feature { return &ipfixExporter{VNet: n} }
+
 func (x *ipfixExporter) register(server *wire.Server) {
 	handle[ipfix_export.SetIpfixExporterReply](server, x.set)
 	wire.HandleDump(server, func(c *wire.Call, _ *ipfix_export.IpfixExporterDump) {

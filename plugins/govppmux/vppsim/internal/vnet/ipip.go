@@ -27,6 +27,8 @@ func ipipKey(t *ipip.IpipTunnel) any {
 	}{addrOf(t.Src), addrOf(t.Dst), t.TableID, t.Mode}
 }
 
+func newIpips(n *VNet) feature { return &ipips{VNet: n} }
+
 func (is *ipips) register(server *wire.Server) {
 	handleCreate[ipip.IpipAddTunnelReply](server, func(req *ipip.IpipAddTunnel) (ifIndex, retval) {
 		return is.addIpip(&req.Tunnel)

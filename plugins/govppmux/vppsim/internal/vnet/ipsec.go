@@ -20,6 +20,8 @@ type ipsecs struct {
 	kind[ipsec.IpsecItf]
 }
 
+func newIpsecs(n *VNet) feature { return &ipsecs{VNet: n} }
+
 func (is *ipsecs) register(server *wire.Server) {
 	handleCreate[ipsec.IpsecItfCreateReply](server, func(req *ipsec.IpsecItfCreate) (ifIndex, retval) {
 		return is.createIpsec(req.Itf)

@@ -22,6 +22,8 @@ type ipsecPolicies struct {
 	pool[struct{}] // the indexes of counters
 }
 
+func newIpsecPolicies(n *VNet) feature { return &ipsecPolicies{VNet: n} }
+
 func (ps *ipsecPolicies) register(server *wire.Server) {
 	wire.Handle(server, func(_ *wire.Call, req *ipsec.IpsecSpdEntryAddDelV2) *ipsec.IpsecSpdEntryAddDelV2Reply {
 		index, rv := ps.addDelPolicy(req.IsAdd, req.Entry)

@@ -38,6 +38,11 @@ type ipsecSAs struct {
 // cryptoKeyLengths are the lengths of keys for encryption.
 var cryptoKeyLengths = [...]uint8{0, 16, 24, 32, 16, 24, 32, 16, 24, 32, 8, 24, 32, 16, 24, 32} /* ok: a constant */
 
+func newIpsecSAs(n *VNet) feature {
+	n.ipsecSAs = &ipsecSAs{VNet: n}
+	return n.ipsecSAs
+}
+
 func (ss *ipsecSAs) register(server *wire.Server) {
 	wire.Handle(server, func(_ *wire.Call, req *ipsec.IpsecSadEntryAdd) *ipsec.IpsecSadEntryAddReply {
 		index, rv := ss.addSA(req.Entry)

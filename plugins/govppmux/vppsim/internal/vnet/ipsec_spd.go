@@ -28,6 +28,11 @@ type ipsecSPDs struct {
 	byInterface map[uint32]uint32 // the index of the database by sw_if_index
 }
 
+func newIpsecSPDs(n *VNet) feature {
+	n.ipsecSPDs = &ipsecSPDs{VNet: n}
+	return n.ipsecSPDs
+}
+
 func (ss *ipsecSPDs) register(server *wire.Server) {
 	handle[ipsec.IpsecSpdAddDelReply](server, func(req *ipsec.IpsecSpdAddDel) retval {
 		index, has := ss.lookup(req.SpdID)

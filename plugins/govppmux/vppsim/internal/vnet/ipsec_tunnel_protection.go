@@ -59,6 +59,8 @@ func (is *ipsecs) ipTunnel(i *swInterface) (tunnel_types.TunnelMode, netip.Addr,
 	return is.at(i.hw.instance).config.Mode, netip.IPv4Unspecified(), true
 }
 
+func newIpsecProtections(n *VNet) feature { return &ipsecProtections{VNet: n} }
+
 func (ps *ipsecProtections) register(server *wire.Server) {
 	handle[ipsec.IpsecTunnelProtectUpdateReply](server, func(req *ipsec.IpsecTunnelProtectUpdate) retval {
 		if ps.byIndex(req.Tunnel.SwIfIndex) == nil {

@@ -53,6 +53,11 @@ func (lf *l2FIB) delete(key macKey, out uint32) retval {
 	return ok
 }
 
+func newL2FIB(n *VNet) feature {
+	n.l2fib = &l2FIB{VNet: n}
+	return n.l2fib
+}
+
 func (lf *l2FIB) register(server *wire.Server) {
 	handle[l2.L2fibAddDelReply](server, lf.l2fibAddDel)
 	wire.HandleDump(server, lf.l2fibDump)

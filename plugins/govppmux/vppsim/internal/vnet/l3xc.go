@@ -29,6 +29,8 @@ type l3xcs struct {
 	pool[l3Xconnect]
 }
 
+func newL3xcs(n *VNet) feature { return &l3xcs{VNet: n} }
+
 func (xs *l3xcs) register(server *wire.Server) {
 	handle[l3xc.L3xcUpdateReply](server, xs.update)
 	handle[l3xc.L3xcDelReply](server, xs.delete)

@@ -16,7 +16,6 @@ import (
 // simulated, nor is anything copied between VPP and Linux.
 type lcps struct {
 	*VNet
-	taps      *taps
 	pairs     pool[lcp.LcpItfPairDetails]
 	namespace string
 	on        map[string]bool // settings by the name in "show lcp"
@@ -33,6 +32,8 @@ func (ls *lcps) lcpSettings() []string {
 	}
 	return all
 }
+
+func newLcps(n *VNet) feature { return &lcps{VNet: n} }
 
 func (ls *lcps) register(server *wire.Server) {
 	wire.Handle(server, func(_ *wire.Call, req *lcp.LcpItfPairAddDelV2) *lcp.LcpItfPairAddDelV2Reply {

@@ -19,6 +19,8 @@ type lldps struct {
 	on     pool[lldp.SwInterfaceSetLldp] // by hw_if_index
 }
 
+func newLldps(n *VNet) feature { return &lldps{VNet: n} }
+
 func (l *lldps) register(server *wire.Server) {
 	handle[lldp.LldpConfigReply](server, l.configure)
 	handle[lldp.SwInterfaceSetLldpReply](server, l.set)
@@ -101,6 +103,8 @@ func (l *lldps) dump(b *strings.Builder) {
 
 // hardware has the command that tells the numbers of devices, in its brief form.
 type hardware struct{ *VNet }
+
+func newHardware(n *VNet) feature { return &hardware{VNet: n} }
 
 func (h *hardware) register(*wire.Server) {}
 func (h *hardware) reset()                {}

@@ -21,6 +21,8 @@ type loopbacks struct {
 	ids instances
 }
 
+func newLoopbacks(n *VNet) feature { return &loopbacks{VNet: n} }
+
 func (ls *loopbacks) register(server *wire.Server) {
 	handleCreate[interfaces_api.CreateLoopbackReply](server, func(req *interfaces_api.CreateLoopback) (ifIndex, retval) {
 		return ls.createLoopback(req.MacAddress, nil)

@@ -35,6 +35,8 @@ type memifSocket struct {
 	ids    map[uint32]uint32 // index of the memif by ID
 }
 
+func newMemifs(n *VNet) feature { return &memifs{VNet: n} }
+
 func (ms *memifs) register(server *wire.Server) {
 	handle[memif_api.MemifSocketFilenameAddDelReply](server, func(req *memif_api.MemifSocketFilenameAddDel) retval {
 		return ms.setMemifSocket(req.IsAdd, req.SocketID, req.SocketFilename)

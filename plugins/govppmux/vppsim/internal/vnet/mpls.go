@@ -43,6 +43,8 @@ type mplsRoute struct {
 	paths   *fib.PathList
 }
 
+func newMplsTables(n *VNet) feature { return &mplsTables{VNet: n} }
+
 func (ts *mplsTables) register(server *wire.Server) {
 	handle[mpls.MplsTableAddDelReply](server, func(req *mpls.MplsTableAddDel) retval {
 		ts.changeTable(req.MtTable, req.MtIsAdd)

@@ -27,6 +27,8 @@ type mplsTunnels struct {
 	kind[mplsTunnel]
 }
 
+func newMplsTunnels(n *VNet) feature { return &mplsTunnels{VNet: n} }
+
 func (ts *mplsTunnels) register(server *wire.Server) {
 	wire.Handle(server, func(_ *wire.Call, req *mpls.MplsTunnelAddDel) *mpls.MplsTunnelAddDelReply {
 		paths, rv := ts.decodePaths(req.MtTunnel.MtPaths)

@@ -17,6 +17,8 @@ type mssClamps struct {
 	all []mss_clamp.MssClampDetails
 }
 
+func newMssClamps(n *VNet) feature { return &mssClamps{VNet: n} }
+
 func (m *mssClamps) register(server *wire.Server) {
 	handle[mss_clamp.MssClampEnableDisableReply](server, m.set)
 	wire.Handle(server, func(c *wire.Call, req *mss_clamp.MssClampGet) *mss_clamp.MssClampGetReply {

@@ -25,6 +25,8 @@ const (
 	natOut2In   = nat_types.NAT_IS_OUT2IN_ONLY
 )
 
+func newNat44EDs(n *VNet) feature { return &nat44EDs{nat44{VNet: n}} }
+
 func (n *nat44EDs) register(server *wire.Server) {
 	handle[ed.Nat44EdPluginEnableDisableReply](server, n.enableDisable)
 	handle[ed.Nat44ForwardingEnableDisableReply](server, func(req *ed.Nat44ForwardingEnableDisable) retval {
@@ -312,6 +314,8 @@ func natResult(add bool, rv retval) error {
 	}
 	return fmt.Errorf("%s vrf table returned %d", what, rv)
 }
+
+func newNat44EIs(n *VNet) feature { return &nat44EIs{nat44{VNet: n, ei: true}} }
 
 func (n *nat44EIs) register(server *wire.Server) {
 	handle[ei.Nat44EiPluginEnableDisableReply](server, func(req *ei.Nat44EiPluginEnableDisable) retval {

@@ -28,6 +28,8 @@ type nat64s struct {
 	bindings pool[nat64.Nat64AddDelStaticBib]
 }
 
+func newNat64s(n *VNet) feature { return &nat64s{VNet: n} }
+
 func (n *nat64s) register(server *wire.Server) {
 	handle[nat64.Nat64PluginEnableDisableReply](server, func(req *nat64.Nat64PluginEnableDisable) retval {
 		if n.on == req.Enable {

@@ -19,6 +19,8 @@ type nat66s struct {
 	mappings pool[nat66.Nat66AddDelStaticMapping]
 }
 
+func newNat66s(n *VNet) feature { return &nat66s{VNet: n} }
+
 func (n *nat66s) register(server *wire.Server) {
 	handle[nat66.Nat66PluginEnableDisableReply](server, func(req *nat66.Nat66PluginEnableDisable) retval {
 		switch {

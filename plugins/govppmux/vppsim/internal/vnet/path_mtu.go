@@ -26,6 +26,8 @@ type pathMTUs struct {
 	pool[pathMTU]
 }
 
+func newPathMTUs(n *VNet) feature { return &pathMTUs{VNet: n} }
+
 func (m *pathMTUs) register(server *wire.Server) {
 	handle[ip.IPPathMtuUpdateReply](server, m.update)
 	wire.Handle(server, func(c *wire.Call, _ *ip.IPPathMtuGet) *ip.IPPathMtuGetReply {

@@ -24,6 +24,8 @@ type policers struct {
 	input, output map[uint32]uint32
 }
 
+func newPolicers(n *VNet) feature { return &policers{VNet: n} }
+
 func (p *policers) register(server *wire.Server) {
 	wire.Handle(server, func(_ *wire.Call, req *policerapi.PolicerAddDel) *policerapi.PolicerAddDelReply {
 		index, rv := none, ok

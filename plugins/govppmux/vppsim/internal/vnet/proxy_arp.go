@@ -27,6 +27,8 @@ type arpRange struct {
 	first, to [4]byte
 }
 
+func newProxyARP(n *VNet) feature { return &proxyARP{VNet: n} }
+
 func (ps *proxyARP) register(server *wire.Server) {
 	handle[arp.ProxyArpAddDelReply](server, ps.proxyARPAddDel)
 	wire.HandleDump(server, func(c *wire.Call, _ *arp.ProxyArpDump) {

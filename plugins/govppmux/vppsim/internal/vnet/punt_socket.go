@@ -28,6 +28,8 @@ type puntSockets struct {
 	sockets map[punt.Punt]string
 }
 
+func newPuntSockets(n *VNet) feature { return &puntSockets{VNet: n} }
+
 func (ps *puntSockets) register(server *wire.Server) {
 	wire.Handle(server, func(_ *wire.Call, req *punt.PuntSocketRegister) *punt.PuntSocketRegisterReply {
 		return &punt.PuntSocketRegisterReply{Retval: int32(ps.add(req)), Pathname: puntServer}

@@ -35,6 +35,8 @@ type qos struct {
 	known   map[string]map[qosapi.QosSource]uint32
 }
 
+func newQos(n *VNet) feature { return &qos{VNet: n} }
+
 func (q *qos) register(server *wire.Server) {
 	handle[qosapi.QosEgressMapUpdateReply](server, func(req *qosapi.QosEgressMapUpdate) retval {
 		m := req.Map

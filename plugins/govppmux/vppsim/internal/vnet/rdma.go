@@ -21,6 +21,8 @@ const (
 // rdmas are the RDMA interfaces, which have no state of their own.
 type rdmas struct{ *VNet }
 
+func newRdmas(n *VNet) feature { return &rdmas{VNet: n} }
+
 func (rs *rdmas) register(server *wire.Server) {
 	handleCreate[rdma.RdmaCreateV4Reply](server, rs.createRdma)
 	handleCreate[rdma.RdmaCreateV3Reply](server, func(req *rdma.RdmaCreateV3) (ifIndex, retval) {

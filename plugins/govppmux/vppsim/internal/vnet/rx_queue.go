@@ -22,6 +22,8 @@ func makeQueues(n uint16, mode interface_types.RxMode) []rxQueue {
 // rxQueues are the messages of receive queues; the devices have the queues.
 type rxQueues struct{ *VNet }
 
+func newRxQueues(n *VNet) feature { return &rxQueues{VNet: n} }
+
 func (qs *rxQueues) register(server *wire.Server) {
 	handle[interfaces_api.SwInterfaceSetRxModeReply](server, qs.swInterfaceSetRxMode)
 	handle[interfaces_api.SwInterfaceSetRxPlacementReply](server, qs.swInterfaceSetRxPlacement)

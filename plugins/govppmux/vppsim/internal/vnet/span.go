@@ -22,6 +22,8 @@ type spans struct {
 	states map[spanKey]span.SpanState
 }
 
+func newSpans(n *VNet) feature { return &spans{VNet: n} }
+
 func (ss *spans) register(server *wire.Server) {
 	handle[span.SwInterfaceSpanEnableDisableReply](server, ss.setSpan)
 	wire.HandleDump(server, func(c *wire.Call, req *span.SwInterfaceSpanDump) {

@@ -29,6 +29,8 @@ type srLocalSID struct {
 // dynamicProxy is the behavior of the plugin srv6ad, in a VPP that loads it first.
 const dynamicProxy = sr_types.SrBehavior(14)
 
+func newSrLocalSIDs(n *VNet) feature { return &srLocalSIDs{VNet: n} }
+
 func (ss *srLocalSIDs) register(server *wire.Server) {
 	handle[sr.SrLocalsidAddDelReply](server, ss.addDel)
 	wire.HandleDump(server, func(c *wire.Call, _ *sr.SrLocalsidsDump) {

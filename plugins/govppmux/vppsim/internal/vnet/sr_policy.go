@@ -30,6 +30,11 @@ type srPolicies struct {
 	source ip_types.IP6Address
 }
 
+func newSrPolicies(n *VNet) feature {
+	n.srPolicies = &srPolicies{VNet: n}
+	return n.srPolicies
+}
+
 func (ps *srPolicies) register(server *wire.Server) {
 	handle[sr.SrPolicyAddReply](server, ps.addPolicy)
 	handle[sr.SrPolicyModReply](server, ps.mod)

@@ -33,6 +33,8 @@ type srSteerings struct {
 	pool[srSteering]
 }
 
+func newSrSteerings(n *VNet) feature { return &srSteerings{VNet: n} }
+
 func (ss *srSteerings) register(server *wire.Server) {
 	handle[sr.SrSteeringAddDelReply](server, ss.addDel)
 	wire.HandleDump(server, func(c *wire.Call, _ *sr.SrSteeringPolDump) {

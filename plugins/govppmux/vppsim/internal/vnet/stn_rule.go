@@ -22,6 +22,8 @@ type stnRules struct {
 	pool[stnRule]
 }
 
+func newStnRules(n *VNet) feature { return &stnRules{VNet: n} }
+
 func (rs *stnRules) register(server *wire.Server) {
 	handle[stn.StnAddDelRuleReply](server, rs.addDel)
 	wire.HandleDump(server, func(c *wire.Call, _ *stn.StnRulesDump) {

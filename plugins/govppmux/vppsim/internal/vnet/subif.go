@@ -80,6 +80,8 @@ func (s *subif) describe(d *interfaces_api.SwInterfaceDetails) {
 // subifs are the messages of sub-interfaces; the interfaces have the state.
 type subifs struct{ *VNet }
 
+func newSubifs(n *VNet) feature { return &subifs{VNet: n} }
+
 func (ss *subifs) register(server *wire.Server) {
 	handleCreate[interfaces_api.CreateVlanSubifReply](server, ss.createVlanSubif)
 	handleCreate[interfaces_api.CreateSubifReply](server, ss.createSubif)

@@ -37,6 +37,8 @@ type svss struct {
 	seen   [families]uint32                // above all indexes that were on
 }
 
+func newSvss(n *VNet) feature { return &svss{VNet: n} }
+
 func (s *svss) register(server *wire.Server) {
 	handle[svs.SvsTableAddDelReply](server, s.setTable)
 	handle[svs.SvsRouteAddDelReply](server, s.setRoute)

@@ -36,6 +36,11 @@ type tap struct {
 	removeHost func()            // removes the host side; nil: it has none here
 }
 
+func newTaps(n *VNet) feature {
+	n.taps = &taps{VNet: n}
+	return n.taps
+}
+
 func (ts *taps) register(server *wire.Server) {
 	handleCreate[tapv2.TapCreateV3Reply](server, ts.createTap)
 	handleCreate[tapv2.TapCreateV2Reply](server, func(req *tapv2.TapCreateV2) (ifIndex, retval) {

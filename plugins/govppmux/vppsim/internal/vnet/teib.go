@@ -27,6 +27,8 @@ type teibs struct {
 	pool[teibEntry]
 }
 
+func newTeibs(n *VNet) feature { return &teibs{VNet: n} }
+
 func (ts *teibs) register(server *wire.Server) {
 	handle[teib.TeibEntryAddDelReply](server, ts.teibAddDel)
 	wire.HandleDump(server, func(c *wire.Call, _ *teib.TeibDump) {

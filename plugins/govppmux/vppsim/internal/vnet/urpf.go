@@ -34,6 +34,8 @@ type urpfs struct {
 	checks map[urpfID]urpfCheck
 }
 
+func newUrpfs(n *VNet) feature { return &urpfs{VNet: n} }
+
 func (u *urpfs) register(server *wire.Server) {
 	handle[urpfapi.UrpfUpdateReply](server, func(req *urpfapi.UrpfUpdate) retval {
 		table := uint32(0)

@@ -36,6 +36,8 @@ type vlanRewrites struct {
 	byInterface map[uint32]tagRewrite // deleted ones included
 }
 
+func newVlanRewrites(n *VNet) feature { return &vlanRewrites{VNet: n} }
+
 func (rs *vlanRewrites) register(server *wire.Server) {
 	handle[l2.L2InterfaceVlanTagRewriteReply](server, rs.vlanTagRewrite)
 }

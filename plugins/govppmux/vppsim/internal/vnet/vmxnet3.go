@@ -24,6 +24,8 @@ type vmxnet3s struct {
 	kind[vmxnet3.Vmxnet3Create]
 }
 
+func newVmxnet3s(n *VNet) feature { return &vmxnet3s{VNet: n} }
+
 func (vs *vmxnet3s) register(server *wire.Server) {
 	handleCreate[vmxnet3.Vmxnet3CreateReply](server, vs.createVmxnet3)
 	handle[vmxnet3.Vmxnet3DeleteReply](server, func(req *vmxnet3.Vmxnet3Delete) retval {

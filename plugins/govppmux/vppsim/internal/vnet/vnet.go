@@ -2,7 +2,7 @@
 // core (interfaces, addresses, tables, routes, neighbours, bridge domains) and the
 // features, one file for each, named as the item that configures it.
 //
-// A new feature is a new file and one line in features (feature.go). The file has a
+// A new feature is a new file, with a function from *VNet to feature (feature.go). The file has a
 // struct that embeds *VNet, register with the handlers (see handle), reset, and what
 // else the feature needs of the interfaces in feature.go: a part of the dump, cleaning
 // up behind interfaces, commands. span.go is a small one to begin with, teib.go one
@@ -78,25 +78,15 @@ type VNet struct {
 	ipsecSAs       *ipsecSAs
 	ipsecSPDs      *ipsecSPDs
 	srPolicies     *srPolicies
+	acls           *acls
 	arcs           *featureArcs
+	taps           *taps
 }
 
 // New registers the handlers of the core and of all features with the server.
 func New(server *wire.Server, cfg Config) *VNet {
 	n := &VNet{cfg: cfg, server: server}
-	n.bfds = &bfds{VNet: n}
-	n.dhcpClients = &dhcpClients{VNet: n}
-	n.dns = &dnsCache{VNet: n}
-	n.ikev2s = &ikev2s{VNet: n}
-	n.l2fib = &l2FIB{VNet: n}
-	n.ip6RAs = &ip6RAs{VNet: n}
-	n.ipScanNeighbor = &ipScanNeighbor{VNet: n}
-	n.ipsecSAs = &ipsecSAs{VNet: n}
-	n.ipsecSPDs = &ipsecSPDs{VNet: n}
-	n.srPolicies = &srPolicies{VNet: n}
-	n.arcs = &featureArcs{VNet: n}
-	n.features = features(n)
-	n.hooks = hooksOf(n.features)
+	n.makeFeatures()
 	n.Reset()
 	n.handleControl()
 	n.handleInterfaces()

@@ -41,6 +41,8 @@ type virtualRouters struct {
 	pool[virtualRouter]
 }
 
+func newVirtualRouters(n *VNet) feature { return &virtualRouters{VNet: n} }
+
 func (rs *virtualRouters) register(server *wire.Server) {
 	handle[vrrp.VrrpVrAddDelReply](server, rs.vrrpAddDel)
 	handle[vrrp.VrrpVrStartStopReply](server, rs.vrrpStartStop)

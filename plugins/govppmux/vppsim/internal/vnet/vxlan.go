@@ -39,6 +39,8 @@ func vxlanKey(t *vxlan.VxlanAddDelTunnelV3) any {
 	return k
 }
 
+func newVxlans(n *VNet) feature { return &vxlans{VNet: n} }
+
 func (vs *vxlans) register(server *wire.Server) {
 	handleCreate[vxlan.VxlanAddDelTunnelV3Reply](server, vs.setVxlan)
 	handleCreate[vxlan.VxlanAddDelTunnelReply](server, func(req *vxlan.VxlanAddDelTunnel) (ifIndex, retval) {

@@ -31,6 +31,8 @@ func vxlanGpeKey(t *vxlan_gpe.VxlanGpeAddDelTunnelV2) any {
 	}{addrOf(t.Local), addrOf(t.Remote), t.LocalPort, t.Vni}
 }
 
+func newVxlanGpes(n *VNet) feature { return &vxlanGpes{VNet: n} }
+
 func (gs *vxlanGpes) register(server *wire.Server) {
 	handleCreate[vxlan_gpe.VxlanGpeAddDelTunnelV2Reply](server, gs.setVxlanGpe)
 	handleCreate[vxlan_gpe.VxlanGpeAddDelTunnelReply](server, func(req *vxlan_gpe.VxlanGpeAddDelTunnel) (ifIndex, retval) {

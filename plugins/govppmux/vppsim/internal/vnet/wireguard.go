@@ -16,6 +16,8 @@ type wireguards struct {
 	kind[wireguard.WireguardInterface]
 }
 
+func newWireguards(n *VNet) feature { return &wireguards{VNet: n} }
+
 func (ws *wireguards) register(server *wire.Server) {
 	handleCreate[wireguard.WireguardInterfaceCreateReply](server, func(req *wireguard.WireguardInterfaceCreate) (ifIndex, retval) {
 		return ws.createWireguard(req.Interface)

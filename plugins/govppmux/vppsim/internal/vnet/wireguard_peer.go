@@ -16,6 +16,8 @@ type wireguardPeers struct {
 	pool[wireguard.WireguardPeer]
 }
 
+func newWireguardPeers(n *VNet) feature { return &wireguardPeers{VNet: n} }
+
 func (ps *wireguardPeers) register(server *wire.Server) {
 	wire.Handle(server, func(_ *wire.Call, req *wireguard.WireguardPeerAdd) *wireguard.WireguardPeerAddReply {
 		index, rv := ps.addPeer(req.Peer)

@@ -13,6 +13,8 @@ import (
 // interface.
 type xconnects struct{ *VNet }
 
+func newXconnects(n *VNet) feature { return &xconnects{VNet: n} }
+
 func (xs *xconnects) register(server *wire.Server) {
 	handle[l2.SwInterfaceSetL2XconnectReply](server, xs.setL2Xconnect)
 	wire.HandleDump(server, xs.l2XconnectDump)
