@@ -81,8 +81,7 @@ check: ## formatting, go.mod, linter, generated code
 	@./.ci/check
 
 .PHONY: generate
-generate: ## generate code again (needs protoc)
-	@./.ci/need protoc
+generate: ## generate code again
 	go generate ./...
 
 .PHONY: webui-vendor

@@ -6,7 +6,7 @@
 // keep working. testdata/schema.txt lists all of it, and a test compares that
 // list with the generated code.
 //
-// "make generate" runs generate.sh, which needs protoc.
+// "make generate" generates the code, with protogen.
 package proto
 
-//go:generate ./generate.sh
+//go:generate go run github.com/tenuto-dev/tenuto/proto/protogen -root . -all

@@ -2,7 +2,7 @@
 // reached, and its key below the agent's prefix.
 package announced
 
-//go:generate sh ../../../proto/generate-one.sh
+//go:generate go run github.com/tenuto-dev/tenuto/proto/protogen
 
 // Prefix is the prefix of what an agent publishes about itself, AgentKey the key of its
 // Agent message.

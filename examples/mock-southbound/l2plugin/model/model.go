@@ -4,7 +4,7 @@ package model
 
 import "github.com/tenuto-dev/tenuto/infra/models"
 
-//go:generate sh ../../../../proto/generate-one.sh
+//go:generate go run -mod=mod github.com/tenuto-dev/tenuto/proto/protogen
 
 // ModelBridgeDomain places bridge domains at config/mock/l2/v1/bridge-domain/{name}.
 var ModelBridgeDomain = models.Of[*BridgeDomain]()

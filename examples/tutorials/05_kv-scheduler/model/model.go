@@ -2,4 +2,4 @@
 // model.proto.
 package model
 
-//go:generate sh ../../../../proto/generate-one.sh
+//go:generate go run -mod=mod github.com/tenuto-dev/tenuto/proto/protogen

@@ -2,7 +2,7 @@
 // and their keys below the agent's prefix.
 package status
 
-//go:generate sh ../../../../proto/generate-one.sh
+//go:generate go run github.com/tenuto-dev/tenuto/proto/protogen
 
 // The key prefix, and the prefixes of the keys of the agent and of its
 // plugins, whose names follow.

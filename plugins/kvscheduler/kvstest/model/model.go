@@ -2,4 +2,4 @@
 // values.
 package model
 
-//go:generate sh ../../../../proto/generate-one.sh
+//go:generate go run github.com/tenuto-dev/tenuto/proto/protogen

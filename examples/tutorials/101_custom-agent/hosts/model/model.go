@@ -8,7 +8,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/models"
 )
 
-//go:generate sh ../../../../../proto/generate-one.sh
+//go:generate go run -mod=mod github.com/tenuto-dev/tenuto/proto/protogen
 
 //go:embed host.proto
 var schema string
