@@ -88,6 +88,12 @@ func NewGlobal(vpp *session.VPP) *kvs.KVDescriptor {
 		Resolve: resolveGlobal, Value: globalValue,
 		Get:      g.get,
 		Set:      g.set,
+		Assume: func(found, expected settings) settings {
+			if found.policy == unknownPolicy && found.addresses() == expected.addresses() {
+				found.policy, found.excluded = expected.policy, expected.excluded
+			}
+			return found
+		},
 		Recreate: func(old, s settings) bool { return old.addresses() != s.addresses() },
 	})
 }

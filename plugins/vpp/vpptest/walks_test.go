@@ -9,19 +9,20 @@ import (
 	"testing"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 )
 
 var (
-	walks     = flag.Int("walks", 10, "random walks over configurations of the test that states do not depend on history")
-	realWalks = flag.Int("real-walks", 1, "those on a real VPP")
-	walkSteps = flag.Int("walk-steps", 10, "configurations of a walk")
-	walkSeed  = flag.Uint64("walk-seed", 1, "seed of the first walk")
+	walks      = flag.Int("walks", 10, "random walks over configurations of the test that states do not depend on history")
+	realWalks  = flag.Int("real-walks", 1, "those on a real VPP")
+	walkSteps  = flag.Int("walk-steps", 10, "configurations of a walk")
+	stoppedAll = flag.Bool("stopped-all", false, "TestChangedWhileStopped: all items, not only those that VPP does not tell wholly")
+	walkSeed   = flag.Uint64("walk-seed", 1, "seed of the first walk")
 )
 
 // After any sequence of configurations, each replacing the one before it, VPP has the same state
-// as a fresh one that gets only the last.
+// as a fresh one that gets only the last. Every second walk restarts the agent before each step.
 func TestWalks(t *testing.T) {
 	t.Run("simulator", func(t *testing.T) {
 		t.Parallel()
@@ -43,7 +44,8 @@ func walkAll(t *testing.T, count int, real bool) {
 			steps[s] = w.next()
 			items += len(steps[s])
 		}
-		at, diff := diverges(t, steps, real)
+		kind := walkKind{real: real, restarts: seed%2 == 1}
+		at, diff := kind.diverges(t, steps)
 		if diff == "" {
 			tried += len(steps)
 			continue
@@ -52,7 +54,7 @@ func walkAll(t *testing.T, count int, real bool) {
 		different++
 		t.Errorf("walk %d, step %d of %d: the state depends on history\n%s", seed, at+1, len(steps), diff)
 		if different == 1 {
-			if short, diff := shrink(t, steps[:at+1], diff, real); diff != "" {
+			if short, diff := kind.shrink(t, steps[:at+1], diff); diff != "" {
 				t.Errorf("the shortest walk with it:\n%s%s", describeSteps(short), diff)
 			}
 		}
@@ -60,14 +62,23 @@ func walkAll(t *testing.T, count int, real bool) {
 	t.Logf("%d walks, %d of them with differences; %d configurations, %d items", count, different, tried, items)
 }
 
+// walkKind is the same for all steps of a walk.
+type walkKind struct {
+	real     bool // on a real VPP
+	restarts bool // the agent restarts before each step, with its state-dir
+}
+
 // diverges walks over the configurations and returns the first one after which the state
 // differs from a fresh one, and the difference.
-func diverges(t *testing.T, steps []values, real bool) (at int, diff string) {
-	walked := startWalk(t, real)
-	defer walked.end()
+func (k walkKind) diverges(t *testing.T, steps []values) (at int, diff string) {
+	walked := startWalk(t, k.real)
+	defer func() { walked.end() }()
 	for n, step := range steps {
+		if k.restarts && n > 0 {
+			walked.restart()
+		}
 		walked.apply(step)
-		fresh := startWalk(t, real)
+		fresh := startWalk(t, k.real)
 		fresh.apply(step)
 		diff := onlyIn(walked.state(), fresh.state())
 		fresh.end()
@@ -105,6 +116,7 @@ type walk struct {
 	*vpptest.Harness
 	target vpptest.Target
 	t      *testing.T
+	dir    string // the state-dir
 }
 
 func startWalk(t *testing.T, real bool) *walk {
@@ -114,13 +126,27 @@ func startWalk(t *testing.T, real bool) *walk {
 	} else {
 		target = vpptest.Simulator(t, simOptions())
 	}
-	w := &walk{vpptest.Start(t, target, vpptest.Quiet(), vpptest.Labelled("walk")), target, t}
-	announceHosts(t, w.Harness)
+	w := &walk{target: target, t: t, dir: t.TempDir()}
+	w.start()
 	for n := range poolSize {
-		w.SetHostInterface(fmt.Sprintf("walk%d", n), true)
 		w.CLI("create packet-generator interface " + device(n).Name)
 	}
 	return w
+}
+
+// start starts an agent.
+func (w *walk) start() {
+	w.Harness = vpptest.Start(w.t, w.target, vpptest.Quiet(), vpptest.Labelled("walk"), vpptest.StateDir(w.dir))
+	announceHosts(w.t, w.Harness)
+	for n := range poolSize {
+		w.SetHostInterface(fmt.Sprintf("walk%d", n), true)
+	}
+}
+
+// restart starts the agent again.
+func (w *walk) restart() {
+	w.Stop()
+	w.start()
 }
 
 // end ends the agent and VPP.
@@ -142,9 +168,9 @@ func (w *walk) apply(step values) {
 }
 
 // shrink removes steps and items as long as the state still differs.
-func shrink(t *testing.T, steps []values, diff string, real bool) ([]values, string) {
+func (k walkKind) shrink(t *testing.T, steps []values, diff string) ([]values, string) {
 	smaller := func(s []values) bool {
-		at, d := diverges(t, s, real)
+		at, d := k.diverges(t, s)
 		if d != "" && at == len(s)-1 {
 			steps, diff = s, d
 			return true
@@ -184,4 +210,31 @@ func describeSteps(steps []values) string {
 		}
 	}
 	return b.String()
+}
+
+// What VPP does not tell of an item is known from the state-dir, also if the item is another one
+// when the agent starts again, or none.
+func TestChangedWhileStopped(t *testing.T) {
+	untold := []string{"vpp.bfd.", "vpp.classify.", "vpp.cnat.", "vpp.nat64.", "vpp.nat66.", "vpp.srv6.localsid", "vpp.svs."}
+	for _, i := range catalogue.All() {
+		if !*stoppedAll && !slices.ContainsFunc(untold, func(prefix string) bool { return strings.HasPrefix(i.Name, prefix) }) {
+			continue
+		}
+		t.Run(i.Name, func(t *testing.T) {
+			t.Parallel()
+			before, none := maps.Clone(i.Needed()), maps.Clone(i.Needed())
+			before[catalogue.Key(i.Make())] = i.Make()
+			for _, change := range slices.Concat([]catalogue.Change{nil}, i.Updates, i.Recreates) {
+				after := none
+				if change != nil {
+					m := i.Changed(change)
+					after = maps.Clone(none)
+					after[catalogue.Key(m)] = m
+				}
+				if _, diff := (walkKind{restarts: true}).diverges(t, []values{before, after}); diff != "" {
+					t.Errorf("from %s to %s:\n%s", text(i.Make()), describeSteps([]values{after}), diff)
+				}
+			}
+		})
+	}
 }

@@ -245,21 +245,21 @@ func (u *Unconfirmed) correlate(d *registry.Descriptor, expected []api.KVWithMet
 	return expected
 }
 
-// tried marks the expected values that an operation of unknown outcome was to create, and
-// returns those that such operations were to create where something else is desired by
-// now, and the keys of all expected values.
+// tried returns what was made where something else is desired by now, and the keys of all
+// expected values. It marks what an operation of unknown outcome was to create.
 func (u *Unconfirmed) tried(d *registry.Descriptor, expected []api.KVWithMetadata) (tried []api.KVWithMetadata, listed map[string]bool) {
 	of := u.made[d.Name]
 	listed = make(map[string]bool, len(expected))
 	for i := range expected {
 		key := expected[i].Key
-		if u.uncertain(d, key) && !listed[key] {
+		if !listed[key] {
 			switch v := of[key].Message(); {
-			case v != nil && proto.Equal(v, expected[i].Value):
-				expected[i].Unconfirmed = true
-			case v != nil:
+			case v == nil:
+			case proto.Equal(v, expected[i].Value):
+				expected[i].Unconfirmed = expected[i].Unconfirmed || u.uncertain(d, key)
+			default:
 				tried = append(tried, api.KVWithMetadata{
-					Key: key, Value: v, Metadata: expected[i].Metadata, Origin: api.FromNB, Unconfirmed: true,
+					Key: key, Value: v, Metadata: expected[i].Metadata, Origin: api.FromNB, Unconfirmed: u.uncertain(d, key),
 				})
 			}
 		}
