@@ -84,6 +84,11 @@ check: ## formatting, go.mod, linter, generated code
 generate: ## generate code again
 	go generate ./...
 
+.PHONY: item
+item: ## write the skeleton of an item of VPP and print what remains to be done; NAME=vpp.foo.bar, REQUEST and DUMP: messages that add and list it
+	@[ -n '$(NAME)' ] || { echo "usage: make item NAME=vpp.foo.bar [REQUEST=foo_bar_add_del [DUMP=foo_bar_dump]]" >&2; exit 2; }
+	@go run ./plugins/vpp/new-item $(if $(REQUEST),-request '$(REQUEST)') $(if $(DUMP),-dump '$(DUMP)') '$(NAME)'
+
 .PHONY: webui-vendor
 webui-vendor: ## fetch the libraries of the web interface again (needs npm)
 	@dir=$$(mktemp -d) && cd $$dir && npm pack --silent @dagrejs/dagre@$(DAGRE) >/dev/null && tar -xzf *.tgz && \
