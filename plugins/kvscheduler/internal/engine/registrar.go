@@ -31,6 +31,7 @@ func (r *registrar) RegisterKVDescriptor(descriptors ...*api.KVDescriptor) error
 	for _, d := range descriptors {
 		if d != nil && d.NBKeyPrefix != "" && next.ByName(d.Name) != nil {
 			prefixes = append(prefixes, d.NBKeyPrefix)
+			r.reportUnreadable(before, next.ByName(d.Name))
 		}
 	}
 	r.wakeRegistrationWatchers(prefixes)
@@ -38,6 +39,14 @@ func (r *registrar) RegisterKVDescriptor(descriptors ...*api.KVDescriptor) error
 		err = errors.Join(err, r.admission.push(&unimplemented{work{typ: api.RetryUnimplOps, plan: r.prepareUnimplemented}}))
 	}
 	return err
+}
+
+// reportUnreadable logs once that the values of a new descriptor are not read back.
+func (r *registrar) reportUnreadable(before *registry.Registry, d *registry.Descriptor) {
+	if d.Retrieve == nil && d.Create != nil && before.ByName(d.Name) == nil {
+		r.log.Info("descriptor has no Retrieve: a resync assumes that its values are as the agent left them, "+
+			"and neither finds nor repairs what another program changed", "descriptor", d.Name)
+	}
 }
 
 // reportRefused logs the refusals after the first known ones, and reports all of them,

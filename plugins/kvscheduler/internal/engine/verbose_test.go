@@ -36,3 +36,31 @@ func TestVerboseResync(t *testing.T) {
 		}
 	})
 }
+
+// TestDescriptorWithoutRetrieve: the log says once which descriptors of configuration items are not
+// read back.
+func TestDescriptorWithoutRetrieve(t *testing.T) {
+	t.Parallel()
+	describe := func(name, prefix string) api.Descriptor[*model.Item, any] {
+		return api.Descriptor[*model.Item, any]{
+			Name: name, KeySelector: hasPrefix(name + "/"), NBKeyPrefix: prefix,
+			Create: func(string, *model.Item) (any, error) { return nil, nil },
+			Delete: func(string, *model.Item, any) error { return nil },
+		}
+	}
+	blind, derived, read := describe("blind", "blind/"), describe("derived", ""), describe("read", "read/")
+	property := api.Descriptor[*model.Item, any]{Name: "property", KeySelector: hasPrefix("property/"), NBKeyPrefix: "property/"}
+	read.Retrieve = func([]api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) { return nil, nil }
+	log := &logtest.Buffer{}
+	logger := logging.NewRegistry(logging.WithWriter(log)).PluginLogger("kvscheduler")
+	all := []*api.KVDescriptor{api.Adapt(&blind), api.Adapt(&derived), api.Adapt(&read), api.Adapt(&property)}
+	inBubbleWith(t, engine.Options{Log: logger}, all, func(t *testing.T, c *engine.Engine) {
+		if err := c.RegisterKVDescriptor(all[0]); err == nil {
+			t.Error("a descriptor was registered twice")
+		}
+		if text := log.String(); strings.Count(text, "has no Retrieve") != 1 || !strings.Contains(text, `INFO kvscheduler descriptor has no Retrieve: `) ||
+			!strings.Contains(text, `what another program changed {"descriptor": "blind"}`) {
+			t.Errorf("the log has\n%s", text)
+		}
+	})
+}
