@@ -41,6 +41,7 @@ import (
 	linuxif "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin"
+	linuxitems "github.com/tenuto-dev/tenuto/plugins/linux/itemplugin"
 	linuxl3 "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nftablesplugin"
@@ -103,8 +104,8 @@ type Linux struct {
 	Namespaces    *nsplugin.Plugin
 	LinuxIfPlugin *linuxif.Plugin
 	LinuxL3Plugin *linuxl3.Plugin
-	IPTables      *iptablesplugin.Plugin
-	NFTables      *nftablesplugin.Plugin
+	IPTables      *linuxitems.Plugin
+	NFTables      *linuxitems.Plugin
 	LinuxPunt     *linuxpunt.Plugin
 }
 
@@ -237,12 +238,10 @@ func newLinux(a *VPPAgent) Linux {
 	l.LinuxL3Plugin = linuxl3.NewPlugin(linuxl3.UseDeps(func(d *linuxl3.Deps) {
 		d.Scheduler, d.Namespaces, d.Interfaces, d.NetAlloc = a.Scheduler, l.Namespaces, l.LinuxIfPlugin, a.NetAlloc
 	}))
-	l.IPTables = iptablesplugin.NewPlugin(iptablesplugin.UseDeps(func(d *iptablesplugin.Deps) {
+	items := linuxitems.UseDeps(func(d *linuxitems.Deps) {
 		d.Scheduler, d.Namespaces, d.Interfaces, d.ServiceLabel = a.Scheduler, l.Namespaces, l.LinuxIfPlugin, a.Label
-	}))
-	l.NFTables = nftablesplugin.NewPlugin(nftablesplugin.UseDeps(func(d *nftablesplugin.Deps) {
-		d.Scheduler, d.Namespaces, d.Interfaces, d.ServiceLabel = a.Scheduler, l.Namespaces, l.LinuxIfPlugin, a.Label
-	}))
+	})
+	l.IPTables, l.NFTables = iptablesplugin.NewPlugin(items), nftablesplugin.NewPlugin(items)
 	l.LinuxPunt = linuxpunt.NewPlugin(linuxpunt.UseDeps(func(d *linuxpunt.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel, d.Metrics = a.Scheduler, l.Namespaces, a.Label, a.Metrics
 	}))

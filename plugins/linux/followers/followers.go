@@ -104,10 +104,18 @@ func (f Values[M]) Report(names ...string) {
 	}
 }
 
-// FollowNamespaces makes the interfaces follow the namespaces of the values until the context
-// ends; see Follow of ifplugin.API, which comes first.
-func (f Values[M]) FollowNamespaces(ctx context.Context, all idxmap.Map[M], interfaces Interfaces) {
-	for c := range all.Changes(ctx) {
-		interfaces.Look(f.Namespace(c.Value))
+// FollowNamespaces makes the interfaces follow the namespaces of the values; see Follow of
+// ifplugin.API, which comes first. run runs a function until the plugin is closed. An error means
+// that the descriptor is not registered.
+func (f Values[M]) FollowNamespaces(interfaces Interfaces, run func(func(ctx context.Context))) error {
+	all, err := f.Index()
+	if err != nil {
+		return err
 	}
+	run(func(ctx context.Context) {
+		for c := range all.Changes(ctx) {
+			interfaces.Look(f.Namespace(c.Value))
+		}
+	})
+	return nil
 }

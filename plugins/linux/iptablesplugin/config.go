@@ -9,3 +9,6 @@ type Config struct {
 
 // DefaultConfig is what holds without a configuration file.
 func DefaultConfig() Config { return Config{GoRoutinesCount: 10, MinRuleCountForBulk: 10} }
+
+// LeavesAlone reports whether the plugin is disabled.
+func (c Config) LeavesAlone() bool { return c.Disabled }

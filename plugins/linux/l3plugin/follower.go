@@ -1,8 +1,6 @@
 package l3plugin
 
 import (
-	"context"
-
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/linux/followers"
 	"github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/descriptor"
@@ -36,14 +34,4 @@ func (p *Plugin) nexthops() followers.Values[descriptor.NexthopMetadata] {
 			return descriptor.NexthopsByID.Lookup(all, descriptor.NexthopPlaceIn(ns, e.Nexthop))
 		},
 	}
-}
-
-// follow follows the namespaces of values from now on.
-func follow[M any](p *Plugin, values followers.Values[M]) error {
-	all, err := values.Index()
-	if err != nil {
-		return err
-	}
-	p.Go(func(ctx context.Context) { values.FollowNamespaces(ctx, all, p.Interfaces) })
-	return nil
 }

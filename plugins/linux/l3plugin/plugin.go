@@ -94,7 +94,7 @@ func (p *Plugin) AfterInit() error {
 	if !p.enabled {
 		return nil
 	}
-	if err := errors.Join(follow(p, p.rules()), follow(p, p.nexthops())); err != nil {
+	if err := errors.Join(p.rules().FollowNamespaces(p.Interfaces, p.Go), p.nexthops().FollowNamespaces(p.Interfaces, p.Go)); err != nil {
 		return fmt.Errorf("follow namespaces: %w", err)
 	}
 	return nil

@@ -27,6 +27,7 @@ import (
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin"
 	iptablesmodel "github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/itemplugin"
 	"github.com/tenuto-dev/tenuto/plugins/linux/l3plugin"
 	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
@@ -171,12 +172,10 @@ func startWith(t testing.TB, w *nltest.World, s settings) *Agent {
 	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) {
 		d.Scheduler, d.Namespaces, d.Interfaces, d.NetAlloc = sched, ns, ifs, alloc
 	}))
-	filters := iptablesplugin.NewPlugin(iptablesplugin.UseDeps(func(d *iptablesplugin.Deps) {
+	items := itemplugin.UseDeps(func(d *itemplugin.Deps) {
 		d.Scheduler, d.Namespaces, d.Interfaces, d.ServiceLabel = sched, ns, ifs, label
-	}))
-	tables := nftablesplugin.NewPlugin(nftablesplugin.UseDeps(func(d *nftablesplugin.Deps) {
-		d.Scheduler, d.Namespaces, d.Interfaces, d.ServiceLabel = sched, ns, ifs, label
-	}))
+	})
+	filters, tables := iptablesplugin.NewPlugin(items), nftablesplugin.NewPlugin(items)
 	proxies := puntplugin.NewPlugin(puntplugin.UseDeps(func(d *puntplugin.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel, d.Metrics = sched, ns, label, registry
 	}))

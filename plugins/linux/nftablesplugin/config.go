@@ -7,3 +7,6 @@ type Config struct {
 
 // DefaultConfig is what holds without a configuration file.
 func DefaultConfig() Config { return Config{} }
+
+// LeavesAlone reports whether the plugin is disabled.
+func (c Config) LeavesAlone() bool { return c.Disabled }

@@ -1,11 +1,10 @@
 package packetfilter
 
 import (
-	"context"
-
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
-	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/followers"
+	"github.com/tenuto-dev/tenuto/plugins/linux/itemplugin"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
@@ -23,27 +22,21 @@ type tableIn struct {
 	table     netlinkapi.NFTable
 }
 
-// Follower follows the items of a descriptor: those in tables that other programs change are
-// read, and repaired if they differ.
-type Follower struct{ followers.Values[Metadata] }
-
-// NewFollower returns a follower of a descriptor; key returns the key of an item by its name.
-func NewFollower(scheduler followers.Scheduler, log logging.Logger, descriptor string, key func(name string) string) Follower {
-	return Follower{followers.Values[Metadata]{
-		Scheduler: scheduler, Log: log, Descriptor: descriptor, Key: key, Kind: netlinkapi.TableChanged,
-		Namespace: func(m Metadata) *namespace.NetNamespace { return m.Namespace },
-		At: func(all idxmap.Map[Metadata], ns *namespace.NetNamespace, e netlinkapi.Event) []string {
-			return byTable.Lookup(all, tableIn{nsmodel.Text(ns), e.NFTable})
-		},
-	}}
-}
-
-// Start follows the namespaces of the items; run runs a function until the plugin is closed.
-func (f Follower) Start(interfaces followers.Interfaces, run func(func(ctx context.Context))) error {
-	all, err := f.Index()
-	if err != nil {
-		return err
+// Register returns the function that registers a descriptor, for a plugin; key returns the key of
+// an item by its name. Items in tables that other processes change are read, and repaired if they
+// differ.
+func Register(name string, descriptor func(Deps) *api.KVDescriptor, key func(name string) string) func(to *itemplugin.Registrar) error {
+	return func(to *itemplugin.Registrar) error {
+		if err := to.Add(descriptor(Deps{Namespaces: to.Namespaces, Label: to.Label, Log: to.Log})); err != nil {
+			return err
+		}
+		to.Follow(followers.Values[Metadata]{
+			Scheduler: to.Scheduler, Log: to.Log, Descriptor: name, Key: key, Kind: netlinkapi.TableChanged,
+			Namespace: func(m Metadata) *namespace.NetNamespace { return m.Namespace },
+			At: func(all idxmap.Map[Metadata], ns *namespace.NetNamespace, e netlinkapi.Event) []string {
+				return byTable.Lookup(all, tableIn{nsmodel.Text(ns), e.NFTable})
+			},
+		})
+		return nil
 	}
-	run(func(ctx context.Context) { f.FollowNamespaces(ctx, all, interfaces) })
-	return nil
 }
