@@ -57,6 +57,7 @@ func Adapt[V proto.Message, M any](d *Descriptor[V, M]) *KVDescriptor {
 		KeyLabel:             d.KeyLabel,
 		WithMetadata:         d.WithMetadata,
 		Unrecorded:           d.Unrecorded,
+		SessionOnly:          d.SessionOnly,
 		MetadataMapFactory:   d.MetadataMapFactory,
 		IsRetriableFailure:   d.IsRetriableFailure,
 		Absent:               d.Absent,

@@ -122,9 +122,10 @@ func NewInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			return nil, d.change(ctx, v, useOf(v), false)
 		},
 		DeleteContext: func(ctx context.Context, _ string, v *cnat.Interface, _ kvs.Metadata) error {
-			return d.change(ctx, v, use{}, false)
+			return d.remove(ctx, v)
 		},
 		RetrieveContext:      d.retrieve,
+		SessionOnly:          true,
 		RetrieveDependencies: []string{item.InterfaceName},
 	}))
 }
@@ -180,6 +181,24 @@ func (d *interfaceDescriptor) change(ctx context.Context, v *cnat.Interface, to 
 		uses.of[index] = knownUse{old.use, true}
 	}
 	return err
+}
+
+// remove ends a use. That of an earlier run of the agent is not known here.
+func (d *interfaceDescriptor) remove(ctx context.Context, v *cnat.Interface) error {
+	index, err := item.SwIfIndex(d.ifs, v.GetName())
+	if err != nil {
+		return nil // VPP was restarted: it has neither
+	}
+	uses, err := d.uses.On(d.vpp)
+	if err != nil {
+		return err
+	}
+	uses.mu.Lock()
+	if _, known := uses.of[index]; !known {
+		uses.of[index] = knownUse{use: useOf(v)}
+	}
+	uses.mu.Unlock()
+	return d.change(ctx, v, use{}, false)
 }
 
 // allUses is all that releases have in common.

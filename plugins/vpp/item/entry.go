@@ -115,6 +115,11 @@ func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interf
 		ConcurrentRetrieve:   true,
 		Concurrency:          concurrency,
 	}
+	if t.All == nil && t.Operation != nil {
+		d.unlisted = true
+		t.Operation.Each(func(v Variant[E]) { d.unlisted = d.unlisted && v.Unlisted })
+		out.SessionOnly = d.unlisted
+	}
 	if t.Changeable != nil {
 		out.UpdateBatch, out.UpdateWithRecreate = d.create, d.recreate
 	}
@@ -130,7 +135,8 @@ func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interf
 type entries[V proto.Message, E any, K comparable] struct {
 	Entry[V, E, K]
 	translation[V, E, K]
-	added *session.State[additions[K, E]]
+	added    *session.State[additions[K, E]]
+	unlisted bool // in no release VPP lists the entries
 }
 
 type (
@@ -293,6 +299,10 @@ func (d *entries[V, E, K]) resolved(ctx context.Context, values []value[V], add 
 			entries[i], results[i].Err = live()
 		} else {
 			entries[i], results[i].Err = d.found(values[i].Key, v, live)
+		}
+		if !add && d.unlisted && isMissing(results[i].Err) {
+			results[i].Err = nil // it was assumed to exist
+			continue
 		}
 		if results[i].Err != nil {
 			continue

@@ -5,6 +5,7 @@ package item
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 
@@ -34,11 +35,25 @@ type Interfaces interface {
 	Snapshot(ctx context.Context) *ifaceidx.Snapshot
 }
 
+// MissingError is the error of a value that names something that is not in VPP.
+type MissingError struct {
+	// What it is ("interface"), and its name.
+	What, Name string
+}
+
+// Error implements error.
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%s %q is not known to exist in VPP", e.What, e.Name)
+}
+
+// isMissing reports whether a value cannot be in VPP, because it names something that is not.
+func isMissing(err error) bool { return errors.As(err, new(*MissingError)) }
+
 // SwIfIndex returns the index of the interface with a name.
 func SwIfIndex(ifs Interfaces, name string) (uint32, error) {
 	m, ok := ifs.LookupByName(name)
 	if !ok {
-		return 0, fmt.Errorf("interface %q is not known to exist in VPP", name)
+		return 0, &MissingError{"interface", name}
 	}
 	return m.SwIfIndex, nil
 }

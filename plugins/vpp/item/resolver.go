@@ -112,7 +112,7 @@ func (r *Resolver) Number(what, name string, lookup func(name string) (uint32, b
 	}
 	number, ok := lookup(name)
 	if !ok {
-		r.errs = append(r.errs, fmt.Errorf("%s %q is not known to exist in VPP", what, name))
+		r.errs = append(r.errs, &MissingError{what, name})
 	}
 	return number
 }

@@ -35,6 +35,8 @@ type Singleton[V proto.Message, E any] struct {
 	// Assume completes what Get returns with what VPP does not tell, from an expected value.
 	// Optional.
 	Assume func(found, expected E) E
+	// SessionOnly says that Get returns only what was set in the current session.
+	SessionOnly bool
 	// Recreate reports that a change deletes the value and creates it again, so that its
 	// dependents are deleted before, and created again after that. Default: none does.
 	Recreate func(old, e E) bool
@@ -48,6 +50,7 @@ func NewSingleton[V proto.Message, E any](vpp *session.VPP, t Singleton[V, E]) *
 		Southbound:      Southbound,
 		Validate:        d.resolver.Validate,
 		Dependencies:    d.resolver.Dependencies,
+		SessionOnly:     t.SessionOnly,
 		ValueComparator: d.resolver.same,
 		CreateContext: func(ctx context.Context, _ string, v V) (kvs.Metadata, error) {
 			return nil, d.set(ctx, nil, &v)

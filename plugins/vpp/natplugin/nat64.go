@@ -155,8 +155,9 @@ func NewNAT64Global(vpp *session.VPP) *kvs.KVDescriptor {
 			}
 			return found
 		},
-		Recreate: func(old, s settings64) bool { return old.bindings != s.bindings || old.sessions != s.sessions },
-		Set:      func(ctx context.Context, old, s *settings64) error { return set64(ctx, vpp, old, s) },
+		SessionOnly: true,
+		Recreate:    func(old, s settings64) bool { return old.bindings != s.bindings || old.sessions != s.sessions },
+		Set:         func(ctx context.Context, old, s *settings64) error { return set64(ctx, vpp, old, s) },
 	})
 }
 

@@ -56,8 +56,9 @@ func NewNAT66Global(vpp *session.VPP) *kvs.KVDescriptor {
 			}
 			return found
 		},
-		Recreate: func(_, _ uint32) bool { return true },
-		Set:      func(ctx context.Context, _, vrf *uint32) error { return set66(ctx, vpp, vrf) },
+		SessionOnly: true,
+		Recreate:    func(_, _ uint32) bool { return true },
+		Set:         func(ctx context.Context, _, vrf *uint32) error { return set66(ctx, vpp, vrf) },
 	})
 }
 

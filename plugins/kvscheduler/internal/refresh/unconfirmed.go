@@ -322,7 +322,7 @@ func (r *Refresher) forgetAbsent(d *registry.Descriptor, without []string) {
 	}
 }
 
-// assume decides about the unconfirmed values of a descriptor that cannot read anything. Its
+// assume decides about the unconfirmed values of a descriptor that cannot read them. Its
 // values exist as they were made, because there is no other source, unless they live
 // in a session, which may have lost them: then those that are wanted are made
 // again, and the others are taken for existing so that they are removed. Where
