@@ -4,10 +4,10 @@ package output
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"text/template"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output/gotemplate"
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
@@ -140,7 +141,7 @@ func (p *Printer) Write(format string, data any) error {
 // writeTemplate executes a template on data. Its fields have Go names, as in the predecessor, or
 // JSON names, as in the other formats.
 func (p *Printer) writeTemplate(text string, data any) error {
-	t, err := template.New("format").Funcs(p.templateFuncs()).Parse(text)
+	t, err := gotemplate.Parse("format", text, p.templateFuncs())
 	if err != nil {
 		return exit.Usagef("--output: %w", err)
 	}
@@ -150,12 +151,19 @@ func (p *Printer) writeTemplate(text string, data any) error {
 		}
 	}
 	var out bytes.Buffer
-	if err := t.Execute(&out, data); err != nil {
+	if err = t.Execute(&out, data); err != nil {
 		out.Reset()
-		plain, jerr := plainJSON(data)
-		if jerr != nil || t.Option("missingkey=error").Execute(&out, plain) != nil {
-			return exit.Usagef("--output: %w", err)
+		t.Strict = true
+		plain, jsonErr := plainJSON(data)
+		if jsonErr == nil {
+			jsonErr = t.Execute(&out, plain)
 		}
+		if e, ok := errors.AsType[*gotemplate.Error](err); jsonErr == nil || ok && e.Field == lowerCamel(e.Field) {
+			err = jsonErr // the template has JSON names
+		}
+	}
+	if err != nil {
+		return exit.Usagef("--output: %w", err)
 	}
 	if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
 		out.WriteByte('\n')
@@ -164,8 +172,8 @@ func (p *Printer) writeTemplate(text string, data any) error {
 	return err
 }
 
-func (p *Printer) templateFuncs() template.FuncMap {
-	return template.FuncMap{
+func (p *Printer) templateFuncs() map[string]any {
+	return map[string]any{
 		"json":   func(v any) (string, error) { return Rendered(WriteJSON, v) },
 		"yaml":   func(v any) (string, error) { return Rendered(WriteYAML, v) },
 		"epoch":  func(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() },
