@@ -171,8 +171,9 @@ programs:
 .PHONY: deb
 deb: programs ## build Debian packages for amd64 and arm64 into dist/
 	@./.ci/need dpkg-deb
+	@go build -o dist/man ./deploy/debian/man
 	@for arch in $(ARCHES); do \
-		./deploy/debian/build $$arch '$(VERSION)' dist/bin/$$arch "dist/bin/$$(go env GOHOSTARCH)/agentctl" dist || exit 1; \
+		./deploy/debian/build $$arch '$(VERSION)' dist/bin/$$arch "dist/bin/$$(go env GOHOSTARCH)/agentctl" dist/man dist || exit 1; \
 	done
 
 .PHONY: image

@@ -16,13 +16,11 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
-// standInAgentctl writes what the package takes from agentctl.
-const standInAgentctl = `#!/bin/sh
-case $1 in
-man) echo '.TH "AGENTCTL" "1"' >"$2/agentctl.1" ;;
-completion) echo "completion for $2" ;;
-esac
-`
+// Scripts that stand for agentctl and the program of the manual pages.
+const (
+	standInAgentctl = "#!/bin/sh\n" + `echo "completion for $2"` + "\n"
+	standInMan      = "#!/bin/sh\n" + `echo '.TH "AGENTCTL" "1"' >"$1/agentctl.1"` + "\n"
+)
 
 // debian builds a package of programs that are no more than scripts; make check-packages
 // does it with the real ones.
@@ -32,12 +30,12 @@ func debian(t *testing.T, arch, version string) (file string) {
 		t.Skip("SKIPPED: there is no dpkg-deb here (Debian: apt install dpkg); the package is not built")
 	}
 	dir, out := t.TempDir(), t.TempDir()
-	for _, program := range []string{"vpp-agent", "vpp-agent-init", "agentctl"} {
-		if err := buildtest.Script(filepath.Join(dir, program), standInAgentctl); err != nil {
+	for program, text := range map[string]string{"vpp-agent": standInAgentctl, "vpp-agent-init": standInAgentctl, "agentctl": standInAgentctl, "man": standInMan} {
+		if err := buildtest.Script(filepath.Join(dir, program), text); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "debian/build", arch, version, dir, filepath.Join(dir, "agentctl"), out)
+	cmd := exec.CommandContext(t.Context(), "debian/build", arch, version, dir, filepath.Join(dir, "agentctl"), filepath.Join(dir, "man"), out)
 	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1700000000")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)

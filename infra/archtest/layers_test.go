@@ -28,7 +28,7 @@ var layers = []layer{
 		why:    "infra is a framework for any agent; what it knows of plugins, all agents would carry. proto/ligato has the options of messages",
 	},
 	{
-		of: []string{"infra/...", "plugins/...", "client/...", "proto/...", "cmd/vpp-agent/..."}, mayNot: []string{"text/template", "html/template"},
+		of: []string{"infra/...", "plugins/...", "client/...", "proto/...", "cmd/..."}, mayNot: []string{"text/template", "html/template"},
 		notOf: []string{"plugins/kvscheduler/descriptor-adapter"},
 		why:   "templates call methods by name, so that the linker keeps all exported methods of all types: a quarter of the size and memory of the program",
 	},

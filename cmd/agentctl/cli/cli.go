@@ -38,7 +38,6 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/targets"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/values"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/vpp"
-	"github.com/tenuto-dev/tenuto/cmd/internal/buildinfo"
 	infraconfig "github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/suggest"
 )
@@ -79,23 +78,20 @@ func execute(ctx context.Context, f *cmdutil.Factory, args []string) int {
 }
 
 func newRoot(f *cmdutil.Factory) *cobra.Command {
-	version, _, _ := buildinfo.Version()
 	root := &cobra.Command{
 		Use:   "agentctl",
 		Short: "Show what an agent does, and ask it to do things",
 		Long: "agentctl shows what an agent does and asks it to do things, over the agent's\n" +
 			"HTTP interface.\n\nExit codes: 0 success, 1 error, 2 something was found (changes of a plan, drift,\norphans, values in quarantine), 125 the command line is invalid. With several agents (--target): 1 if it\n" +
 			"failed on any of them, else 2 if something was found on any of them.\n\n" + output.FieldNames,
-		Version:           version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		PersistentPreRunE: f.Connect,
 		Args:              cmdutil.NoCommand,
+		PersistentPreRunE: f.Connect,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetOut(f.Out) // before addHelp, which uses it
 	root.SetErr(f.Err)
-	root.SetVersionTemplate("agentctl {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return exit.Usage(plainFlagError(cmd, err)) })
 	f.Flags.Define(root.PersistentFlags())
 	_ = root.RegisterFlagCompletionFunc("target", targets.Complete(f)) // fails only for unknown flags

@@ -2,13 +2,14 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/internal/buildinfo"
 )
 
 // optionsCommand lists the flags of all commands, which the help of each only mentions.
@@ -24,12 +25,56 @@ func optionsCommand() *cobra.Command {
 	}, cmdutil.NoTarget)
 }
 
-// oneLineOfFlags replaces the global flags in a template of the library.
-func oneLineOfFlags(template string) string {
-	template = strings.Replace(template, "{{if .HasAvailableLocalFlags}}", "{{if and .HasParent .HasAvailableLocalFlags}}", 1)
-	before, after, _ := strings.Cut(template, "{{if .HasAvailableInheritedFlags}}")
-	_, after, _ = strings.Cut(after, "{{if .HasHelpSubCommands}}")
-	return before + "\n\nGlobal flags, such as --host and --timeout: agentctl options{{if .HasHelpSubCommands}}" + after
+// usage writes how a command is used. It only mentions the flags of all commands. The usage of the
+// library has them, and its replacement there is a template: with a template in a program, the
+// linker keeps all exported methods of all types.
+func usage(c *cobra.Command) error {
+	var b strings.Builder
+	b.WriteString("Usage:")
+	if c.Runnable() {
+		b.WriteString("\n  " + c.UseLine())
+	}
+	if c.HasAvailableSubCommands() {
+		b.WriteString("\n  " + c.CommandPath() + " [command]")
+	}
+	if len(c.Aliases) > 0 {
+		b.WriteString("\n\nAliases:\n  " + c.NameAndAliases())
+	}
+	if c.HasExample() {
+		b.WriteString("\n\nExamples:\n" + c.Example)
+	}
+	listCommands(&b, c)
+	if c.HasParent() && c.HasAvailableLocalFlags() {
+		b.WriteString("\n\nFlags:\n" + strings.TrimRight(c.LocalFlags().FlagUsages(), "\n"))
+	}
+	b.WriteString("\n\nGlobal flags, such as --host and --timeout: agentctl options")
+	if c.HasAvailableSubCommands() {
+		b.WriteString("\n\nUse \"" + c.CommandPath() + " [command] --help\" for more information about a command.")
+	}
+	b.WriteString("\n")
+	_, err := io.WriteString(c.OutOrStderr(), b.String())
+	return err
+}
+
+// listCommands writes the commands below a command, by their groups.
+func listCommands(b *strings.Builder, c *cobra.Command) {
+	list := func(title, group string) {
+		begin := "\n\n" + title
+		for _, child := range c.Commands() {
+			if child.GroupID == group && (child.IsAvailableCommand() || child.Name() == "help") {
+				fmt.Fprintf(b, "%s\n  %-*s %s", begin, child.NamePadding(), child.Name(), child.Short)
+				begin = ""
+			}
+		}
+	}
+	for _, group := range c.Groups() {
+		list(group.Title, group.ID)
+	}
+	if len(c.Groups()) > 0 {
+		list("Additional Commands:", "")
+	} else {
+		list("Available Commands:", "")
+	}
 }
 
 // helpCommand is the help command of the library, except that it rejects unknown
@@ -85,8 +130,9 @@ var shellExamples = map[string]string{
 
 // addHelp adds the commands help and completion.
 func addHelp(root *cobra.Command) {
-	root.SetUsageTemplate(oneLineOfFlags(root.UsageTemplate()))
-	root.AddCommand(optionsCommand(), manCommand())
+	root.SetUsageFunc(usage)
+	addVersion(root)
+	root.AddCommand(optionsCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd()
 	if completion, err := find(root, []string{"completion"}); err == nil { // an unknown shell is an error
@@ -99,16 +145,23 @@ func addHelp(root *cobra.Command) {
 	}
 }
 
-// manCommand writes the manual pages of all commands, for packages. Their date is that of
-// SOURCE_DATE_EPOCH, if it is set.
-func manCommand() *cobra.Command {
-	return cmdutil.OnTargets(&cobra.Command{
-		Use: "man DIR", Short: "Write the manual pages of all commands into a directory", Hidden: true,
-		Args:             cmdutil.Args(cobra.ExactArgs(1)),
-		PersistentPreRun: func(*cobra.Command, []string) {},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cmd.Root().DisableAutoGenTag = true
-			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "Tenuto", Manual: "Tenuto"}, args[0])
-		},
-	}, cmdutil.NoTarget)
+// addVersion adds the flag --version, which needs no valid configuration. The text of the library's
+// flag is changed by a template.
+func addVersion(root *cobra.Command) {
+	wanted := root.Flags().BoolP("version", "v", false, "version for agentctl")
+	connect, help := root.PersistentPreRunE, root.RunE
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		if *wanted {
+			return nil
+		}
+		return connect(cmd, args)
+	}
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if !*wanted {
+			return help(cmd, args)
+		}
+		version, _, _ := buildinfo.Version()
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "agentctl %s\n", version)
+		return err
+	}
 }

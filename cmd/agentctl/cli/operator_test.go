@@ -261,15 +261,3 @@ func TestModelSchema(t *testing.T) {
 		}
 	}
 }
-
-// The manual has a page for each command.
-func TestManual(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if r := run(t, nil, "man", dir); r.code != 0 {
-		t.Fatal(r.err)
-	}
-	if text, err := os.ReadFile(filepath.Join(dir, "agentctl-config-get.1")); err != nil || !strings.Contains(string(text), "agentctl config get > net.yaml") {
-		t.Errorf("%v\n%s", err, text)
-	}
-}

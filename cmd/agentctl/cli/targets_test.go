@@ -277,7 +277,7 @@ func TestTargetRules(t *testing.T) {
 	want := map[string]cmdutil.TargetRule{
 		"config watch": cmdutil.FollowTarget, "service call": cmdutil.FollowTarget,
 		"edit": cmdutil.OneTarget, "login": cmdutil.OneTarget, "logout": cmdutil.OneTarget, "report": cmdutil.OneTarget, "top": cmdutil.OneTarget, "vpp pcap": cmdutil.OneTarget,
-		"check": cmdutil.NoTarget, "completion bash": cmdutil.NoTarget, "context set": cmdutil.NoTarget, "kvdb get": cmdutil.NoTarget, "man": cmdutil.NoTarget,
+		"check": cmdutil.NoTarget, "completion bash": cmdutil.NoTarget, "context set": cmdutil.NoTarget, "kvdb get": cmdutil.NoTarget,
 		"options": cmdutil.NoTarget, "put": cmdutil.NoTarget, "targets": cmdutil.NoTarget, "help": cmdutil.NoTarget, "": cmdutil.NoTarget,
 		"import": cmdutil.NoTarget, "import --grpc": cmdutil.EachTarget, "values": cmdutil.EachTarget, "values --watch": cmdutil.FollowTarget, "values --watch=false": cmdutil.EachTarget,
 		"plan": cmdutil.EachTarget, "plan --out=x": cmdutil.OneTarget, "graph": cmdutil.EachTarget, "graph --out=x": cmdutil.OneTarget,

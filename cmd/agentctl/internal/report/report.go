@@ -18,6 +18,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
+	"github.com/tenuto-dev/tenuto/cmd/internal/buildinfo"
 )
 
 // reported is a file of a report: the output of a command.
@@ -129,8 +130,9 @@ func (o *options) report(cmd *cobra.Command, path string) (failed []string, err 
 		}
 		machine += "# " + name + "\n" + string(text) + "\n"
 	}
+	version, _, _ := buildinfo.Version()
 	about := fmt.Sprintf("agentctl %s, %s\nagent at %s\nhardware.txt is about the machine that agentctl ran on\n%d of %d parts are missing\n",
-		cmd.Root().Version, o.Now().UTC().Format("2006-01-02 15:04:05 UTC"), o.Client.URL(), len(failed), len(reports))
+		version, o.Now().UTC().Format("2006-01-02 15:04:05 UTC"), o.Client.URL(), len(failed), len(reports))
 	return failed, errors.Join(
 		add(archive, "hardware.txt", machine),
 		add(archive, "_failed-reports.txt", problems.String()),

@@ -9,6 +9,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
+	"github.com/tenuto-dev/tenuto/cmd/internal/buildinfo"
 )
 
 // versionData is what "version" knows; Error is why there is no Agent.
@@ -33,7 +34,8 @@ func NewVersion(f *cmdutil.Factory) *cobra.Command {
 }
 
 func (o *versionOptions) run(cmd *cobra.Command, _ []string) error {
-	data := versionData{Agentctl: cmd.Root().Version}
+	version, _, _ := buildinfo.Version()
+	data := versionData{Agentctl: version}
 	v, err := o.Client.Agent.Version(cmd.Context())
 	if data.Agent = &v; err != nil {
 		data.Agent, data.Error = nil, err.Error()
