@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/cli"
+	"github.com/tenuto-dev/tenuto/infra/buildtest"
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
@@ -98,8 +99,11 @@ func TestCustomAgentInItsOwnModule(t *testing.T) {
 // checkOffline checks files with the models of the agent, without asking it.
 func checkOffline(t *testing.T, global []string, dir string) {
 	t.Helper()
-	exported := filepath.Join(dir, "models.json")
+	exported, programs := filepath.Join(dir, "models.json"), t.TempDir()
 	if err := os.WriteFile(exported, []byte(run(t, global, dir, "model export")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := buildtest.Programs(t.Context(), programs, "vpp-agent"); err != nil {
 		t.Fatal(err)
 	}
 	for items, want := range map[string]struct {
@@ -117,7 +121,8 @@ func checkOffline(t *testing.T, global []string, dir string) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		code := cli.Run(t.Context(), []string{"--http-port", "1", "check", "--models", exported, file}, cli.Streams{Out: &out, Err: &out}, config.NoEnviron)
+		args := []string{"--http-port", "1", "check", "--models", exported, "--program", filepath.Join(programs, "vpp-agent"), file}
+		code := cli.Run(t.Context(), args, cli.Streams{Out: &out, Err: &out}, config.NoEnviron)
 		if code != want.code || !strings.Contains(out.String(), want.text) {
 			t.Errorf("check of\n%sexit %d, expected %d and %q:\n%s", items, code, want.code, want.text, &out)
 		}

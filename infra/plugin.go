@@ -4,7 +4,9 @@
 package infra
 
 import (
+	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/pflag"
 )
@@ -79,6 +81,16 @@ type Configurable interface {
 	// a pointer to one, whose fields have the tags `yaml` or `json` (the key) and
 	// `desc` (what it is for, with units). nil: the plugin has none.
 	ConfigSpec() any
+}
+
+// Commander is implemented by plugins that add commands to the program, such as "check FILE".
+type Commander interface {
+	// CommandHelp describes the commands in lines for the help.
+	CommandHelp() string
+	// RunCommand executes the arguments of the command line that are no flags. known is false if
+	// they are no command of the plugin. No plugin is initialized; ctx ends with the signals
+	// that stop the program.
+	RunCommand(ctx context.Context, args []string, output io.Writer) (known bool, err error)
 }
 
 // FlagDefiner is implemented by plugins with flags of their own besides

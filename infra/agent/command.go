@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os/signal"
 	"slices"
 	"strings"
 
@@ -28,7 +30,7 @@ const commandHelp = `
 Commands:
   config print [plugin...]   write the configuration in effect as commented YAML
   config validate            check the configuration files of all plugins
-Without a command the agent runs.
+%sWithout a command the agent runs.
 `
 
 func (a *Agent) defineFlags() *config.Flags {
@@ -140,7 +142,28 @@ func (a *Agent) command() (done bool, err error) {
 		_, err := fmt.Fprintln(a.opts.output, text)
 		return true, err
 	}
+	if known, err := a.pluginCommand(); known {
+		return true, err
+	}
 	return true, fmt.Errorf("unknown command %q%s (see %s --help)", a.rest, a.optionalValue(), a.opts.build.App)
+}
+
+// pluginCommand executes a command of a plugin.
+func (a *Agent) pluginCommand() (known bool, err error) {
+	ctx := a.opts.context
+	if len(a.opts.signals) > 0 {
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, a.opts.signals...)
+		defer stop()
+	}
+	for _, m := range a.wiring.members {
+		if c, ok := m.Plugin.(infra.Commander); ok {
+			if known, err = c.RunCommand(ctx, a.rest, a.opts.output); known {
+				return true, err
+			}
+		}
+	}
+	return false, nil
 }
 
 // usageErr returns the error of the command line; nil if it asks for help.
@@ -172,7 +195,13 @@ func (a *Agent) writeHelp() error {
 	if err := a.flags.WriteUsage(a.opts.output); err != nil {
 		return err
 	}
-	_, err := io.WriteString(a.opts.output, commandHelp)
+	more := ""
+	for _, m := range a.wiring.members {
+		if c, ok := m.Plugin.(infra.Commander); ok {
+			more += c.CommandHelp()
+		}
+	}
+	_, err := fmt.Fprintf(a.opts.output, commandHelp, more)
 	return err
 }
 

@@ -2,7 +2,10 @@ package agent_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -179,6 +182,39 @@ func TestHelp(t *testing.T) {
 			if !strings.Contains(out, want) {
 				t.Errorf("%s: %q is missing in\n%s", flag, want, out)
 			}
+		}
+	}
+}
+
+// commander has a command.
+type commander struct{ infra.PluginDeps }
+
+func (c *commander) Init() error         { return nil }
+func (c *commander) CommandHelp() string { return "  greet NAME                 say hello\n" }
+func (c *commander) RunCommand(ctx context.Context, args []string, output io.Writer) (known bool, err error) {
+	if args[0] != "greet" {
+		return false, nil
+	}
+	if len(args) != 2 {
+		return true, errors.New("greet: expected NAME")
+	}
+	_, err = fmt.Fprintf(output, "hello %s %v\n", args[1], ctx.Err())
+	return true, err
+}
+
+// Plugins add commands, which do not start the agent.
+func TestCommandsOfPlugins(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"greet you": "hello you <nil>\n", "greet": "greet: expected NAME", "frob": `unknown command ["frob"]`,
+		"--help": "  config validate            check the configuration files of all plugins\n  greet NAME                 say hello\nWithout",
+	} {
+		p := &commander{}
+		p.SetName("greeter")
+		var out bytes.Buffer
+		err := newAgent(t, agent.Name("app"), agent.Output(&out), agent.Args(strings.Fields(line)...), agent.AllPlugins(p)).Run()
+		if got := fmt.Sprint(out.String(), err); !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, expected %s", line, got, want)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func Programs(ctx context.Context, dir string, names ...string) error {
 	if built, _ := config.ProcessEnviron(Env); built != "" {
 		return copyAll(built, dir, names)
 	}
-	args := []string{"-o", dir + "/"}
+	args := []string{"-tags=grpcnotrace", "-o", dir + "/"} // the tag of the Makefile
 	for _, name := range names {
 		args = append(args, "github.com/tenuto-dev/tenuto/cmd/"+name)
 	}

@@ -30,12 +30,18 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
-// asProgram is the variable that makes the test a program: agentctl, for shells.
-const asProgram = "TEST_IS_AGENTCTL"
+// The variables that make the test a program: agentctl, for shells, or vpp-agent, for check.
+const (
+	asProgram = "TEST_IS_AGENTCTL"
+	asAgent   = "TEST_IS_VPP_AGENT"
+)
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		os.Exit(Run(context.Background(), os.Args[1:], Streams{Out: os.Stdout, Err: os.Stderr}, config.ProcessEnviron))
+	}
+	if os.Getenv(asAgent) != "" {
+		os.Exit(runAgent(os.Args[1:]))
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -17,6 +17,9 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	vppagent "github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/buildtest"
 	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
@@ -29,9 +32,33 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
+// runAgent is vpp-agent.
+func runAgent(args []string) (code int) {
+	plugins, err := vppagent.New()
+	if err == nil {
+		err = agent.NewAgent(agent.AllPlugins(plugins), agent.Args(args...)).Run()
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "ERROR: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// agentProgram returns the program of vpp-agent.
+func agentProgram(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	errtest.Fatal(t, err)
+	file := filepath.Join(t.TempDir(), "vpp-agent")
+	errtest.Fatal(t, buildtest.Script(file, "#!/bin/sh\n"+asAgent+"=1 exec '"+self+"' \"$@\"\n"))
+	return file
+}
+
 // check needs no agent and finds mistakes of all kinds, with their lines.
 func TestCheck(t *testing.T) {
 	t.Parallel()
+	program := agentProgram(t)
 	const loop = "vppConfig:\n  interfaces:\n  - {name: loop1, type: SOFTWARE_LOOPBACK}\n"
 	both := func(a, b string) string {
 		const item = "  - {name: %s, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: [%s]}\n"
@@ -56,9 +83,30 @@ func TestCheck(t *testing.T) {
 		{both("10.0.0.1/24", "10.0.0.2/24") + "  - {name: c, type: SOFTWARE_LOOPBACK, mtu: 99999}\n", "FILE is refused: 2 mistakes", 1},
 	} {
 		file := write(t, "net.yaml", c.text)
-		r := run(t, nil, "check", file)
+		r := run(t, nil, "check", "--program", program, file)
 		if got := strings.ReplaceAll(r.out+r.err, file, "FILE"); r.code != c.code || !strings.Contains(got, c.want) {
 			t.Errorf("%s\nexit %d, expected %d and %s:\n%s", c.text, r.code, c.code, c.want, got)
+		}
+	}
+}
+
+// TestCheckWithoutProgram checks that errors of the program are printed, and where it is looked for.
+func TestCheckWithoutProgram(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	file := write(t, "net.yaml", "vppConfig: {}\n")
+	broken := filepath.Join(t.TempDir(), "broken")
+	errtest.Fatal(t, buildtest.Script(broken, "#!/bin/sh\necho 'ERROR: no way' >&2; exit 1\n"))
+	talking := filepath.Join(t.TempDir(), "talking")
+	errtest.Fatal(t, buildtest.Script(talking, "#!/bin/sh\necho OK\n"))
+	for want, args := range map[string][]string{
+		"'check' runs the program vpp-agent, which is neither next to agentctl nor in PATH (--program)": {file},
+		broken + " check: no way":                                  {"--program", broken, file},
+		talking + " check: expected a result in JSON":              {"--program", talking, file},
+		"/nonexistent check: fork/exec /nonexistent: no such file": {"--program", "/nonexistent", file},
+		"models.json: no such file":                                {"--models", "models.json", file},
+	} {
+		if r := run(t, nil, append([]string{"check"}, args...)...); r.code != 1 || !strings.Contains(r.err, want) {
+			t.Errorf("%q: exit %d, expected 1 and %s:\n%s", args, r.code, want, r.err)
 		}
 	}
 }
@@ -86,6 +134,7 @@ func TestModelsOfNoAgent(t *testing.T) {
 // With -o the output is a list of what was found, empty if that is nothing.
 func TestCheckForPrograms(t *testing.T) {
 	t.Parallel()
+	program := agentProgram(t)
 	const loop = "vppConfig:\n  interfaces:\n  - {name: loop1, type: SOFTWARE_LOOPBACK}\n"
 	waiting := write(t, "net.yaml", loop+"  bridgeDomains:\n  - name: bd1\n    forward: true\n    interfaces: [{name: loop1}, {name: tap9}]\n")
 	wrong := write(t, "net.yaml", loop+"    mtuu: 1\n  - {name: 7, ip: 1}\n")
@@ -102,7 +151,7 @@ func TestCheckForPrograms(t *testing.T) {
 		{[]string{wrong, "-o", "jsonpath={range [*]}{.line}:{.column} {.message}\\n{end}"}, 1, "4:5 malformed YAML"},
 		{[]string{wrong, "-o", "xml"}, 125, ""},
 	} {
-		r := run(t, nil, append([]string{"check"}, c.args...)...)
+		r := run(t, nil, append([]string{"check", "--program", program}, c.args...)...)
 		if r.code != c.code || !strings.HasPrefix(r.out, c.want) || c.want == "" && r.out != "" {
 			t.Errorf("%q: exit %d, expected %d and\n%s\nprinted\n%s%s", c.args, r.code, c.code, c.want, r.out, r.err)
 		}

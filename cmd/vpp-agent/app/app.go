@@ -72,6 +72,7 @@ const name = "VPPAgent"
 // last plugin is closed first.
 type VPPAgent struct {
 	infra.PluginDeps
+	opts []Option // of New
 
 	Former *Former // first: a flag that must be replaced ends the start
 	Infra
@@ -155,7 +156,7 @@ func New(opts ...Option) (*VPPAgent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("models: %w", err)
 	}
-	a := &VPPAgent{Cleanup: newCleanup(), Former: newFormer(), Infra: newInfra()}
+	a := &VPPAgent{opts: opts, Cleanup: newCleanup(), Former: newFormer(), Infra: newInfra()}
 	a.SetName(name)
 	a.addSouthbound(kvscheduler.NewPlugin())
 	a.Northbound = newNorthbound(a, document.New(set))

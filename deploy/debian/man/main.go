@@ -1,6 +1,5 @@
-// Command man writes the manual pages of agentctl into a directory, for packages. It is a program of
-// its own because agentctl would become larger. The date of the pages is that of SOURCE_DATE_EPOCH,
-// if it is set.
+// Command man writes the manual pages of agentctl into a directory, for packages. It is not a
+// command of agentctl, which would become larger. SOURCE_DATE_EPOCH sets the date of the pages.
 //
 //	man DIRECTORY
 package main

@@ -97,3 +97,11 @@ type Applied struct {
 	CommitID  string           `json:"commit_id,omitempty"` // for the confirmation
 	Left      []api.PlanReason `json:"left,omitempty"`
 }
+
+// Checked is what "vpp-agent check" prints: the outcome of a file, or the problems for which it
+// was rejected as a whole.
+type Checked struct {
+	Outcome  *Outcome  `json:"outcome,omitempty"`
+	Problems []Problem `json:"problems,omitempty"`
+	Models   *Models   `json:"models,omitempty"` // of the agent, with their descriptors, if some are not models of vpp-agent
+}

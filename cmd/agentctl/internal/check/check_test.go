@@ -7,6 +7,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/outcome"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
+	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
@@ -62,12 +63,12 @@ linuxConfig:
 `
 	o := &options{Factory: cmdutil.NewFactory(output.Streams{}, config.NoEnviron, time.Now, output.Terminal{})}
 	list, refused := o.predicted("net.yaml", []byte(text))
-	result, err := Simulate(t.Context(), []byte(text), nil)
-	if result == nil {
-		t.Fatal(err)
+	checked, err := app.Check(t.Context(), []byte(text))
+	if checked.Outcome == nil {
+		t.Fatal(checked, err)
 	}
 	without := map[string]string{}
-	for _, r := range result.Results {
+	for _, r := range checked.Outcome.Results {
 		without[r.Key] = r.State
 	}
 	for _, f := range list {

@@ -7,17 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/descriptorpb"
-
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/infra/suggest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/custommodel"
 )
 
 // modelsTimeout is how long an agent may take to return its models. Commands whose
@@ -63,58 +58,15 @@ func (m *Models) ofAgent(ctx context.Context) (*models.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, custom := Known(theirs)
-	if len(custom) > 0 {
-		if theirs, err = m.client.Agent.Models(ctx, true); err != nil {
-			return nil, err
-		}
-		known, custom = Known(theirs) // with their schemas
-		if err := Describe(theirs.Descriptors, custom); err != nil {
-			return nil, err
-		}
+	known, custom := custommodel.Known(theirs)
+	if len(custom) == 0 {
+		return models.NewSet(known...)
 	}
-	return models.NewSet(known...)
-}
-
-// Known returns the models of an agent. custom are those that agentctl was not built
-// with, without their messages.
-func Known(theirs response.Models) (known []models.Known, custom []*CustomModel) {
-	ours := allmodels.MustSet()
-	known = make([]models.Known, len(theirs.Models))
-	for i, t := range theirs.Models {
-		m, ok := ours.ForName(t.Name)
-		if !ok || m.KeyPrefix() != t.KeyPrefix || string(m.ProtoName()) != t.ProtoName {
-			c := &CustomModel{Model: t}
-			m, custom = c, append(custom, c)
-		}
-		known[i] = m
+	if theirs, err = m.client.Agent.Models(ctx, true); err != nil {
+		return nil, err
 	}
-	return known, custom
-}
-
-// Describe adds the messages of custom models.
-func Describe(descriptors []byte, custom []*CustomModel) error {
-	set := &descriptorpb.FileDescriptorSet{}
-	if err := proto.Unmarshal(descriptors, set); err != nil {
-		return fmt.Errorf("descriptors of the agent's models: %w", err)
-	}
-	files, err := protodesc.NewFiles(set)
-	if err != nil {
-		return fmt.Errorf("descriptors of the agent's models: %w", err)
-	}
-	for _, m := range custom {
-		d, err := files.FindDescriptorByName(m.ProtoName())
-		if err != nil {
-			return fmt.Errorf("model %s: %w", m.Model.Name, err)
-		}
-		message, ok := d.(protoreflect.MessageDescriptor)
-		if !ok {
-			return fmt.Errorf("model %s: %s is no message", m.Model.Name, d.FullName())
-		}
-		m.Message = message
-		_, m.naming, _ = models.FromOption(message) // an error: the agent's model has a function instead
-	}
-	return nil
+	set, _, err := custommodel.Set(theirs) // with their schemas
+	return set, err
 }
 
 // Select returns the models whose names match one of the patterns; all

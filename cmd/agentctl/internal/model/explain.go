@@ -14,6 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/infra/suggest"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/custommodel"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/proto/ligato"
 	"github.com/tenuto-dev/tenuto/proto/protodoc"
@@ -89,7 +90,7 @@ func newExplainer(ctx context.Context, f *cmdutil.Factory) (*explainer, error) {
 		return nil, err
 	}
 	for _, m := range set.All() {
-		custom, ok := m.(*cmdutil.CustomModel)
+		custom, ok := m.(*custommodel.Model)
 		if !ok || custom.Schema == "" {
 			continue
 		}

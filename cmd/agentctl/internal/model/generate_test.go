@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,10 +8,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
-	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/check"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
+	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
@@ -40,17 +38,14 @@ func TestGeneratedFilesCanBeApplied(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, whole)
 		}
 	}
-	outcome, err := check.Simulate(t.Context(), []byte(all.String()), nil)
-	var refused *client.ProblemsError
-	if errors.As(err, &refused) {
-		for _, p := range refused.Problems {
-			t.Errorf("%s: %s", p.Path, p.Error)
-		}
+	checked, err := app.Check(t.Context(), []byte(all.String()))
+	for _, p := range checked.Problems {
+		t.Errorf("%s: %s", p.Path, p.Error)
 	}
-	if outcome == nil {
+	if checked.Outcome == nil {
 		t.Fatal(err)
 	}
-	for _, r := range outcome.Results {
+	for _, r := range checked.Outcome.Results {
 		if r.State != "PENDING" {
 			t.Errorf("%s is %s: %s", r.Key, r.State, r.Reason)
 		}

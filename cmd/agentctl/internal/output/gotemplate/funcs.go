@@ -34,8 +34,7 @@ var builtins = map[string]any{
 
 var errNoArguments = errors.New("expected at least one argument")
 
-// methods are those of times and durations that templates can call. Besides them, templates can call String
-// and Error.
+// methods are the methods of times and durations that templates can call, besides String and Error.
 var methods = map[reflect.Type]map[string]any{
 	reflect.TypeFor[time.Time](): {
 		"Add": time.Time.Add, "After": time.Time.After, "Before": time.Time.Before, "Equal": time.Time.Equal, "Format": time.Time.Format,

@@ -1,6 +1,6 @@
 // Package gotemplate executes templates in the language of text/template. It does not call methods by
 // name: because of such calls, the linker keeps all exported methods of all types, which were a fifth
-// of agentctl. Templates can call the methods String and Error, and those of times and durations.
+// of agentctl. Templates can call the methods String and Error, and methods of times and durations.
 package gotemplate
 
 import (
@@ -16,7 +16,7 @@ import (
 // Template is a parsed template. It may be executed concurrently.
 type Template struct {
 	name  string
-	trees map[string]*parse.Tree // by name; with those of define and block
+	trees map[string]*parse.Tree // by name, as define and block give them
 	funcs map[string]reflect.Value
 	// Strict makes a missing key of a map an error. Otherwise its value is "<no value>".
 	Strict bool
@@ -64,7 +64,7 @@ type Error struct {
 	err   error
 }
 
-// Error returns the line and column, what is executed there, and the error.
+// Error returns the error with its line and column, and the action that failed.
 func (e *Error) Error() string { return "template: " + e.where + ": " + e.err.Error() }
 
 // Unwrap returns the error of a function.

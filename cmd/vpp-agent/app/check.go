@@ -1,0 +1,186 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/custommodel"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
+)
+
+const (
+	// settleTime is how long the references of a file may take to be met.
+	settleTime = time.Second
+	// simulatorTimeout limits the start and the stop of the simulated agent.
+	simulatorTimeout = time.Minute
+)
+
+var _ infra.Commander = (*VPPAgent)(nil)
+
+// CommandHelp describes the command check.
+func (a *VPPAgent) CommandHelp() string {
+	return "  check FILE [MODELS]        apply a file (\"-\" is the standard input) to a simulated VPP and Linux, and write the\n" +
+		"                             outcome as JSON, for 'agentctl check'; MODELS has models of another agent\n"
+}
+
+// RunCommand executes the command check.
+func (a *VPPAgent) RunCommand(ctx context.Context, args []string, output io.Writer) (known bool, err error) {
+	if args[0] != "check" {
+		return false, nil
+	}
+	if len(args) < 2 || len(args) > 3 {
+		return true, fmt.Errorf("check %q: expected FILE [MODELS]", args[1:])
+	}
+	read := os.ReadFile
+	if args[1] == "-" {
+		read = func(string) ([]byte, error) { return io.ReadAll(os.Stdin) }
+	}
+	text, err := read(args[1])
+	if err != nil {
+		return true, err
+	}
+	opts := a.opts
+	if len(args) == 3 {
+		_, custom, err := custommodel.ReadFile(args[2])
+		if err != nil {
+			return true, err
+		}
+		ours := a.Orchestrator.Codec.Models()
+		custom = slices.DeleteFunc(custom, func(m *custommodel.Model) bool {
+			_, known := ours.ForName(m.Model.Name)
+			return known
+		})
+		opts = append([]Option{withCustomModels(custom)}, opts...)
+	}
+	checked, err := Check(ctx, text, opts...)
+	if err != nil {
+		return true, err
+	}
+	return true, json.NewEncoder(output).Encode(checked)
+}
+
+// withCustomModels adds models that this program does not have, with descriptors that accept every
+// value of the schema and change nothing.
+func withCustomModels(custom []*custommodel.Model) Option {
+	return func(o *options) {
+		for _, m := range custom {
+			o.models = append(o.models, m)
+		}
+		o.plugins = append(o.plugins, func(a *VPPAgent) infra.Plugin {
+			p := &anything{scheduler: a.Scheduler, models: custom}
+			p.SetName("check")
+			return p
+		})
+	}
+}
+
+// anything is the plugin of custom models.
+type anything struct {
+	infra.PluginDeps
+	scheduler api.Registrar
+	models    []*custommodel.Model
+}
+
+// Init registers the descriptors.
+func (p *anything) Init() error {
+	for _, m := range p.models {
+		err := p.scheduler.RegisterKVDescriptor(&api.KVDescriptor{
+			Name: "check-" + m.Model.Name, NBKeyPrefix: m.KeyPrefix(), ValueTypeName: string(m.ProtoName()), KeySelector: m.Matches, KeyLabel: m.Label,
+			Create: func(string, proto.Message) (api.Metadata, error) { return nil, nil },
+			Update: func(string, proto.Message, proto.Message, api.Metadata) (api.Metadata, error) { return nil, nil },
+			Delete: func(string, proto.Message, api.Metadata) error { return nil },
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check applies a text to a new agent with the options, which simulates VPP and Linux, and says what
+// came of it.
+func Check(ctx context.Context, text []byte, opts ...Option) (checked response.Checked, err error) {
+	dir, err := os.MkdirTemp("", "vpp-agent-check-")
+	if err != nil {
+		return checked, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	socket := filepath.Join(dir, "http.sock")
+	for name, conf := range map[string]string{
+		"http.conf": "endpoint: ''\nsocket: " + socket + "\nmax-body-bytes: 0\n", "grpc.conf": "disabled: true\n", "kvscheduler.conf": "print-txn-summary: false\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(conf), 0o600); err != nil {
+			return checked, err
+		}
+	}
+	plugins, err := New(opts...)
+	if err != nil {
+		return checked, err
+	}
+	sim := agent.NewAgent(agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate"), agent.Environ(config.NoEnviron), agent.QuitSignals(),
+		agent.Logging(logging.NewRegistry(logging.WithWriter(io.Discard))), agent.StartTimeout(simulatorTimeout), agent.StopTimeout(simulatorTimeout))
+	if err := sim.Start(ctx); err != nil {
+		return checked, fmt.Errorf("start of the simulated agent: %w", err)
+	}
+	defer func() { err = errors.Join(err, sim.Stop()) }()
+	c := client.New(client.Options{Host: socket})
+	defer c.Close()
+	return apply(ctx, c, text)
+}
+
+// apply applies a text to a simulated agent.
+func apply(ctx context.Context, c *client.Client, text []byte) (checked response.Checked, err error) {
+	awaitSimulator(ctx, c)
+	checked.Outcome, err = c.Configuration.Update(ctx, text, client.ChangeOptions{Wait: settleTime})
+	if refused, ok := errors.AsType[*client.ProblemsError](err); ok {
+		checked.Problems, err = refused.Problems, nil
+	}
+	if checked.Outcome != nil { // some items failed
+		err = nil
+	}
+	if err != nil {
+		return checked, err
+	}
+	theirs, err := c.Agent.Models(ctx, true)
+	if err != nil {
+		return checked, err
+	}
+	if _, custom := custommodel.Known(theirs); len(custom) > 0 {
+		checked.Models = &theirs
+	}
+	return checked, nil
+}
+
+// awaitSimulator waits until the simulated agent is ready, because values are PENDING before.
+// After the limit the results report what is missing.
+func awaitSimulator(ctx context.Context, c *client.Client) {
+	ctx, cancel := context.WithTimeout(ctx, simulatorTimeout)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, ready, err := c.Agent.Status(ctx); err == nil && ready {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
