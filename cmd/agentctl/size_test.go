@@ -25,7 +25,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// loaded returns the size of what is loaded of a program: the size of its file without symbols.
+// loaded returns the size of a program without symbols.
 func loaded(t *testing.T, program string) (size int) {
 	t.Helper()
 	file, err := elf.Open(program)

@@ -15,7 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
 )
 
-// Spec is what tells such plugins apart.
+// Spec is the part in which such plugins differ.
 type Spec struct {
 	// Name of the plugin.
 	Name string

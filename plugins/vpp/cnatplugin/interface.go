@@ -183,7 +183,7 @@ func (d *interfaceDescriptor) change(ctx context.Context, v *cnat.Interface, to 
 	return err
 }
 
-// remove ends a use. That of an earlier run of the agent is not known here.
+// remove ends a use. The state of the session lacks uses of an earlier run of the agent.
 func (d *interfaceDescriptor) remove(ctx context.Context, v *cnat.Interface) error {
 	index, err := item.SwIfIndex(d.ifs, v.GetName())
 	if err != nil {

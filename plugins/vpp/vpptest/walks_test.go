@@ -17,7 +17,7 @@ var (
 	walks      = flag.Int("walks", 10, "random walks over configurations of the test that states do not depend on history")
 	realWalks  = flag.Int("real-walks", 1, "those on a real VPP")
 	walkSteps  = flag.Int("walk-steps", 10, "configurations of a walk")
-	stoppedAll = flag.Bool("stopped-all", false, "TestChangedWhileStopped: all items, not only those that VPP does not tell wholly")
+	stoppedAll = flag.Bool("stopped-all", false, "TestChangedWhileStopped: all items, not only items with settings that VPP does not report")
 	walkSeed   = flag.Uint64("walk-seed", 1, "seed of the first walk")
 )
 
@@ -226,13 +226,13 @@ func describeSteps(steps []values) string {
 	return b.String()
 }
 
-// addedAgain are items of which an earlier form stays in VPP.
+// addedAgain are items whose earlier settings stay in VPP.
 var addedAgain = map[string]string{
-	"vpp.dns.dnscache": "VPP does not tell its servers; it may have been restarted, so those of the item are added, and none is removed",
+	"vpp.dns.dnscache": "VPP does not report its servers. It may have been restarted, so the agent adds the servers of the item and removes none",
 }
 
-// What VPP does not tell of an item is known from the state-dir, also if the item is another one
-// when the agent starts again, or none.
+// The agent knows settings that VPP does not report from the state-dir, also if the item changed, or
+// is gone, when the agent starts again.
 func TestChangedWhileStopped(t *testing.T) {
 	untold := []string{"vpp.bfd.", "vpp.classify.", "vpp.cnat.", "vpp.nat64.", "vpp.nat66.", "vpp.srv6.localsid", "vpp.svs."}
 	for _, i := range catalogue.All() {

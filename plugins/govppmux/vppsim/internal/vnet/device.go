@@ -10,7 +10,7 @@ func (n *VNet) createDevices() {
 	}
 }
 
-// createDevice makes a device that nobody asked for by the API.
+// createDevice makes a device without a request of the API.
 func (n *VNet) createDevice(hw *hwInterface) *swInterface {
 	hw.ethernet, hw.mac, hw.rxQueues = true, n.randomMAC(), makeQueues(1, interface_types.RX_MODE_API_POLLING)
 	n.linkFollowsAdmin(hw)
