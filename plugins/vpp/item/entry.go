@@ -294,17 +294,10 @@ func (d *entries[V, E, K]) resolved(ctx context.Context, values []value[V], add 
 		if results[i].Err = unsupported; unsupported != nil {
 			continue
 		}
-		live := func() (E, error) { return d.Live(v) }
-		if add {
-			entries[i], results[i].Err = live()
-		} else {
-			entries[i], results[i].Err = d.found(values[i].Key, v, live)
-		}
-		if !add && d.unlisted && isMissing(results[i].Err) {
-			results[i].Err = nil // it was assumed to exist
-			continue
-		}
-		if results[i].Err != nil {
+		if entries[i], results[i].Err = d.live(values[i].Key, v, add); results[i].Err != nil {
+			if !add && d.unlisted && isMissing(results[i].Err) {
+				results[i].Err = nil // it was assumed to exist
+			}
 			continue
 		}
 		if add && d.Check != nil {
@@ -319,6 +312,15 @@ func (d *entries[V, E, K]) resolved(ctx context.Context, values []value[V], add 
 		}
 	}
 	return results, entries, ready
+}
+
+// live returns the entry of a value that is added or removed.
+func (d *entries[V, E, K]) live(key string, v V, add bool) (E, error) {
+	resolve := func() (E, error) { return d.Live(v) }
+	if add {
+		return resolve()
+	}
+	return d.found(key, v, resolve)
 }
 
 func isCreated[V proto.Message](v value[V]) bool { return !v.Old.ProtoReflect().IsValid() }
