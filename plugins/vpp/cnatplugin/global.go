@@ -86,14 +86,8 @@ func NewGlobal(vpp *session.VPP) *kvs.KVDescriptor {
 	return item.NewSingleton(vpp, item.Singleton[*cnat.Global, settings]{
 		Name: GlobalName, Model: GlobalModel,
 		Resolve: resolveGlobal, Value: globalValue,
-		Get: g.get,
-		Set: g.set,
-		Assume: func(found, expected settings) settings {
-			if found.policy == unknownPolicy && found.addresses() == expected.addresses() {
-				found.policy, found.excluded = expected.policy, expected.excluded
-			}
-			return found
-		},
+		Get:      g.get,
+		Set:      g.set,
 		Recreate: func(old, s settings) bool { return old.addresses() != s.addresses() },
 	})
 }
