@@ -34,7 +34,7 @@ const (
 )
 
 func newWalker(seed uint64, real bool) *walker {
-	return &walker{Rand: rand.New(rand.NewPCG(seed, seed)), real: real, restarts: seed%2 == 1, items: map[string]values{}, pool: map[int]*interfaces.Interface{}}
+	return &walker{Rand: rand.New(rand.NewPCG(seed, seed)), real: real, restarts: *walkRestarts && seed%2 == 1, items: map[string]values{}, pool: map[int]*interfaces.Interface{}}
 }
 
 func (w *walker) chance(percent int) bool { return w.IntN(100) < percent }
