@@ -96,11 +96,12 @@ type Descriptor[V proto.Message, M any] struct {
 	// Plans, the log and the history do not show their operations, and summaries do not count
 	// them.
 	Unrecorded bool
-	// SessionOnly reports that Retrieve returns only what was created in the current session with the
-	// southbound, which does not list the values itself. Values of an earlier run of the agent that
-	// are no longer desired are assumed to exist, and deleted: Delete of one that does not exist has
-	// to succeed.
-	SessionOnly bool
+	// SessionOnly reports whether Retrieve returns only values that were created in the current
+	// session, because the southbound does not list them. The scheduler then assumes that values
+	// of an earlier run of the agent exist if they are no longer desired, and deletes them: Delete of a
+	// value that does not exist has to succeed. It is called after Retrieve. Default: Retrieve
+	// returns all values.
+	SessionOnly func() bool
 
 	// MetadataMapFactory creates the metadata map. Default: a map of M.
 	MetadataMapFactory MetadataMapFactory

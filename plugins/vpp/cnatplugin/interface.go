@@ -125,7 +125,7 @@ func NewInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			return d.remove(ctx, v)
 		},
 		RetrieveContext:      d.retrieve,
-		SessionOnly:          true,
+		SessionOnly:          func() bool { return interfaces.Check(d.vpp) == nil },
 		RetrieveDependencies: []string{item.InterfaceName},
 	}))
 }

@@ -116,8 +116,6 @@ func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interf
 		Concurrency:          concurrency,
 	}
 	if t.All == nil && t.Operation != nil {
-		d.unlisted = true
-		t.Operation.Each(func(v Variant[E]) { d.unlisted = d.unlisted && v.Unlisted })
 		out.SessionOnly = d.unlisted
 	}
 	if t.Changeable != nil {
@@ -135,8 +133,7 @@ func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interf
 type entries[V proto.Message, E any, K comparable] struct {
 	Entry[V, E, K]
 	translation[V, E, K]
-	added    *session.State[additions[K, E]]
-	unlisted bool // in no release VPP lists the entries
+	added *session.State[additions[K, E]]
 }
 
 type (
@@ -295,7 +292,7 @@ func (d *entries[V, E, K]) resolved(ctx context.Context, values []value[V], add 
 			continue
 		}
 		if entries[i], results[i].Err = d.live(values[i].Key, v, add); results[i].Err != nil {
-			if !add && d.unlisted && isMissing(results[i].Err) {
+			if !add && d.unlisted() && isMissing(results[i].Err) {
 				results[i].Err = nil // it was assumed to exist
 			}
 			continue
@@ -406,6 +403,12 @@ func (d *entries[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, k
 		out = append(out, kv)
 	})
 	return out, err
+}
+
+// unlisted reports whether this VPP has the operation, and no request that lists the entries.
+func (d *entries[V, E, K]) unlisted() bool {
+	do, err := d.Operation.On(d.vpp)
+	return err == nil && do.Unlisted
 }
 
 // dump returns all entries; a VPP without the operation has none.

@@ -35,8 +35,8 @@ type Singleton[V proto.Message, E any] struct {
 	// Assume completes what Get returns with what VPP does not tell, from an expected value.
 	// Optional.
 	Assume func(found, expected E) E
-	// SessionOnly says that Get returns only what was set in the current session.
-	SessionOnly bool
+	// SessionOnly reports whether Get returns only what was set in the current session.
+	SessionOnly func() bool
 	// Recreate reports that a change deletes the value and creates it again, so that its
 	// dependents are deleted before, and created again after that. Default: none does.
 	Recreate func(old, e E) bool

@@ -155,7 +155,7 @@ func NewNAT64Global(vpp *session.VPP) *kvs.KVDescriptor {
 			}
 			return found
 		},
-		SessionOnly: true,
+		SessionOnly: func() bool { return globals64.Check(vpp) == nil },
 		Recreate:    func(old, s settings64) bool { return old.bindings != s.bindings || old.sessions != s.sessions },
 		Set:         func(ctx context.Context, old, s *settings64) error { return set64(ctx, vpp, old, s) },
 	})

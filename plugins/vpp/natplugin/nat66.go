@@ -56,7 +56,7 @@ func NewNAT66Global(vpp *session.VPP) *kvs.KVDescriptor {
 			}
 			return found
 		},
-		SessionOnly: true,
+		SessionOnly: func() bool { return globals66.Check(vpp) == nil },
 		Recreate:    func(_, _ uint32) bool { return true },
 		Set:         func(ctx context.Context, _, vrf *uint32) error { return set66(ctx, vpp, vrf) },
 	})

@@ -35,13 +35,6 @@ type Operation[F any] struct {
 // Capability returns which messages the operation needs. An operation of Step has none.
 func (op *Operation[F]) Capability() binding.Capability { return op.needs }
 
-// Each calls f with what each variant does.
-func (op *Operation[F]) Each(f func(F)) {
-	for _, v := range op.variants {
-		f(v.Do)
-	}
-}
-
 // Declare declares an operation. The plugin lists it in its Operations. item is the type of
 // item, as people call it ("interface TAP"); the name of a part of an item has the form
 // "VRRP: unicast". plugin of VPP brings the messages; it is empty for those that every VPP

@@ -8,22 +8,23 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 )
 
 var (
-	walks        = flag.Int("walks", 10, "random walks over configurations of the test that states do not depend on history")
-	realWalks    = flag.Int("real-walks", 1, "those on a real VPP")
-	walkSteps    = flag.Int("walk-steps", 10, "configurations of a walk")
-	walkRestarts = flag.Bool("walk-restarts", false, "every second walk restarts the agent before each step")
-	stoppedAll   = flag.Bool("stopped-all", false, "TestChangedWhileStopped: all items, not only items with settings that VPP does not report")
-	walkSeed     = flag.Uint64("walk-seed", 1, "seed of the first walk")
+	walks      = flag.Int("walks", 10, "random walks over configurations of the test that states do not depend on history")
+	realWalks  = flag.Int("real-walks", 1, "those on a real VPP")
+	walkSteps  = flag.Int("walk-steps", 10, "configurations of a walk")
+	stoppedAll = flag.Bool("stopped-all", false, "TestChangedWhileStopped: all items, not only items with settings that VPP does not report")
+	walkSeed   = flag.Uint64("walk-seed", 1, "seed of the first walk")
 )
 
 // After any sequence of configurations, each replacing the one before it, VPP has the same state
-// as a fresh one that gets only the last. With -walk-restarts every second walk restarts the agent before each step.
+// as a fresh one that gets only the last. Every second walk restarts the agent before each step.
 func TestWalks(t *testing.T) {
 	t.Run("simulator", func(t *testing.T) {
 		t.Parallel()
@@ -39,13 +40,13 @@ func walkAll(t *testing.T, count int, real bool) {
 	tried, items, different := 0, 0, 0
 	for n := range count {
 		seed := *walkSeed + uint64(n)
-		w := newWalker(seed, real)
+		kind := walkKind{real: real, restarts: seed%2 == 1}
+		w := newWalker(seed, kind)
 		steps := make([]values, *walkSteps)
 		for s := range steps {
 			steps[s] = w.next()
 			items += len(steps[s])
 		}
-		kind := walkKind{real: real, restarts: *walkRestarts && seed%2 == 1}
 		at, diff := kind.diverges(t, steps)
 		if diff == "" {
 			tried += len(steps)
@@ -65,7 +66,7 @@ func walkAll(t *testing.T, count int, real bool) {
 
 // walkKind is the same for all steps of a walk.
 type walkKind struct {
-	real     bool // on a real VPP
+	real     bool // on a real VPP, without what it cannot have on this machine
 	restarts bool // the agent restarts before each step, with its state-dir
 	empty    bool // and meanwhile the simulator, which loses its state
 }
@@ -227,34 +228,69 @@ func describeSteps(steps []values) string {
 	return b.String()
 }
 
-// addedAgain are items whose earlier settings stay in VPP.
-var addedAgain = map[string]string{
-	"vpp.dns.dnscache": "VPP does not report its servers. It may have been restarted, so the agent adds the servers of the item and removes none",
+// unreported begin the names of items of which VPP does not report everything.
+var unreported = []string{
+	"vpp.bfd.", "vpp.classify.", "vpp.cnat.", "vpp.dns.", "vpp.lldp.", "vpp.nat64.", "vpp.nat66.", "vpp.policer.interface", "vpp.reassembly.",
+	"vpp.srv6.localsid", "vpp.svs.", "vpp.urpf.",
 }
 
 // The agent knows settings that VPP does not report from the state-dir, also if the item changed, or
 // is gone, when the agent starts again.
 func TestChangedWhileStopped(t *testing.T) {
-	untold := []string{"vpp.bfd.", "vpp.classify.", "vpp.cnat.", "vpp.nat64.", "vpp.nat66.", "vpp.srv6.localsid", "vpp.svs."}
 	for _, i := range catalogue.All() {
-		if forgotten(i.Name) != "" || !*stoppedAll && !slices.ContainsFunc(untold, func(prefix string) bool { return strings.HasPrefix(i.Name, prefix) }) {
+		if !*stoppedAll && !slices.ContainsFunc(unreported, func(prefix string) bool { return strings.HasPrefix(i.Name, prefix) }) {
 			continue
 		}
 		t.Run(i.Name, func(t *testing.T) {
+			if why := forgotten[i.Name]; why != "" {
+				t.Skip("NOT CHECKED: ", why)
+			}
 			t.Parallel()
-			before, none := maps.Clone(i.Needed()), maps.Clone(i.Needed())
-			before[catalogue.Key(i.Make())] = i.Make()
-			for _, change := range slices.Concat([]catalogue.Change{nil}, i.Updates, i.Recreates) {
-				after := none
-				if change != nil {
-					m := i.Changed(change)
-					after = maps.Clone(none)
-					after[catalogue.Key(m)] = m
+			steps := []values{with(i, i.Make())}
+			for _, change := range slices.Concat(i.Updates, i.Recreates) {
+				steps = append(steps, with(i, i.Changed(change)))
+			}
+			steps = append(steps, i.Needed())
+			for _, empty := range []bool{false, true} {
+				if at, diff := (walkKind{restarts: true, empty: empty}).diverges(t, steps); diff != "" {
+					t.Errorf("step %d (VPP restarted, too: %t):\n%s%s", at+1, empty, describeSteps(steps[:at+1]), diff)
 				}
-				for _, empty := range []bool{false, true} {
-					if _, diff := (walkKind{restarts: true, empty: empty}).diverges(t, []values{before, after}); diff != "" && (empty || change == nil || addedAgain[i.Name] == "") {
-						t.Errorf("VPP restarted: %t; from %s to %s:\n%s", empty, text(i.Make()), describeSteps([]values{after}), diff)
-					}
+			}
+		})
+	}
+}
+
+// with returns an item with what it needs.
+func with(i catalogue.Item, m proto.Message) values {
+	out := values(i.Needed())
+	out[catalogue.Key(m)] = m
+	return out
+}
+
+// An item that is gone when the agent starts again does not fail because VPP has been restarted
+// without the plugin for it.
+func TestRemovedWithPlugin(t *testing.T) {
+	for name, message := range map[string]string{
+		"vpp.lldp.interface": "sw_interface_set_lldp", "vpp.nat64.global": "nat64_plugin_enable_disable", "vpp.nat66.global": "nat66_plugin_enable_disable",
+		"vpp.cnat.interface": "cnat_snat_policy_add_del_if",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := catalogue.All()[slices.IndexFunc(catalogue.All(), func(i catalogue.Item) bool { return i.Name == name })]
+			w := startWalk(t, false)
+			defer func() { w.end() }()
+			w.apply(with(i, i.Make()))
+			w.Want(states{i.Key(): configured})
+			w.Stop()
+			if err := w.target.Sim.Restart(); err != nil {
+				t.Fatal(err)
+			}
+			forget(t, w.target, message)
+			w.start()
+			w.apply(values{})
+			for _, v := range w.Scheduler.ListValueStatus("") {
+				if s := v.GetValue(); s.GetState() == failed {
+					t.Errorf("%s is FAILED: %s", s.GetKey(), s.GetError())
 				}
 			}
 		})

@@ -147,11 +147,7 @@ func (r *Refresher) readAll(d *registry.Descriptor, known []*graph.Node, expecte
 	case err == nil:
 		without := r.withoutValue(found)
 		r.apply(d, known, found)
-		if d.SessionOnly {
-			r.assume(d)
-		} else {
-			r.forgetAbsent(d, without)
-		}
+		r.forgetAbsent(d, without)
 		r.Reads.done(d, without)
 	case r.Reads.fail(d, err):
 		r.Observer.Problem(d.Name, "retrieve: "+err.Error()+"; nothing is known of its values, and none is created until it answers", false)

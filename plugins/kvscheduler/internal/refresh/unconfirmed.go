@@ -302,7 +302,7 @@ func (r *Refresher) link(n *graph.Node, made *ownership.Record, have *registry.V
 }
 
 // forgetAbsent forgets what a complete reading of a descriptor did not find, except
-// what was found without a value.
+// what was found without a value. If the southbound does not list the values, assume decides.
 func (r *Refresher) forgetAbsent(d *registry.Descriptor, without []string) {
 	if len(without) == 0 {
 		delete(r.Unconfirmed.derived, d.Name)
@@ -310,6 +310,10 @@ func (r *Refresher) forgetAbsent(d *registry.Descriptor, without []string) {
 	}
 	of := r.Unconfirmed.made[d.Name]
 	if len(of) == 0 {
+		return
+	}
+	if d.SessionOnly != nil && d.SessionOnly() {
+		r.assume(d)
 		return
 	}
 	r.Lock.Lock()
