@@ -36,6 +36,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin"
@@ -129,7 +130,7 @@ type withACLs struct{ ACLPlugin *itemplugin.Plugin }
 func parts(p *caller, etcdSync *kvdbsync.Plugin, w io.Writer) []any {
 	logging.DefaultLogger.Info("begins")
 	return []any{
-		withInterfaces{&ifplugin.DefaultPlugin}, withACLs{aclplugin.NewPlugin()}, natplugin.NewPlugin(),
+		withInterfaces{&ifplugin.DefaultPlugin}, withACLs{aclplugin.NewPlugin()}, natplugin.NewPlugin(), iptablesplugin.NewPlugin(),
 		interfaces.NewServiceClient(p.GoVPP.Conn()),
 		statuscheck.UseDeps(func(d *statuscheck.Deps) { d.Default = []publish.Store{&etcd.DefaultPlugin} }),
 		orchestrator.NewPlugin(orchestrator.UseWatchers(etcdSync)),

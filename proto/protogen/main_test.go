@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The committed code is that of the schema.
+// The committed code is generated from the schema.
 func TestCommittedCodeIsCurrent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; make test runs it")
@@ -32,7 +32,7 @@ func TestCommittedCodeIsCurrent(t *testing.T) {
 		}
 		name, err := filepath.Rel(g.root, file)
 		if name = filepath.ToSlash(name); code[name] != string(text) {
-			t.Errorf("%s differs from what is generated: run go generate ./proto", name)
+			t.Errorf("%s differs from the generated code: run go generate ./proto", name)
 		}
 		delete(code, name)
 		return err

@@ -82,7 +82,7 @@ type Deps struct {
 	Namespaces nsplugin.API
 	// Interfaces reports what other processes change in namespaces.
 	Interfaces followers.Interfaces
-	// ServiceLabel tells the items of agents apart.
+	// ServiceLabel has the label of the agent, which marks its items.
 	ServiceLabel Labeller
 }
 

@@ -228,7 +228,7 @@ func describeSteps(steps []values) string {
 	return b.String()
 }
 
-// unreported begin the names of items of which VPP does not report everything.
+// unreported are the beginnings of the names of items with settings that VPP does not report.
 var unreported = []string{
 	"vpp.bfd.", "vpp.classify.", "vpp.cnat.", "vpp.dns.", "vpp.lldp.", "vpp.nat64.", "vpp.nat66.", "vpp.policer.interface", "vpp.reassembly.",
 	"vpp.srv6.localsid", "vpp.svs.", "vpp.urpf.",
