@@ -88,13 +88,14 @@ func (d *interfaceDescriptor) sameMTU(old, i *interfaces.Interface) bool {
 	return a == b || !knownA || !knownB
 }
 
-// updateMTU sets the MTU of an interface. VPP changes the MTUs of its sub-interfaces too, so
-// updateMTU restores them.
+// updateMTU sets the MTU that an interface of the configuration has.
 func (d *interfaceDescriptor) updateMTU(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	mtu, _ := d.effectiveMTU(i)
 	return d.changeMTU(ctx, i, m, mtu)
 }
 
+// changeMTU sets the MTU of an interface. VPP changes the MTUs of its sub-interfaces too, so
+// changeMTU restores them.
 func (d *interfaceDescriptor) changeMTU(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta, mtu uint32) error {
 	before, err := d.vpp.DumpInterfaces(ctx)
 	if err != nil {
