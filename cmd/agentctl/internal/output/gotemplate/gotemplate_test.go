@@ -45,7 +45,8 @@ type Item struct {
 	Problem   error
 	Since     time.Time
 	Took      time.Duration
-	unwritten int //nolint:unused // templates cannot see it
+	//lint:ignore U1000 templates cannot see it
+	unwritten int
 }
 
 // Optional is embedded by a pointer.
