@@ -26,25 +26,25 @@ type Embedded struct{ Owner string }
 type Item struct {
 	Embedded
 	*Optional
-	Name      string
-	MTU       int
-	Index     uint32
-	Small     int8
-	Ratio     float64
-	Up        bool
-	State     State
-	Tags      []string
-	Bytes     []byte
-	Pair      [2]int
-	Labels    map[string]string
-	ByID      map[int]string
-	ByKind    map[State]*Item
-	Any       any
-	Parent    *Item
-	Children  []*Item
-	Problem   error
-	Since     time.Time
-	Took      time.Duration
+	Name     string
+	MTU      int
+	Index    uint32
+	Small    int8
+	Ratio    float64
+	Up       bool
+	State    State
+	Tags     []string
+	Bytes    []byte
+	Pair     [2]int
+	Labels   map[string]string
+	ByID     map[int]string
+	ByKind   map[State]*Item
+	Any      any
+	Parent   *Item
+	Children []*Item
+	Problem  error
+	Since    time.Time
+	Took     time.Duration
 	//lint:ignore U1000 templates cannot see it
 	unwritten int
 }
