@@ -3,7 +3,6 @@ package docs
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,8 +12,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
-// Tutorial 101 is an agent in a module of its own, and its models are like all others for
-// agentctl, which does not contain them.
+// Tutorial 101 is an agent in a module of its own: "go generate" works there, and its models are like
+// all others for agentctl, which does not contain them.
 func TestCustomAgentInItsOwnModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; make test runs it")
@@ -22,31 +21,16 @@ func TestCustomAgentInItsOwnModule(t *testing.T) {
 	t.Parallel()
 	dir := copyTutorial(t, "../examples/tutorials/101_custom-agent", "example.com/custom-agent")
 	program := filepath.Join(t.TempDir(), "custom-agent")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
-	build.Dir = dir
-	build.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := os.Remove(filepath.Join(dir, "hosts", "model", "host.pb.go")); err != nil {
+		t.Fatal(err)
 	}
+	inModule(t, dir, "go generate ./...")
+	inModule(t, dir, "go build -o "+program+" .")
 	port, hosts := freePort(t), filepath.Join(t.TempDir(), "hosts")
 	if err := os.WriteFile(filepath.Join(dir, "hosts.conf"), []byte("path: "+hosts+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	agent := exec.CommandContext(t.Context(), program, "--http-port", port)
-	agent.Dir = dir
-	var log bytes.Buffer
-	agent.Stdout, agent.Stderr = &log, &log
-	if err := agent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := agent.Process.Signal(os.Interrupt); err != nil {
-			t.Error(err)
-		}
-		if err := agent.Wait(); err != nil {
-			t.Errorf("the agent ended with %v\n%s", err, &log)
-		}
-	}()
+	startProgram(t, program, dir, "--http-port", port)
 	global := []string{"--http-port", port}
 	var out bytes.Buffer
 	for _, wait := range []string{"status --wait", "wait config/tutorial/v1/hosts/gateway"} {

@@ -1,4 +1,5 @@
-// Package model has the commands that describe models: their list, their fields, samples and schemas.
+// Package model has the commands that describe models: their list, their fields, samples and schemas;
+// and the one that writes an agent with a new model.
 package model
 
 import (
@@ -17,7 +18,8 @@ import (
 
 // New returns the command "model".
 func New(f *cmdutil.Factory) *cobra.Command {
-	cmd := cmdutil.Parent("model", "Show the models of configuration items", newList(f), newInspect(f), newSchema(f), newExport(f))
+	cmd := cmdutil.Parent("model", "Show the models of configuration items, and write agents with new ones",
+		newList(f), newInspect(f), newSchema(f), newExport(f), newNew(f))
 	cmd.Aliases = []string{"models"}
 	return cmd
 }
