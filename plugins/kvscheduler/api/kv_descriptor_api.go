@@ -150,7 +150,9 @@ type Descriptor[V proto.Message, M any] struct {
 	// has the mark of the agent. Of the marked values that are not desired, the scheduler
 	// removes those that it created in this process or has on record in its state-dir, and
 	// lists the others as orphans. Default: the state cannot be read, and the scheduler
-	// assumes the effects of its last operations.
+	// assumes the effects of its last operations. After a restart it creates the values again;
+	// what is on record but no longer desired, or desired with another value, it deletes first:
+	// Delete of a value that does not exist has to succeed.
 	//
 	// correlate helps to recognise what the southbound does not return, and objects without
 	// a mark. When all values are read, it has every value that may exist: desired values,
@@ -158,7 +160,8 @@ type Descriptor[V proto.Message, M any] struct {
 	// outcome: the callback timed out, its effect could not be read back, or the session or
 	// the process ended during it. The outcome stays unknown until the callback has returned
 	// and a later Retrieve succeeded; with a state-dir also across restarts. Return what you
-	// find of them with Origin FromNB. A key occurs more than once if different values of it
+	// find of them with Origin FromNB. Origin Recorded in correlate means that an earlier session
+	// or run of the agent created the value. A key occurs more than once if different values of it
 	// may exist: first that of an operation with an unknown outcome, then the created one,
 	// last the desired one. When values are read again because an operation failed, correlate
 	// has only those and the values with an unknown outcome.

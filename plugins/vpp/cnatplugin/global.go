@@ -87,6 +87,7 @@ func NewGlobal(vpp *session.VPP) *kvs.KVDescriptor {
 		Name: GlobalName, Model: GlobalModel,
 		Resolve: resolveGlobal, Value: globalValue,
 		Get:      g.get,
+		Made:     g.made,
 		Set:      g.set,
 		Recreate: func(old, s settings) bool { return old.addresses() != s.addresses() },
 	})
@@ -160,6 +161,18 @@ func (g *global) get(ctx context.Context) (*settings, error) {
 		s.policy, s.excluded = known.set.policy, known.set.excluded
 	}
 	return s, nil
+}
+
+// made takes what an earlier agent applied for applied in this session, if VPP still has its addresses.
+func (g *global) made(found, recorded settings) settings {
+	known, err := g.applied.On(g.vpp)
+	if err != nil || found.policy != unknownPolicy || found.addresses() != recorded.addresses() {
+		return found
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	known.set = &recorded
+	return recorded
 }
 
 func specified(a netip.Addr) netip.Addr {

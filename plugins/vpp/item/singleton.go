@@ -35,6 +35,9 @@ type Singleton[V proto.Message, E any] struct {
 	// Assume completes what Get returns with what VPP does not tell, from an expected value.
 	// Optional.
 	Assume func(found, expected E) E
+	// Made completes what Get returns with what VPP does not tell, from a value that an earlier
+	// run of the agent created. Optional.
+	Made func(found, recorded E) E
 	// SessionOnly reports whether Get returns only what was set in the current session.
 	SessionOnly func() bool
 	// Recreate reports that a change deletes the value and creates it again, so that its
@@ -97,6 +100,21 @@ func (d *singleton[V, E]) set(ctx context.Context, old, v *V) (err error) {
 	return err
 }
 
+// remember completes what VPP has with what an earlier run of the agent created.
+func (d *singleton[V, E]) remember(e *E, correlate []kvs.KV[V, kvs.Metadata]) {
+	if d.Made == nil {
+		return
+	}
+	for _, c := range correlate {
+		if c.Origin != kvs.Recorded {
+			continue
+		}
+		if recorded, err := d.resolver.Live(kvs.WithoutUnmodeled(c.Value)); err == nil {
+			*e = d.Made(*e, recorded)
+		}
+	}
+}
+
 // retrieve returns what VPP has, in the spelling that is expected. What is not expected may be
 // of another client.
 func (d *singleton[V, E]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.Metadata]) ([]kvs.KV[V, kvs.Metadata], error) {
@@ -104,6 +122,7 @@ func (d *singleton[V, E]) retrieve(ctx context.Context, correlate []kvs.KV[V, kv
 	if err != nil || e == nil {
 		return nil, IgnoreUnsupported(err)
 	}
+	d.remember(e, correlate)
 	found, assumed, origin := *e, false, kvs.UnknownOrigin
 	for _, c := range correlate {
 		origin, c.Value = kvs.FromNB, kvs.WithoutUnmodeled(c.Value)

@@ -66,16 +66,9 @@ var unwalked = map[string]string{
 	"vpp.nat.dnat44":          "VPP adds the address of a load-balanced mapping to the tables of the outside interfaces that come after it, and never removes it",
 }
 
-// forgotten are items whose settings stay in VPP if the item changes while the agent is stopped: VPP
-// does not report them, and may have been restarted.
-var forgotten = map[string]string{
-	"vpp.cnat.global":  "the excluded prefixes of an earlier item stay",
-	"vpp.dns.dnscache": "the servers of an earlier item stay",
-}
-
 // item is an exemplar of the catalogue, or a change of it, with most of what it needs.
 func (w *walker) item(i catalogue.Item) values {
-	if w.real && !i.Real() || unwalked[i.Name] != "" || w.restarts && forgotten[i.Name] != "" {
+	if w.real && !i.Real() || unwalked[i.Name] != "" {
 		return nil
 	}
 	m := i.Make()

@@ -127,7 +127,7 @@ func (p *planner) change(n *node) (kind Kind, recreate bool) {
 	if n.desc.Equivalent(n.key, n.have.Msg, n.target.Msg) {
 		return Adopt, false
 	}
-	if !n.desc.NeedsRecreate(n.key, n.have.Msg, n.target.Msg, n.node.Meta) {
+	if !n.have.Assumed && !n.desc.NeedsRecreate(n.key, n.have.Msg, n.target.Msg, n.node.Meta) {
 		return Update, false
 	}
 	if n.holder != "" {

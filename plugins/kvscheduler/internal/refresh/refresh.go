@@ -34,7 +34,7 @@ type Refresher struct {
 	Reads *Reads
 	// Calls runs the callbacks.
 	Calls Calls
-	asked map[string]bool // requested keys that the graph does not have
+	asked map[string]proto.Message // what is requested under keys under which nothing exists
 
 	// Marked counts the values that All found to have the mark of the agent although
 	// they are neither desired nor on record.
@@ -109,7 +109,7 @@ func (r *Refresher) All(requested []api.RecordedKVPair) (unread []api.DriftUnrea
 func (r *Refresher) request(requested []api.RecordedKVPair) map[*registry.Descriptor][]api.KVWithMetadata {
 	wanted := map[*registry.Descriptor][]api.KVWithMetadata{}
 	existing := map[*registry.Descriptor][]api.KVWithMetadata{}
-	r.asked = map[string]bool{}
+	r.asked = map[string]proto.Message{}
 	cursor := r.Graph.Cursor(len(requested))
 	for _, asked := range requested {
 		if asked.Value == nil {
@@ -124,8 +124,11 @@ func (r *Refresher) request(requested []api.RecordedKVPair) map[*registry.Descri
 			if have := other(n, kv.Value); have != nil {
 				existing[n.Desc] = append(existing[n.Desc], *have)
 			}
+			if n.Have == nil {
+				r.asked[kv.Key] = kv.Value
+			}
 		} else if d, _ := r.Registry.Lookup(kv.Key); d != nil {
-			r.asked[kv.Key] = true
+			r.asked[kv.Key] = kv.Value
 			wanted[d] = append(wanted[d], kv)
 		}
 	}
@@ -302,7 +305,7 @@ func (r *Refresher) unusable(d *registry.Descriptor, n *graph.Node, kv api.KVWit
 func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	defer r.compare(n, look(n))
 	made, here := r.claim(n.Desc, kv.Key)
-	asked := r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]
+	asked := r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key] != nil
 	// A descriptor may take any value in correlate for the agent's.
 	expected := n.Have != nil || n.Want != nil || made != nil || asked
 	n.Marked = kv.Origin.Marked() && (n.Marked || !expected)

@@ -239,7 +239,7 @@ func (u *Unconfirmed) correlate(d *registry.Descriptor, expected []api.KVWithMet
 			continue
 		}
 		if v := of[key].Message(); v != nil {
-			expected = append(expected, api.KVWithMetadata{Key: key, Value: v, Origin: api.FromNB, Unconfirmed: u.uncertain(d, key)})
+			expected = append(expected, api.KVWithMetadata{Key: key, Value: v, Origin: api.Recorded, Unconfirmed: u.uncertain(d, key)})
 		}
 	}
 	return expected
@@ -256,10 +256,11 @@ func (u *Unconfirmed) tried(d *registry.Descriptor, expected []api.KVWithMetadat
 			switch v := of[key].Message(); {
 			case v == nil:
 			case proto.Equal(v, expected[i].Value):
+				expected[i].Origin = api.Recorded
 				expected[i].Unconfirmed = expected[i].Unconfirmed || u.uncertain(d, key)
 			default:
 				tried = append(tried, api.KVWithMetadata{
-					Key: key, Value: v, Metadata: expected[i].Metadata, Origin: api.FromNB, Unconfirmed: u.uncertain(d, key),
+					Key: key, Value: v, Metadata: expected[i].Metadata, Origin: api.Recorded, Unconfirmed: u.uncertain(d, key),
 				})
 			}
 		}
@@ -328,10 +329,10 @@ func (r *Refresher) forgetAbsent(d *registry.Descriptor, without []string) {
 
 // assume decides about the unconfirmed values of a descriptor that cannot read them. Its
 // values exist as they were made, because there is no other source, unless they live
-// in a session, which may have lost them: then those that are wanted are made
-// again, and the others are taken for existing so that they are removed. Where
-// metadata is needed, which is lost, they are made again as well. Until
-// the desired state is known nothing is decided.
+// in a session, which may have lost them: then those that are wanted as they are are made
+// again, and the others are taken for existing, so that they are removed, before they are made
+// again if they are wanted otherwise. Where metadata is needed, which is lost, they are made
+// again as well. Until the desired state is known nothing is decided.
 func (r *Refresher) assume(d *registry.Descriptor) {
 	of := r.Unconfirmed.made[d.Name]
 	if len(of) == 0 || !r.Complete {
@@ -345,7 +346,8 @@ func (r *Refresher) assume(d *registry.Descriptor) {
 			continue
 		}
 		n, msg := r.Graph.Node(key), rec.Message()
-		if msg == nil || d.WithMetadata || !r.assumable(d, key, n) {
+		desired := r.desired(key, n)
+		if msg == nil || d.WithMetadata || !assumable(d, msg, n, desired) {
 			r.Unconfirmed.Drop(d.Name, key)
 			r.Unconfirmed.gone = append(r.Unconfirmed.gone, key)
 			continue
@@ -354,18 +356,29 @@ func (r *Refresher) assume(d *registry.Descriptor) {
 			n = r.Graph.Ensure(key, d, nil)
 		}
 		r.found(n, api.KVWithMetadata{Key: key, Value: msg, Origin: api.FromNB})
+		if desired != nil && d.Southbound != "" {
+			n.Have.Assumed = true
+		}
 	}
 }
 
-// assumable reports whether an unconfirmed value may be assumed to exist: it is not known
-// otherwise, and is not created again.
-func (r *Refresher) assumable(d *registry.Descriptor, key string, n *graph.Node) bool {
-	if n == nil {
-		return !r.asked[key] || d.Southbound == ""
+// desired returns what the northbound wants, or is about to want, of a value; nil: nothing. n is
+// its node, or nil.
+func (r *Refresher) desired(key string, n *graph.Node) proto.Message {
+	if asked := r.asked[key]; asked != nil || n == nil {
+		return asked
 	}
-	if n.IsDerived() || n.Have != nil {
+	if v := n.Want.InForce(); v != nil && !v.Unwanted {
+		return v.Msg
+	}
+	return nil
+}
+
+// assumable reports whether an unconfirmed value may be assumed to exist: it is not known
+// otherwise, and is not created again as it was.
+func assumable(d *registry.Descriptor, made proto.Message, n *graph.Node, desired proto.Message) bool {
+	if n != nil && (n.IsDerived() || n.Have != nil) {
 		return false
 	}
-	desired := r.asked[key] || n.Want != nil || r.Graph.Marked(n, graph.Asked)
-	return !desired || d.Southbound == ""
+	return desired == nil || d.Southbound == "" || !proto.Equal(made, desired)
 }

@@ -233,6 +233,9 @@ type Value struct {
 	// Observed: the value is wanted as whatever there is under its key; it is
 	// neither made nor removed.
 	Observed bool
+	// Assumed: the southbound, which cannot be read, may have been restarted since the value was
+	// made. A change deletes it and creates it again.
+	Assumed bool
 }
 
 // Instead returns v, an invalid value, with the wish that it replaces, which
