@@ -107,7 +107,11 @@ func (d *interfaceDescriptor) retrieveValue(ctx context.Context, _ string, last 
 		return nil, nil, false, err
 	}
 	r.wanted[last.GetName()], r.metas[last.GetName()] = last, meta
-	r.doubt([]interfaceKV{{Value: last, Metadata: meta}})
+	known := []interfaceKV{{Value: last, Metadata: meta}}
+	r.doubt(known)
+	if err := r.claimUntagged(ctx, known); err != nil {
+		return nil, nil, false, err
+	}
 	for _, found := range r.all {
 		if found.Tag == last.GetName() {
 			if err := r.readAddresses(ctx, found); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
@@ -14,9 +15,10 @@ import (
 // Most interfaces get their tag after they were created. If VPP stopped answering, or
 // the agent was killed, in between, the interface exists without a tag. It is
 // recognised by what its creation gave it and no other interface has: the ends of a
-// tunnel, the ID of a memif, the host interface, or the MAC address. This is done only
-// for operations that were begun and whose outcome is unknown: any other interface
-// without a tag belongs to another client of VPP.
+// tunnel, the ID of a memif, the host interface, or the MAC address. This is done for
+// operations that were begun and whose outcome is unknown, and for interfaces with the
+// index of one that lost its tag: any other interface without a tag belongs to another
+// client of VPP.
 
 // creationMark is a kind whose sameLink does not tell an interface that was just
 // created from all others.
@@ -45,16 +47,17 @@ func (d *interfaceDescriptor) removeRests(ctx context.Context, correlate []inter
 	return nil
 }
 
-// claimUntagged tags the interfaces that operations of unknown outcome have created.
+// claimUntagged tags the interfaces that operations of unknown outcome have created, and those
+// whose tag another client removed.
 func (r *reading) claimUntagged(ctx context.Context, correlate []interfaceKV) error {
 	tagged := make(map[string]bool, len(r.all))
 	for _, found := range r.all {
 		tagged[found.Tag] = true
 	}
-	var wanted []*interfaces.Interface
+	var wanted []interfaceKV
 	for _, kv := range correlate {
-		if name := kv.Value.GetName(); kv.Unconfirmed && name != "" && !tagged[name] {
-			wanted = append(wanted, kv.Value)
+		if name := kv.Value.GetName(); name != "" && !tagged[name] && (kv.Unconfirmed || kv.Metadata != nil) {
+			wanted = append(wanted, kv)
 		}
 	}
 	for claimed := true; claimed && len(wanted) > 0; { // a sub-interface after its parent
@@ -68,12 +71,12 @@ func (r *reading) claimUntagged(ctx context.Context, correlate []interfaceKV) er
 				if at < 0 {
 					continue
 				}
-				name := wanted[at].GetName()
+				name := wanted[at].Value.GetName()
 				if err := r.d.vpp.SetTag(ctx, found.SwIfIndex, name); err != nil {
 					return fmt.Errorf("tag %s, which interface %q was created as: %w", found.Name, name, err)
 				}
 				found.Tag, r.names[found.SwIfIndex], claimed = name, name, true
-				wanted = append(wanted[:at:at], wanted[at+1:]...)
+				wanted = slices.DeleteFunc(wanted, func(kv interfaceKV) bool { return kv.Value.GetName() == name })
 			}
 		}
 	}
@@ -82,8 +85,12 @@ func (r *reading) claimUntagged(ctx context.Context, correlate []interfaceKV) er
 
 // creationOf returns the place of the value that an interface was created for, -1 if
 // there is none.
-func (r *reading) creationOf(ctx context.Context, found vppcalls.Details, wanted []*interfaces.Interface) (int, error) {
-	for at, want := range wanted {
+func (r *reading) creationOf(ctx context.Context, found vppcalls.Details, wanted []interfaceKV) (int, error) {
+	for at, kv := range wanted {
+		want := kv.Value
+		if m := kv.Metadata; !kv.Unconfirmed && (m.SwIfIndex != found.SwIfIndex || m.InternalName != "" && m.InternalName != found.Name) {
+			continue
+		}
 		found.Tag = want.GetName()
 		kind := r.d.kindOf(want)
 		if kind == nil || !kind.claims(found) {
