@@ -97,7 +97,7 @@ webui-vendor: ## fetch the libraries of the web interface again (needs npm)
 	@grep -q '| $(DAGRE) |' plugins/webui/static/vendor/README.md || { echo "write version $(DAGRE) into plugins/webui/static/vendor/README.md" >&2; exit 1; }
 
 .PHONY: vpp-release
-vpp-release: ## add TAG of VPP to the tables of releases; VPP_SRC: its repository or sources; CHANGED: messages that may change
+vpp-release: ## add TAG of VPP to the table of releases; VPP_SRC: its repository or sources; CHANGED: messages that may change
 	@[ -n '$(VPP_SRC)' ] && [ -n '$(TAG)' ] || { echo "usage: make vpp-release VPP_SRC=directory TAG=v26.06 [CHANGED=message,message]" >&2; exit 2; }
 	go run ./plugins/govppmux/binding/vpp-release --src '$(VPP_SRC)' $(if $(CHANGED),--changed '$(CHANGED)') $(TAG)
 	go test -count=1 -run '^TestPages$$/^vpp-releases.md$$' ./docs/reference -update

@@ -20,7 +20,7 @@ import (
 // operation. The error is an UnsupportedError.
 var ErrUnsupported = errors.New("not supported by the connected VPP")
 
-// Checker tells which messages a VPP knows: a connection, or the table of a
+// Checker reports which messages a VPP knows: a connection, or the table of a
 // release. If it also has a method Err() error, as connections do, that error
 // is taken for the reason when nothing is known.
 type Checker interface {
@@ -74,7 +74,7 @@ func missingOf(c Checker, msgs []api.Message) []string {
 	return missing
 }
 
-// connected tells a VPP without the messages from no VPP at all.
+// connected distinguishes a VPP without the messages from no VPP.
 func connected(c Checker, op string) error {
 	if conn, ok := c.(interface{ Err() error }); ok {
 		if err := conn.Err(); err != nil {

@@ -2,7 +2,6 @@ package binding
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
@@ -75,30 +74,6 @@ func TestPickTellsNoVPPFromAnOldVPP(t *testing.T) {
 	}
 }
 
-// TestReleasesOfferTheListedVariants compares the tables with the newest variant of each
-// operation and release, which the same command lists.
-func TestReleasesOfferTheListedVariants(t *testing.T) {
-	t.Parallel()
-	data, err := os.ReadFile("releases/variants.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(string(data)), "\n")[1:]
-	releases := strings.Split(lines[0], "\t")[2:]
-	if got := strings.Join(Releases(), " "); got != strings.Join(releases, " ") {
-		t.Fatalf("releases %s, want %s", got, releases)
-	}
-	for i, release := range releases {
-		vpp := table(t, release)
-		for _, line := range lines[1:] {
-			f := strings.Split(line, "\t")
-			if got := firstOf(vpp, f[1]); got != f[2+i] {
-				t.Errorf("%s on %s: %s, want %s", f[0], release, got, f[2+i])
-			}
-		}
-	}
-}
-
 // TestReleaseOfTheBindings compares the CRCs of a release, computed from its API files,
 // with those of govpp's bindings of the same release.
 func TestReleaseOfTheBindings(t *testing.T) {
@@ -116,15 +91,6 @@ func TestReleaseOfTheBindings(t *testing.T) {
 	if n < 100 {
 		t.Errorf("compared %d messages: expected more", n)
 	}
-}
-
-func firstOf(vpp Table, variants string) string {
-	for _, v := range strings.Split(variants, "|") {
-		if _, ok := vpp[v]; ok {
-			return v
-		}
-	}
-	return "-"
 }
 
 func TestReleaseTables(t *testing.T) {

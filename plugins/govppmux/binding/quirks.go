@@ -1,6 +1,6 @@
 package binding
 
-// Quirk is a kind of behaviour that name and CRC of a message do not tell.
+// Quirk is a kind of behaviour that name and CRC of a message do not show.
 type Quirk uint8
 
 // The kinds of quirks.

@@ -1,11 +1,11 @@
 // Command vpp-release reads the API files (*.api) of releases of VPP and writes the
-// tables of the releases in plugins/govppmux/binding/releases:
+// table of their messages, plugins/govppmux/binding/releases/messages.tsv:
 //
 //	vpp-release --src VPP v26.02 v26.06
 //
 // VPP is a git repository, bare or not, that has the tags; nothing is checked out. Or it
 // is a plain tree of sources; then the single argument only names the release. A release
-// that the tables have is replaced. Nothing is written if anything is wrong.
+// that the table has is replaced. Nothing is written if anything is wrong.
 package main
 
 import (
@@ -22,12 +22,12 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 )
 
-// tablesDir is where the tables are, seen from the root of the repository.
+// tablesDir is the directory of the table, seen from the root of the repository.
 const tablesDir = "plugins/govppmux/binding/releases"
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run returns the exit status: 0, 1 if the tables cannot be generated, 2 for wrong usage.
+// run returns the exit status: 0, 1 if the table cannot be generated, 2 for wrong usage.
 func run(args []string, stdout, stderr io.Writer) int {
 	req, err := parseArgs(args, stderr)
 	switch {
@@ -47,7 +47,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 // request is what the command line asks for.
 type request struct {
 	src     string   // a git repository of VPP, or a tree of its sources
-	tables  string   // directory of the tables
+	tables  string   // directory of the table
 	changed []string // messages that may have a new CRC under their old name
 	tags    []string
 }
@@ -58,7 +58,7 @@ func parseArgs(args []string, stderr io.Writer) (request, error) {
 	fs.SortFlags = false
 	fs.SetOutput(stderr)
 	fs.StringVar(&r.src, "src", "", "git repository of VPP, or a plain tree of its sources (required)")
-	fs.StringVar(&r.tables, "tables", tablesDir, "directory with messages.tsv and variants.tsv")
+	fs.StringVar(&r.tables, "tables", tablesDir, "directory with messages.tsv")
 	fs.StringSliceVar(&r.changed, "changed", nil, "messages whose fields may differ from those of the release before (comma-separated)")
 	if err := fs.Parse(args); err != nil {
 		return r, err
@@ -73,14 +73,10 @@ func parseArgs(args []string, stderr io.Writer) (request, error) {
 	return r, nil
 }
 
-// generate reads all releases before it writes anything, and reports the changes once the
-// tables are written.
+// generate reads all releases before it writes the table, and reports the changes once it
+// is written.
 func (r request) generate(stdout io.Writer) error {
 	messages, err := readMessages(filepath.Join(r.tables, messagesFile))
-	if err != nil {
-		return err
-	}
-	variants, err := readVariants(filepath.Join(r.tables, variantsFile))
 	if err != nil {
 		return err
 	}
@@ -98,15 +94,7 @@ func (r request) generate(stdout io.Writer) error {
 	if len(unused) > 0 {
 		return fmt.Errorf("--changed %s: the message has the same CRC as in the release before: remove it from the list", unused[0])
 	}
-	variants.extend(messages, &report)
-	if err := variants.check(messages); err != nil {
-		return err
-	}
-	err = writeFiles(
-		output{filepath.Join(r.tables, messagesFile), messages.text()},
-		output{filepath.Join(r.tables, variantsFile), variants.text(messages)},
-	)
-	if err != nil {
+	if err := replaceFile(filepath.Join(r.tables, messagesFile), messages.text()); err != nil {
 		return err
 	}
 	_, err = report.WriteTo(stdout)
@@ -135,29 +123,14 @@ func (r request) addRelease(messages *messageTable, tag string, report io.Writer
 	return c, nil
 }
 
-// output is a file to be written.
-type output struct {
-	path string
-	text []byte
+// replaceFile replaces a file, or leaves it as it is if it cannot be written.
+func replaceFile(path string, text []byte) error {
+	if err := os.WriteFile(path+temporary, text, 0o644); err != nil {
+		_ = os.Remove(path + temporary) // the first error is the one to report
+		return err
+	}
+	return os.Rename(path+temporary, path)
 }
 
-// writeFiles replaces all files, or none if one of them cannot be written.
-func writeFiles(files ...output) error {
-	for i, f := range files {
-		if err := os.WriteFile(f.path+temporary, f.text, 0o644); err != nil {
-			for _, f := range files[:i+1] {
-				_ = os.Remove(f.path + temporary) // the first error is the one to report
-			}
-			return err
-		}
-	}
-	for _, f := range files {
-		if err := os.Rename(f.path+temporary, f.path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// temporary ends the names of files that are not written completely.
+// temporary ends the name of a file that is not written completely.
 const temporary = ".new"

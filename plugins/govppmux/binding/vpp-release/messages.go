@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
@@ -100,6 +102,7 @@ func (t *messageTable) insert(v binding.Version, crcs map[string]string) int {
 type change struct {
 	name, file    string // file is empty for a removed message
 	before, after string // CRCs
+	variantOf     string // the newest message of the release before that differs in the number of its variant; empty: none
 }
 
 // changes of a release since the release before.
@@ -144,13 +147,21 @@ func (t *messageTable) add(v binding.Version, found map[string]message, allowed 
 // compare returns what changed, by name.
 func compare(before map[string]string, after map[string]message) changes {
 	var c changes
+	newest := map[string]string{} // by the name without the number
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		shared, number := numbered(name)
+		if _, highest := numbered(newest[shared]); newest[shared] == "" || number > highest {
+			newest[shared] = name
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		m, old := after[name], before[name]
 		switch {
 		case old == "":
-			c.added = append(c.added, change{name, m.file, old, m.crc})
+			shared, _ := numbered(name)
+			c.added = append(c.added, change{name: name, file: m.file, after: m.crc, variantOf: newest[shared]})
 		case old != m.crc:
-			c.changed = append(c.changed, change{name, m.file, old, m.crc})
+			c.changed = append(c.changed, change{name: name, file: m.file, before: old, after: m.crc})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
@@ -161,6 +172,23 @@ func compare(before map[string]string, after map[string]message) changes {
 	return c
 }
 
+// versionMark is the number of the variant in the name of a message.
+var versionMark = regexp.MustCompile(`_v([0-9]+)(_|$)`)
+
+// numbered splits the name of a message into the name that all variants share and the
+// number of the variant, which is 1 if the name has none.
+func numbered(name string) (shared string, number int) {
+	m := versionMark.FindStringSubmatchIndex(name)
+	if m == nil {
+		return name, 1
+	}
+	number, err := strconv.Atoi(name[m[2]:m[3]])
+	if err != nil {
+		return name, 1
+	}
+	return name[:m[0]] + name[m[4]:], number
+}
+
 // print writes a line for the release and one for each change.
 func (c changes) print(w io.Writer, release string, files, messages int) {
 	fmt.Fprintf(w, "%s: %d messages in %d files", release, messages, files)
@@ -169,7 +197,11 @@ func (c changes) print(w io.Writer, release string, files, messages int) {
 	}
 	fmt.Fprintln(w)
 	for _, m := range c.added {
-		fmt.Fprintf(w, "  added %s (%s)\n", m.name, m.file)
+		note := ""
+		if m.variantOf != "" {
+			note = ", a new variant of " + m.variantOf
+		}
+		fmt.Fprintf(w, "  added %s (%s)%s\n", m.name, m.file, note)
 	}
 	for _, m := range c.removed {
 		fmt.Fprintf(w, "  removed %s\n", m.name)
@@ -208,9 +240,4 @@ func (t *messageTable) text() []byte {
 		}
 	}
 	return []byte(b.String())
-}
-
-// has tells releases that have a message from those that have not.
-func (t *messageTable) has(name string) func(binding.Version) bool {
-	return func(v binding.Version) bool { return t.crcs[v][name] != "" }
 }

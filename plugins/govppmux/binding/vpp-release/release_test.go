@@ -60,16 +60,6 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// newTables makes a directory with a table of variants and no messages.
-func newTables(t *testing.T, variants string) string {
-	t.Helper()
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, variantsFile), variants)
-	return dir
-}
-
-const lampVariants = "operation\tvariants\nlamp.add\tlamp_add_del\n"
-
 // generate runs the command.
 func generate(t *testing.T, tables string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
@@ -90,16 +80,12 @@ func must(t *testing.T, tables string, args ...string) string {
 
 func TestCRCs(t *testing.T) {
 	t.Parallel()
-	tables := newTables(t, lampVariants)
+	tables := t.TempDir()
 	out := must(t, tables, "--src", "testdata/vpp", "v26.02")
-	if want := "26.02: 15 messages in 4 files\nlamp.add: new variants lamp_add_del_v2\n"; out != want {
+	if want := "26.02: 15 messages in 4 files\n"; out != want {
 		t.Errorf("printed %q, want %q", out, want)
 	}
 	if got, want := read(t, filepath.Join(tables, messagesFile)), read(t, "testdata/messages.tsv"); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	want := variantsHead + "operation\tvariants\t26.02\nlamp.add\tlamp_add_del_v2|lamp_add_del\tlamp_add_del_v2\n"
-	if got := read(t, filepath.Join(tables, variantsFile)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -114,7 +100,7 @@ func TestHistory(t *testing.T) {
 		"src/vnet/lamp/lamp.api":    {"", "define lamp_add_del { u32 context; };"},
 	})
 	newer := copyTree(t, edits{"src/vnet/lamp/lamp.api": {"define lamp_dump\n", "autoreply define lamp_add_del_v3 { u32 context; };\ndefine lamp_dump\n"}})
-	tables := newTables(t, lampVariants)
+	tables := t.TempDir()
 	must(t, tables, "--src", with, "v25.10")
 	must(t, tables, "--src", newer, "v26.10-rc0")
 	if code, _, stderr := generate(t, tables, "--src", without, "v26.06"); code != 1 || !strings.Contains(stderr, "; to accept the change, run again with --changed lamp_add_del (make: CHANGED=lamp_add_del)") {
@@ -135,16 +121,12 @@ func TestHistory(t *testing.T) {
 			t.Errorf("the table lacks %q:\n%s", want, got)
 		}
 	}
-	want := "lamp.add\tlamp_add_del_v3|lamp_add_del_v2|lamp_add_del\tlamp_add_del_v2\tlamp_add_del_v2\tlamp_add_del\tlamp_add_del_v3\n"
-	if got := read(t, filepath.Join(tables, variantsFile)); !strings.HasSuffix(got, want) {
-		t.Errorf("got\n%s\nwant at the end\n%s", got, want)
-	}
 }
 
 // The changes of a release are listed, with files.
 func TestReport(t *testing.T) {
 	t.Parallel()
-	tables := newTables(t, lampVariants)
+	tables := t.TempDir()
 	must(t, tables, "--src", "testdata/vpp", "v26.02")
 	next := copyTree(t, edits{
 		"src/plugins/shop/shop.api":       {"shop_close", "shop_shut"},
@@ -164,6 +146,21 @@ func TestReport(t *testing.T) {
 	}
 	if again := must(t, tables, "--src", next, "v26.10"); again != "26.10: 15 messages in 5 files; since 26.06: 0 added, 0 removed, 0 changed\n" {
 		t.Errorf("a release without changes: printed\n%s", again)
+	}
+	newer := copyTree(t, edits{"src/vnet/lamp/lamp.api": {"define lamp_dump\n", "autoreply define lamp_add_del_v3 { u32 context; };\ndefine lamp_dump\n"}})
+	if out := must(t, t.TempDir(), "--src", "testdata/vpp", "v26.02"); strings.Contains(out, "variant") {
+		t.Errorf("the first release: printed\n%s", out)
+	}
+	tables = t.TempDir()
+	must(t, tables, "--src", "testdata/vpp", "v26.02")
+	out = must(t, tables, "--src", newer, "v26.06")
+	for _, want := range []string{
+		"  added lamp_add_del_v3 (src/vnet/lamp/lamp.api), a new variant of lamp_add_del_v2\n",
+		"  added lamp_add_del_v3_reply (src/vnet/lamp/lamp.api), a new variant of lamp_add_del_v2_reply\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("printed\n%s\nwant\n%s", out, want)
+		}
 	}
 }
 
@@ -196,7 +193,7 @@ func TestGit(t *testing.T) {
 	runGit("clone", "-q", "--bare", repo, bare)
 
 	for _, src := range []string{repo, bare} {
-		tables := newTables(t, lampVariants)
+		tables := t.TempDir()
 		must(t, tables, "--src", src, "v26.02")
 		if got, want := read(t, filepath.Join(tables, messagesFile)), read(t, "testdata/messages.tsv"); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", src, got, want)
@@ -225,7 +222,7 @@ func TestGit(t *testing.T) {
 	if err := os.Remove(filepath.Join(bare, "objects", id[:2], id[2:])); err != nil {
 		t.Fatal(err)
 	}
-	code, _, stderr := generate(t, newTables(t, lampVariants), "--src", bare, "v26.02")
+	code, _, stderr := generate(t, t.TempDir(), "--src", bare, "v26.02")
 	if code != 1 || !strings.Contains(stderr, "src/plugins/shop/shop.api: the repository is damaged or incomplete") {
 		t.Errorf("a damaged repository: status %d, %s", code, stderr)
 	}
@@ -278,7 +275,7 @@ func TestFaults(t *testing.T) {
 		{types, "u64 raw", "u32 raw", lamp + ": message lamp_add_del_v2: the name is the same, but the fields or their types changed: CRC fffb187d in 26.02, "},
 		{types, "BLUE [backwards_compatible]", "BLUE", lamp + ": message lamp_event: the name is the same, but the fields or their types changed: "},
 	} {
-		tables := newTables(t, lampVariants)
+		tables := t.TempDir()
 		must(t, tables, "--src", "testdata/vpp", "v26.02")
 		before := files(t, tables)
 		code, stdout, stderr := generate(t, tables, "--src", copyTree(t, edits{c.file: {c.old, c.text}}), "v26.06")
@@ -312,7 +309,7 @@ func TestArguments(t *testing.T) {
 		{"--src testdata/vpp v26.02", head + "a\t01234567\t26.02\t25.10", 1, "messages.tsv:2: a: releases 26.02 to 25.10 are not in the first line in this order"},
 		{"--src testdata/vpp v26.02", head + "a\t01234567\t25.10\t26.02\na\t7\t26.02\t26.02", 1, "messages.tsv:3: a: release 26.02 has two CRCs"},
 	} {
-		tables := newTables(t, lampVariants)
+		tables := t.TempDir()
 		if c.messages != "" {
 			write(t, filepath.Join(tables, messagesFile), c.messages)
 		}
@@ -325,62 +322,33 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%s: the tables changed:\n%s", c.args, after)
 		}
 	}
-	for variants, want := range map[string]string{
-		"lamp.add\n":                        "variants.tsv:1: expected an operation, a tab, and its variants",
-		"lamp.add\tlamp_add_del|lamp_mod\n": "variants.tsv: operation lamp.add: no release has the message lamp_mod",
-	} {
-		tables := newTables(t, variants)
-		if code, _, stderr := generate(t, tables, "--src", "testdata/vpp", "v26.02"); code != 1 || !strings.Contains(stderr, want) {
-			t.Errorf("%q: status %d, %s", variants, code, stderr)
-		}
-		if after := files(t, tables); after != variantsFile+"\n"+variants+"\n" {
-			t.Errorf("%q: the tables changed:\n%s", variants, after)
-		}
-	}
-	if code, _, stderr := generate(t, t.TempDir(), "--src", "testdata/vpp", "v26.02"); code != 1 || !strings.Contains(stderr, variantsFile) {
-		t.Errorf("no table of variants: status %d, %s", code, stderr)
-	}
 }
 
-// Either all files are written, or none.
+// A table that cannot be replaced stays, and nothing else is left.
 func TestNothingIsHalfWritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "a"), "old")
-	// A directory in the way of the second file.
-	write(t, filepath.Join(dir, "b"+temporary, "x"), "")
-	before := files(t, dir)
-	if err := writeFiles(output{filepath.Join(dir, "a"), []byte("new")}, output{filepath.Join(dir, "b"), []byte("new")}); err == nil {
+	// A directory in the way of the table.
+	write(t, filepath.Join(dir, "a", "x"), "old")
+	if err := replaceFile(filepath.Join(dir, "a"), []byte("new")); err == nil {
 		t.Error("no error")
 	}
-	if after := files(t, dir); after != before {
-		t.Errorf("got\n%s\nwant\n%s", after, before)
+	if got := read(t, filepath.Join(dir, "a", "x")); got != "old" {
+		t.Errorf("got %q", got)
 	}
 }
 
-// The tables in the repository are as the command writes them: a line that was edited by
+// The table in the repository is as the command writes it: a line that was edited by
 // hand is noticed.
-func TestCommittedTables(t *testing.T) {
+func TestCommittedTable(t *testing.T) {
 	t.Parallel()
 	const dir = "../releases/"
 	messages, err := readMessages(dir + messagesFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	variants, err := readVariants(dir + variantsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var report strings.Builder
-	variants.extend(messages, &report)
-	if err := variants.check(messages); err != nil || report.Len() > 0 {
-		t.Errorf("%v; new variants %q", err, report.String())
-	}
 	if got := string(messages.text()); got != read(t, dir+messagesFile) {
 		t.Errorf("%s is not as the command writes it:\n%s", messagesFile, got)
-	}
-	if got := string(variants.text(messages)); got != read(t, dir+variantsFile) {
-		t.Errorf("%s is not as the command writes it:\n%s", variantsFile, got)
 	}
 }
 

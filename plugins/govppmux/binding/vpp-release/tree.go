@@ -44,7 +44,7 @@ func readAPIFiles(dir, tag string) (map[string]string, error) {
 	return files, nil
 }
 
-// isGit tells a git repository, bare or with a work tree, from a plain tree.
+// isGit distinguishes a git repository, bare or with a work tree, from a plain tree.
 func isGit(dir string) bool {
 	return exists(filepath.Join(dir, ".git")) || exists(filepath.Join(dir, "HEAD")) && exists(filepath.Join(dir, "objects"))
 }
