@@ -11,7 +11,7 @@ import (
 	netalloc "github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
-// Delete collects items to remove; the arguments are what tells an item from
+// Delete collects items to remove; the arguments are what distinguishes an item from
 // others of its type.
 type Delete struct{ r *Request }
 

@@ -69,8 +69,8 @@ type remote struct {
 // connection stays the caller's.
 //
 // Results and items have no Source. The error of Send is that of a request that
-// was refused as a whole, with the fields named, or tells how many items failed,
-// which their results tell, too.
+// was refused as a whole, with the fields named, or reports how many items failed,
+// which their results report, too.
 func New(ctx context.Context, conn rpc.ClientConnInterface, set *models.Set, opts ...Option) (client.Client, error) {
 	resp, err := generic.NewMetaServiceClient(conn).KnownModels(announced(ctx), &generic.KnownModelsRequest{})
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	wireguard "github.com/tenuto-dev/tenuto/proto/ligato/vpp/wireguard"
 )
 
-// Delete collects items to remove; the arguments are what tells an item from
+// Delete collects items to remove; the arguments are what distinguishes an item from
 // others of its type.
 type Delete struct{ r *Request }
 

@@ -173,7 +173,7 @@ func (tr *trial) start() {
 // while, and returns what differs.
 func (tr *trial) converge(within time.Duration) (diff string) {
 	tr.t.Helper()
-	tick := time.NewTicker(25 * time.Millisecond) // the simulator does not tell when something changes
+	tick := time.NewTicker(25 * time.Millisecond) // the simulator does not report when something changes
 	defer tick.Stop()
 	vpp, linux := state{}, state{}
 	for name, text := range tr.network.objects {

@@ -84,7 +84,7 @@ func (g *group) vppInterface(i *interfaces.Interface, device string, deps ...str
 
 func (g *group) loopback() {
 	lo := &interfaces.Interface{Name: g.name("lo"), Type: interfaces.Interface_SOFTWARE_LOOPBACK, IpAddresses: []string{fmt.Sprintf("10.%d.%d.1/24", g.n, g.v)}}
-	lo.Mtu = uint32(1500 + g.v%2) // one that is not configured any more stays
+	lo.Mtu = uint32(1500 + g.v%2) // one that is no longer configured stays
 	if g.v == 3 {
 		table := &l3.VrfTable{Id: 1000 + uint32(g.n), Label: g.name("vrf")}
 		g.values[l3model.VrfTableModel.Key(table)] = table

@@ -36,7 +36,7 @@ func (tr *trial) pause(most time.Duration) {
 
 // await waits until something happened; not longer than a change usually takes.
 func (tr *trial) await(happened func() bool) {
-	tick := time.NewTicker(time.Millisecond) // neither the simulator nor the file tells
+	tick := time.NewTicker(time.Millisecond) // neither the simulator nor the file reports changes
 	defer tick.Stop()
 	for end := time.Now().Add(tr.usual*2 + 300*time.Millisecond); time.Now().Before(end); <-tick.C {
 		if happened() {

@@ -236,7 +236,7 @@ func (m *monitor) seen() int {
 }
 
 // events are the names of what events were about since the last time. A mark, which is an
-// address, tells where they end.
+// address, reports where they end.
 func (m *monitor) events() (names []string) {
 	m.t.Helper()
 	mark := m.mark()

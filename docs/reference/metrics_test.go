@@ -176,7 +176,7 @@ func describe(t *testing.T, plugins *app.VPPAgent, found map[string]metric) {
 }
 
 // conventional is the type of a metric without samples, by the conventions for names
-// that all metrics here follow; "" if they do not tell.
+// that all metrics here follow; "" if they do not report.
 func conventional(name string) string {
 	switch {
 	case strings.HasSuffix(name, "_total"), strings.HasPrefix(name, "vpp_interfaces_"):

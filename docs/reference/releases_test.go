@@ -13,7 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vppplugins"
 )
 
-// writeReleases tells by which message each release of VPP makes an item. What it
+// writeReleases reports by which message each release of VPP makes an item. What it
 // says is what the plugins choose by: the names and CRCs of the messages.
 func writeReleases(t *testing.T, w *writer) {
 	releases := binding.Releases()

@@ -14,7 +14,7 @@ import (
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// scenario is one story; play tells it, beginning with an empty switch.
+// scenario is one scenario; play runs it, beginning with an empty switch.
 type scenario struct {
 	title string
 	play  func(ctx context.Context, p *player) error
@@ -48,7 +48,7 @@ func (p *player) playAll(ctx context.Context) error {
 	return nil
 }
 
-// play tells one story and clears everything afterwards.
+// play runs one scenario and clears everything afterwards.
 func (p *player) play(ctx context.Context, s scenario) error {
 	p.say("\n=== %s", s.title)
 	if err := s.play(ctx, p); err != nil {

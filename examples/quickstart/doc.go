@@ -1,3 +1,3 @@
 // Package quickstart is the configuration that "make run" starts the agent
-// with; README.md tells about it. The package has the test that runs it.
+// with; README.md describes it. The package has the test that runs it.
 package quickstart

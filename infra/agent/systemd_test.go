@@ -52,7 +52,7 @@ func expectNext(t *testing.T, next func() string, want string) {
 	}
 }
 
-// A program tells systemd that it is ready, what it does, what is wrong, and that it stops.
+// A program reports to systemd that it is ready, what it does, what is wrong, and that it stops.
 func TestSystemdIsNotified(t *testing.T) {
 	next := notifications(t)
 	w := &worker{}

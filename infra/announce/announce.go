@@ -186,7 +186,7 @@ func (p *Plugin) publishTo(s Store, trouble health.Reporter) {
 	})})
 }
 
-// AfterInit tells the HTTP server by which names it is announced, and starts publishing.
+// AfterInit sets the names that the HTTP server announces, and starts publishing.
 func (p *Plugin) AfterInit() error {
 	p.HTTP.AllowHosts(p.Identity.Identity().Label)
 	if host, _, err := split(p.cfg.HTTPEndpoint); err == nil {

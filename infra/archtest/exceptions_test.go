@@ -1,7 +1,7 @@
 package archtest
 
 // The lists of exceptions from the limits: an item, or a pattern as of path.Match, and
-// the reason. An entry that is not needed any more fails a test.
+// the reason. An entry that is no longer needed fails a test.
 
 const (
 	checks   = "independent checks one after the other"

@@ -19,7 +19,7 @@ import (
 
 const module = "github.com/tenuto-dev/tenuto"
 
-// pkg is a package of the module, as "go list" tells it.
+// pkg is a package of the module, as "go list" reports it.
 type pkg struct {
 	ImportPath, Dir, Name              string
 	GoFiles, CgoFiles, IgnoredGoFiles  []string

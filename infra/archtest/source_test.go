@@ -20,7 +20,7 @@ const maxFunction = 60 // lines
 // rule is a rule about the source of one file.
 type rule struct {
 	name string
-	// where tells for which files it holds; nil means all that no generator wrote.
+	// where selects the files that it holds for; nil means all that no generator wrote.
 	where func(*source) bool
 	check func(*source, report)
 	why   string

@@ -107,7 +107,7 @@ func TestReferencesThatAreWrong(t *testing.T) {
 	}
 }
 
-// What is printed is read as the same values, and tells no secret.
+// What is printed is read as the same values, and shows no secret.
 func TestPrintedReferences(t *testing.T) {
 	t.Parallel()
 	cfg := vault{Password: "geheim", URL: "${env:X} $${ $"}

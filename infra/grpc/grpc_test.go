@@ -324,7 +324,7 @@ func services(t *testing.T, conn *rpc.ClientConn) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = stream.Send(&grpc_reflection_v1.ServerReflectionRequest{ // Recv tells
+	_ = stream.Send(&grpc_reflection_v1.ServerReflectionRequest{ // Recv returns the error
 		MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}})
 	resp, err := stream.Recv()
 	if err != nil {

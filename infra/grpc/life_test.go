@@ -221,7 +221,7 @@ func TestMetrics(t *testing.T) {
 	p, _, _ := start(t, anyPort+"max-msg-size: 1000\n", grpc.UseMetrics(reg))
 	conn := dial(t, p.Addr(), nil)
 	for _, text := range []string{"a", "b", strings.Repeat("x", 2000)} {
-		_, _ = say(t.Context(), conn, text) // the last one fails; the metrics tell
+		_, _ = say(t.Context(), conn, text) // the last one fails; the metrics show it
 	}
 	_ = conn.Invoke(t.Context(), "/made.Up/Name", &emptypb.Empty{}, &emptypb.Empty{}) // the same
 	reg.want(t, `grpc_server_handled_total{grpc_code="OK",grpc_method="Echo",grpc_service="test.Echo",grpc_type="unary"} 2`)

@@ -97,7 +97,7 @@ type Version struct {
 	OSType     string
 }
 
-// unknown stands for what the build does not tell.
+// unknown stands for what the build does not report.
 const unknown = "unknown"
 
 // VersionOf describes a build for clients of /info/version.

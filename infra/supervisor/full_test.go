@@ -18,7 +18,7 @@ import (
 )
 
 // A program whose log file is on a full disk runs on: what it says is lost, of
-// which the log tells once, until there is room again.
+// which is logged once, until there is room again.
 func TestLogFileOnFullDisk(t *testing.T) {
 	dir := disktest.Small(t, "64k")
 	path := filepath.Join(dir, "one.log")

@@ -304,7 +304,7 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// A watch begins with a snapshot, tells changes, and continues from a revision.
+// A watch begins with a snapshot, reports changes, and continues from a revision.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -149,7 +149,7 @@ func (s *service) wait(ctx context.Context, plan *orchestrator.Plan, results []o
 	if ctx.Err() != nil || errors.Is(err, api.ErrClosedScheduler) {
 		return apierr.Of(ctx, err)
 	}
-	for i := range results { // a value that can never be in effect ends the wait: the results tell
+	for i := range results { // a value that can never be in effect ends the wait: the results show it
 		results[i] = s.Orchestrator.Status(results[i].Key)
 	}
 	return nil

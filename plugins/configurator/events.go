@@ -68,7 +68,7 @@ func (e *events) add(n *pb.Notification) {
 	e.more = make(chan struct{})
 }
 
-// retire remembers an event that is not kept any more, if it is the latest of
+// retire remembers an event that is no longer kept, if it is the latest of
 // its interface. What is gone is remembered too, for those who know of it, as
 // long as there is room.
 func (e *events) retire(ev event) {

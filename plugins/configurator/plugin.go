@@ -89,14 +89,14 @@ type Scheduler interface {
 	DumpValuesByDescriptor(descriptor string, view api.View) ([]api.KVWithMetadata, error)
 }
 
-// InterfaceStates tells the states of interfaces, as ifplugin.States does.
+// InterfaceStates reports the states of interfaces, as ifplugin.States does.
 type InterfaceStates interface {
 	// Watch calls f, which does not block, with every state and with each that
 	// changes. It is called when all plugins are initialised.
 	Watch(f func(*interfaces.InterfaceNotification)) (cancel func())
 }
 
-// LinuxInterfaceStates tells the states of interfaces of Linux, as InterfaceStates
+// LinuxInterfaceStates reports the states of interfaces of Linux, as InterfaceStates
 // does those of VPP.
 type LinuxInterfaceStates interface {
 	Watch(f func(*linuxif.InterfaceNotification)) (cancel func())

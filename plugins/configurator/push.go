@@ -113,7 +113,7 @@ func (p *Plugin) push(ctx context.Context, method string, items []item, resync b
 	}
 	results, err = p.Orchestrator.PushData(ctx, from.source, kvs, append(from.opts, orchestrator.WithSeqNum(&seqNum))...)
 	if seqNum != api.NoSeqNum {
-		// It fails where the client has gone, who does not want it any more.
+		// It fails if the client, who no longer wants it, has gone.
 		_ = rpc.SetHeader(ctx, metadata.Pairs(SeqNumHeader, strconv.FormatUint(seqNum, 10)))
 	}
 	var txn *api.TransactionError

@@ -181,7 +181,7 @@ var interfaceTypes = map[string]interfaces.Interface_Type{
 	"wireguard": interfaces.Interface_WIREGUARD_TUNNEL,
 }
 
-// interfaceMeta is what VPP tells of an interface besides its configuration.
+// interfaceMeta is what VPP reports about an interface besides its configuration.
 type interfaceMeta struct {
 	SwIfIndex    uint32    `json:"sw_if_index"`
 	SupSwIfIndex uint32    `json:"sub_sw_if_index"` // of the parent; its own if it has none

@@ -59,7 +59,7 @@ func (s scheduler) DumpValuesByDescriptor(name string, view api.View) ([]api.KVW
 	return kvs, nil
 }
 
-// details are what VPP tells of interfaces; nil: nothing.
+// details are what VPP reports about interfaces; nil: nothing.
 type details []vppcalls.Details
 
 func (d details) DumpInterfaces(context.Context) ([]vppcalls.Details, error) {
@@ -210,7 +210,7 @@ func TestFormOfDumps(t *testing.T) {
 	}
 }
 
-// What VPP tells besides is left out if it does not answer.
+// What VPP reports besides is left out if it does not answer.
 func TestDumpWithoutDetails(t *testing.T) {
 	t.Parallel()
 	s := scheduler{"itf": {{Key: "k", Value: &interfaces.Interface{Name: "a"}, Metadata: &ifaceidx.IfMeta{SwIfIndex: 7}}}}

@@ -169,7 +169,7 @@ func (n numbers) table(v *linuxl3.Route) uint32 {
 	return cmp.Or(v.GetTable(), n.links[master].VrfDevRT, netlinkapi.MainTable)
 }
 
-// linkMeta returns what the kernel tells of a link; if that is gone, only its index.
+// linkMeta returns what the kernel reports about a link; if that is gone, only its index.
 func (n numbers) linkMeta(m proto.Message, meta linuxidx.LinuxIfMetadata) linuxIfMeta {
 	out := linuxIfMeta{Index: meta.LinuxIfIndex}
 	named, ok := m.(interface{ GetName() string })

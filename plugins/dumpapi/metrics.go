@@ -9,7 +9,7 @@ import (
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/govppmux"
 )
 
-// VPPStats tells of the connection to VPP.
+// VPPStats reports the connection to VPP.
 type VPPStats interface {
 	Session() govppmux.Session
 	Stats() govppmux.Stats

@@ -35,13 +35,13 @@ type Deps struct {
 	Scheduler Scheduler
 	// Codec knows the models; nil: all there are.
 	Codec *document.Codec `optional:"true"`
-	// Interfaces tells of interfaces of VPP what is no part of their
+	// Interfaces reports of interfaces of VPP what is no part of their
 	// configuration; without it that is left out.
 	Interfaces VPPInterfaces `optional:"true"`
-	// Links tells of links of Linux what is no part of their configuration; without it
+	// Links reports of links of Linux what is no part of their configuration; without it
 	// that is left out.
 	Links LinuxLinks `optional:"true"`
-	// VPP tells of the connection to it; nil: that is not shown.
+	// VPP reports the connection to it; nil: that is not shown.
 	VPP VPPStats `optional:"true"`
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // update returns a field of a node, or the node itself for no fields. It is nil if the node
-// does not have the field: one that tells unset from zero, or that is in a message that is
+// does not have the field: one that distinguishes unset from zero, or that is in a message that is
 // not there.
 func (n *node) update(fields []protoreflect.FieldDescriptor, enc gpb.Encoding) (*gpb.Update, error) {
 	m := n.value.ProtoReflect()

@@ -19,7 +19,7 @@ type claim struct {
 	label   uint32 // hash of the label, 30 bits
 	pid     uint32 // 24 bits
 	since   uint64 // start of the process, in seconds, 36 bits
-	process uint32 // hash of what else tells two processes apart, 18 bits
+	process uint32 // hash of what else distinguishes two processes, 18 bits
 }
 
 // The roles of connections: that of a session, and that of an agent that wants one.

@@ -97,7 +97,7 @@ func (p *Plugin) connect(ctx context.Context, unanswered bool) (Session, error) 
 	return session, nil
 }
 
-// identify asks VPP for what a session tells of it.
+// identify asks VPP for what a session reports.
 func (p *Plugin) identify(ctx context.Context, conn *binapi.Conn, last Session) (Session, error) {
 	version, ping := &vpe.ShowVersionReply{}, &memclnt.ControlPingReply{}
 	if err := conn.Call(ctx, &vpe.ShowVersion{}, version); err != nil {

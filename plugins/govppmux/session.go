@@ -66,7 +66,7 @@ func (s *state) get() (Session, <-chan struct{}) {
 	return s.session, s.changed
 }
 
-// publish changes the session and tells all watchers.
+// publish changes the session and notifies all watchers.
 func (s *state) publish(session Session) {
 	s.notify.Lock()
 	defer s.notify.Unlock()

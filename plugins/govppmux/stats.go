@@ -109,7 +109,7 @@ func (t *totals) sum() binapi.Stats {
 	return sum
 }
 
-// plus adds the counters; what was in flight in the past is not any more.
+// plus adds the counters; what was in flight in the past has ended.
 func plus(a, b binapi.Stats) binapi.Stats {
 	return binapi.Stats{
 		Requests: a.Requests + b.Requests, Replies: a.Replies + b.Replies,

@@ -52,7 +52,7 @@ func TestRetryWhileTheClockJumps(t *testing.T) {
 	}
 }
 
-// armed is a clock that tells when a timer was set.
+// armed is a clock that reports when a timer was set.
 type armed struct {
 	*kvstest.Clock
 	timers chan time.Duration

@@ -19,11 +19,11 @@ const (
 	// OwnershipAdopt: an object that the agent did not make is taken over if it
 	// equals the desired value or can be changed into it in place; otherwise the value
 	// is FAILED and the object untouched. It is never removed, not even for a
-	// moment, and when it is not wanted any more it is left as it is, with what is
+	// moment, and when it is no longer wanted it is left as it is, with what is
 	// derived from it. A transaction that is taken back restores of it what the wish
 	// before asked for. What the
 	// agent makes itself is managed. Which that was before a restart only the
-	// state-dir tells: without one it counts as adopted.
+	// state-dir reports: without one it counts as adopted.
 	OwnershipAdopt = "adopt"
 	// OwnershipObserve: nothing is ever made, changed or removed. A wanted value is
 	// CONFIGURED while there is something under its key, whatever that is, and

@@ -107,7 +107,7 @@ func (s *Scheduler) AfterInit() error {
 	return nil
 }
 
-// TellRefusals sets who tells, where values are explained, what was refused
+// TellRefusals sets the function that reports, where values are explained, what was refused
 // before the scheduler heard of it; to be called after Init.
 func (s *Scheduler) TellRefusals(r api.Refusals) { s.engine.TellRefusals(r) }
 

@@ -19,7 +19,7 @@ func (s *Scheduler) DefineFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&s.stateDir, StateDirFlag, "", "`directory` that keeps, over restarts, what the agent made and what it was asked for (empty: in memory)")
 }
 
-// Labeller tells the label of the agent.
+// Labeller reports the label of the agent.
 type Labeller interface{ GetAgentLabel() string }
 
 // openState opens the state directory, if there is one.

@@ -119,7 +119,7 @@ func (w *world) waitSynced() {
 	}
 }
 
-// until waits for something that no event tells.
+// until waits for something that no event reports.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.After(patience)

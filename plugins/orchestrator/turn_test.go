@@ -221,7 +221,7 @@ func TestWithdrawGoesFirst(t *testing.T) {
 }
 
 // A client that disconnects while its change is executed keeps exclusive access until the end:
-// the others wait, and a change that is taken back then is not wanted any more.
+// the others wait, and a change that is taken back then is no longer wanted.
 func TestGoneWhileExecuting(t *testing.T) {
 	t.Parallel()
 	w := start(t, nil)

@@ -24,7 +24,7 @@ func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 // UseConf sets the defaults of the configuration file.
 func UseConf(cfg Config) Option { return func(p *Plugin) { p.defaults = &cfg } }
 
-// UseClock sets what tells the time; default: time.Now.
+// UseClock sets the clock; default: time.Now.
 func UseClock(now func() time.Time) Option { return func(p *Plugin) { p.now = now } }
 
 // SetDefaults gives the plugin its name if it has none.

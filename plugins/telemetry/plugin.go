@@ -33,7 +33,7 @@ type Plugin struct {
 // Deps is what the plugin needs.
 type Deps struct {
 	infra.PluginDeps
-	// VPP tells where the stats segment is.
+	// VPP has the path of the stats segment.
 	VPP StatsSocket
 	// Metrics publishes what is read, if there is a registry.
 	Metrics metrics.Registerer `optional:"true"`
@@ -47,14 +47,14 @@ type Deps struct {
 	Rules ACLRules `optional:"true"`
 }
 
-// StatsSocket tells where the stats segment of VPP is.
+// StatsSocket reports where the stats segment of VPP is.
 type StatsSocket interface {
 	// StatsSocket returns the path of the unix socket, "" if VPP has none. It is
 	// called for every read.
 	StatsSocket() string
 }
 
-// AgentLabel tells the name of the agent.
+// AgentLabel reports the name of the agent.
 type AgentLabel interface{ GetAgentLabel() string }
 
 // InterfaceNames knows the interfaces of the configuration. It may be called at

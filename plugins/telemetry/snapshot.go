@@ -132,7 +132,7 @@ func (s *snapshot) readRuntime(d *statseg.Directory) error {
 }
 
 // goneNode reports whether a node has no name, or one that VPP gives to nodes that
-// it does not need any more: it never removes any.
+// it no longer needs: it never removes any.
 func goneNode(name string) bool {
 	return name == "" || strings.HasPrefix(name, "deleted-") || strings.HasSuffix(name, "-deleted")
 }

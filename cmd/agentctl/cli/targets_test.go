@@ -50,7 +50,7 @@ func startAgentWith(t *testing.T, label, storeFile, storeConf string) (stop func
 	}
 }
 
-// awaitTarget waits until an agent is published, or is not any more.
+// awaitTarget waits until an agent is published, or is no longer.
 func awaitTarget(t *testing.T, env map[string]string, label string, published bool) {
 	t.Helper()
 	for {

@@ -16,7 +16,7 @@ import (
 // it.
 type ProblemsError struct{ Problems []response.Problem }
 
-// Error tells the first problem and how many there are.
+// Error reports the first problem and how many there are.
 func (e *ProblemsError) Error() string {
 	if len(e.Problems) == 0 {
 		return "the document was refused"

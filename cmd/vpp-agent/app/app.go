@@ -347,7 +347,7 @@ func (s linuxStates) InterfaceStats(ctx context.Context) ([]*linuxifpb.Interface
 // vppInterfaces reads interfaces from VPP.
 type vppInterfaces struct{ agent *VPPAgent }
 
-// DumpInterfaces returns what VPP tells of all its interfaces.
+// DumpInterfaces returns what VPP reports about its interfaces.
 func (v vppInterfaces) DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error) {
 	return vppcalls.New(v.agent.VPPIfPlugin.Southbound()).DumpInterfaces(ctx)
 }

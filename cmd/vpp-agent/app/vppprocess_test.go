@@ -8,7 +8,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/buildtest"
 )
 
-// A VPP that cannot run is started again and again, and health tells its last words.
+// A VPP that cannot run is started again and again, and health shows its last lines of output.
 func TestLocalVPPThatEnds(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "vpp")

@@ -54,14 +54,14 @@ func (s *Switch) Fail(operation string, n int) {
 	s.failures[operation] = n
 }
 
-// Mute stops or resumes the telling of operations.
+// Mute stops or resumes reporting of operations.
 func (s *Switch) Mute(out io.Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.out = out
 }
 
-// do runs one operation unless it shall fail, and tells about it. The lock is
+// do runs one operation unless it shall fail, and logs it. The lock is
 // held.
 func (s *Switch) do(operation, what string, effect func() error) error {
 	var err error

@@ -46,7 +46,7 @@ func newAgent(server *grpc.Plugin, opts ...agent.Option) *agent.Agent {
 	return agent.NewAgent(append(opts, agent.AllPlugins(c))...)
 }
 
-// Catalogue is a plugin that tells clients which models there are. The embedded
+// Catalogue is a plugin that announces to clients which models there are. The embedded
 // server answers what is not implemented here with codes.Unimplemented.
 type Catalogue struct {
 	Deps

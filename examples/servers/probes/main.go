@@ -1,4 +1,4 @@
-// Command probes is a plugin that tells how it fares, and the agent that answers
+// Command probes is a plugin that reports its health, and the agent that answers
 // with it on request (of Kubernetes, an operator, Prometheus).
 //
 // Run it from the root of the repository and stop it with Ctrl-C:
@@ -17,7 +17,7 @@
 //
 // The state of the agent is the worst of its plugins, that of a plugin the worst of
 // its parts. A plugin that depends on one in trouble is named as its effect, not as
-// another cause. probe.conf ("config print probe") tells which plugins do not count.
+// another cause. probe.conf ("config print probe") says which plugins do not count.
 package main
 
 import (

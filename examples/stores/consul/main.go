@@ -11,7 +11,7 @@
 //	10 counted to 100 together
 //	a TTL of a second: consul: put /example/counter: a TTL of 1s: Consul has 10s to 24h0m0s: the store does not support this operation
 //
-// What a store can do, Features tells; what it cannot do is refused with
+// Features reports what a store can do; what it cannot do is refused with
 // kv.ErrNotSupported, never done by half.
 package main
 

@@ -62,7 +62,7 @@ func run(out io.Writer, opts ...agent.Option) error {
 	}, []infra.Plugin{store}, opts...)
 }
 
-// show prints what the store tells: first everything, then what changes.
+// show prints what the store reports: first everything, then what changes.
 func show(out io.Writer, u kv.Update) error {
 	if u.Resync {
 		fmt.Fprintf(out, "there are %d items:\n", len(u.Changes))

@@ -27,7 +27,7 @@ import (
 
 const want = `InvalidArgument: nothing was changed; update.vpp_config.interfaces[0]: `
 
-// states tells how interfaces fare; they are known when the plugin runs.
+// states has the states of interfaces; they are known when the plugin runs.
 type states struct{ of *ifplugin.Plugin }
 
 func (s states) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()) {

@@ -68,7 +68,7 @@ func (v keyVal) GetKey() string { return v.Key }
 // GetRevision returns the revision in the store.
 func (v keyVal) GetRevision() int64 { return v.Revision }
 
-// Location tells where the value was written.
+// Location reports where the value was written.
 func (v keyVal) Location() kv.Location { return v.Entry.Location }
 
 // Disputed reports that the store has several values for the key.

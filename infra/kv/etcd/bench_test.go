@@ -35,7 +35,7 @@ func benchOps(from, n int) (ops []kv.Op) {
 	return ops
 }
 
-// counter counts changes, and tells when there were enough.
+// counter counts changes, and reports when there were enough.
 type counter struct {
 	mu            sync.Mutex
 	changes, want int

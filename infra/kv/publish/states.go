@@ -46,7 +46,7 @@ func (p *States[S, C]) Set(name string, state S) {
 	p.set(name)
 }
 
-// Remove removes the state of an object that does not exist any more.
+// Remove removes the state of an object that no longer exists.
 func (p *States[S, C]) Remove(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

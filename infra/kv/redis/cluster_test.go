@@ -11,7 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
 
-// A cluster tells everything from all of its servers, and a part of it may be
+// A cluster reports everything from all of its servers, and a part of it may be
 // away for a while.
 func TestCluster(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ type call struct {
 	header  int
 	retval  int
 	err     error
-	uses    uint32 // tells a Future that its call is gone
+	uses    uint32 // shows a Future that its call is gone
 }
 
 func (k *call) receive(_ uint16, payload []byte) bool {

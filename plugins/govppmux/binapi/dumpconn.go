@@ -141,7 +141,7 @@ func (s *dumpConn) stats() Stats {
 	return sum
 }
 
-// alive tells the other connection that VPP works: it does one thing at a time,
+// alive shows the other connection that VPP works: it does one thing at a time,
 // so requests of one connection wait while those of the other are answered.
 func (c *Conn) alive() {
 	other := c.dumps.main

@@ -149,7 +149,7 @@ func (w *Watcher) Close() {
 	<-w.done
 }
 
-// Err tells why the watch ended, after its channel was closed: nil if it was
+// Err reports why the watch ended, after its channel was closed: nil if it was
 // closed or its context ended.
 func (w *Watcher) Err() error {
 	select {

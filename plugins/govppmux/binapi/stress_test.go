@@ -111,7 +111,7 @@ func TestStress(t *testing.T) {
 }
 
 // stressRequest makes one request of some kind; an error that is none of the
-// expected ones tells of a wrong reply.
+// expected ones is the sign of a wrong reply.
 func stressRequest(ctx context.Context, c *Conn, rnd *rand.Rand, token string) error {
 	switch rnd.IntN(4) {
 	case 0:

@@ -118,7 +118,7 @@ func reached(t *testing.T, answered *atomic.Int64, more int64) {
 	}
 }
 
-// stressCall makes some request whose reply tells which one it belongs to.
+// stressCall makes some request whose reply reports which one it belongs to.
 func stressCall(ctx context.Context, c *binapi.Conn, rnd *rand.Rand, token string) error {
 	switch rnd.IntN(3) {
 	case 0: // VPP says the command that it does not know

@@ -20,7 +20,7 @@ const (
 	otherHeader   = 2
 )
 
-// messageKind tells the reader where the context of a received message is.
+// messageKind says where the context of a received message is.
 type messageKind uint8
 
 const (

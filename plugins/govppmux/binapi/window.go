@@ -193,7 +193,7 @@ func (c *Conn) release(slots ...freed) {
 	c.window.grant(len(c.unsent))
 }
 
-// abandon ends a request whose caller does not wait any more: a late reply is dropped,
+// abandon ends a request whose caller no longer waits: a late reply is dropped,
 // and the outcome is unknown until VPP answers a later request. It returns false if the
 // request had ended before.
 func (c *Conn) abandon(reqContext uint32) bool {

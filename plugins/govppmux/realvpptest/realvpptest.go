@@ -125,7 +125,7 @@ func (v *VPP) Exited() <-chan struct{} {
 	return v.exited
 }
 
-// await polls until the process, which has no other way to tell, answers.
+// await polls until the process, which has no other way to report it, answers.
 func (v *VPP) await() {
 	v.tb.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -193,7 +193,7 @@ func (v *VPP) journalText(args []string) (string, error) {
 
 // Control reads commands from in, one per line, until it ends, and writes what they
 // print to out, errors as lines that begin with "error: ". A line with a single dot
-// follows each answer if dots is set, so that a program can tell where it ends.
+// follows each answer if dots is set, so that a program can see where it ends.
 func (v *VPP) Control(in io.Reader, out io.Writer, dots bool) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {

@@ -266,7 +266,7 @@ func (a adapter[V, M]) adaptPureCallbacks(k *KVDescriptor) {
 	a.adaptRelations(k)
 }
 
-// adaptRelations adapts what tells how a value stands to others.
+// adaptRelations adapts the functions that report how a value stands to others.
 func (a adapter[V, M]) adaptRelations(k *KVDescriptor) {
 	d := a.d
 	if d.DerivedValues != nil {

@@ -40,7 +40,7 @@ type Plan struct {
 
 	Values     []RecordedKVPair
 	Operations []RecordedTxnOp
-	// Reasons tell, sorted by key, what values wait for, what is wrong with them, or why they
+	// Reasons report, sorted by key, what values wait for, what is wrong with them, or why they
 	// stay as they are, in which case there may be no operation.
 	Reasons []PlanReason `json:",omitempty"`
 	// Forced names, by key, the changed fields for which values are created again, such as
@@ -196,7 +196,7 @@ const (
 	StepDelete   StepKind = "-"
 	StepRecreate StepKind = "-/+"
 	StepWait     StepKind = "?"
-	StepDrop     StepKind = "x" // a desired value that does not exist is not desired any more
+	StepDrop     StepKind = "x" // a desired value that does not exist is no longer desired
 	StepNever    StepKind = "!" // INVALID, UNIMPLEMENTED
 	StepLeft     StepKind = "=" // left as it is
 )

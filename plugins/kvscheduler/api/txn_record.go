@@ -42,7 +42,7 @@ type RecordedKVPair struct {
 type RecordedTxnOp struct {
 	Operation TxnOperation
 	// After is the number in Executed, from 1 on, of the operation whose end let this one
-	// start; 0: none. Waited tells why it waited. Only executed operations have them.
+	// start; 0: none. Waited reports why it waited. Only executed operations have them.
 	After int32
 	Key   string
 

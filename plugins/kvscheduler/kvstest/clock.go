@@ -56,7 +56,7 @@ func (c *Clock) remove(t *clockTimer) bool {
 
 // Advance moves the clock to the next timer that is due within d, runs it and
 // so on, until d has passed. settle, if given, is called after every timer, to
-// wait for what it started. It tells how many timers ran.
+// wait for what it started. It reports how many timers ran.
 func (c *Clock) Advance(d time.Duration, settle func()) (ran int) {
 	c.mu.Lock()
 	end := c.now.Add(d)

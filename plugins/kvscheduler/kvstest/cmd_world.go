@@ -49,7 +49,7 @@ func (r *Run) register(args []string) (string, error) {
 	return r.news(api.NBTransaction), nil
 }
 
-// elsewhere tells the keys that the southbound does not insist on.
+// elsewhere reports the keys that the southbound does not insist on.
 func (r *Run) elsewhere(key string) bool {
 	for _, prefix := range r.lenient {
 		if strings.HasPrefix(key, prefix) {
@@ -113,7 +113,7 @@ func cmdRestart(r *Run, _ []string) (string, error) {
 	return text.String(), nil
 }
 
-// cmdSession tells the scheduler about a southbound: session NAME up EPOCH, or
+// cmdSession notifies the scheduler about a southbound: session NAME up EPOCH, or
 // session NAME down REASON.
 func cmdSession(r *Run, args []string) (string, error) {
 	if len(args) != 3 {

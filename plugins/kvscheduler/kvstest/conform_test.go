@@ -73,7 +73,7 @@ func TestConform(t *testing.T) {
 	}
 }
 
-// Every promise has a descriptor that breaks it, and a step that tells.
+// Every promise has a descriptor that breaks it, and a step that shows it.
 func TestConformFinds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -266,7 +266,7 @@ func (sb *MockSB) holds(key string) bool {
 
 // RequireDependencies makes the southbound refuse to create an item before
 // what it depends on, and to delete what others depend on: at no moment may a
-// value exist without its dependencies. elsewhere tells the keys that it does
+// value exist without its dependencies. elsewhere reports the keys that it does
 // not insist on, such as those of properties, which it does not hold.
 func (sb *MockSB) RequireDependencies(elsewhere api.KeySelector) {
 	sb.Refuse(func(op api.TxnOperation, key string, value proto.Message, exists func(string) bool) error {

@@ -1,5 +1,5 @@
 // Package followers reports values in network namespaces that another process may have changed, as
-// the events of the kernel tell.
+// the events of the kernel report.
 package followers
 
 import (
@@ -19,7 +19,7 @@ type Scheduler interface {
 	ReportLost(keys ...string) error
 }
 
-// Interfaces tells the events of namespaces; see ifplugin.API.
+// Interfaces reports the events of namespaces; see ifplugin.API.
 type Interfaces interface {
 	Follow(ifplugin.Follower)
 	Look(ns *namespace.NetNamespace)

@@ -89,7 +89,7 @@ func (e *Engine) Listen() {
 	mux.HandleFunc("GET /containers/json", e.list)
 	mux.HandleFunc("GET /containers/{id}/json", e.inspect)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
-	e.close = func() { _ = server.Close() } // it is not needed any more
+	e.close = func() { _ = server.Close() } // it is no longer needed
 	go func() {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			e.t.Error(err)

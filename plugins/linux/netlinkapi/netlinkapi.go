@@ -33,7 +33,7 @@ type Namespaces interface {
 	Named(dir string) ([]string, error)
 }
 
-// NamespaceID tells namespaces apart: the device and the inode of the files
+// NamespaceID distinguishes namespaces: the device and the inode of the files
 // that stand for it.
 type NamespaceID struct{ Dev, Ino uint64 }
 
@@ -59,7 +59,7 @@ type Handle interface {
 	Sysctls
 	BridgeVLANs
 	Sockets
-	// Namespace tells which namespace this is.
+	// Namespace reports which namespace this is.
 	Namespace() NamespaceID
 	io.Closer
 }

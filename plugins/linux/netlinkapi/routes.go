@@ -122,7 +122,7 @@ func (r Route) Is(other Route) bool {
 }
 
 // Replaces reports whether the kernel has one of two routes alone, because they differ by nothing
-// that it tells routes apart by. IPv6 tells more of them apart.
+// that it distinguishes routes by. IPv6 distinguishes more of them.
 func (r Route) Replaces(other Route) bool {
 	return r.Dst.Addr().Is4() && r.Table == other.Table && r.Dst == other.Dst && r.Metric == other.Metric
 }

@@ -61,7 +61,7 @@ func (w WireGuard) Peers() (peers []WireGuardPeer) {
 // Kind implements LinkParams.
 func (WireGuard) Kind() string { return KindWireGuard }
 
-// String tells the parameters without keys.
+// String reports the parameters without keys.
 func (w WireGuard) String() string {
 	return fmt.Sprintf("port %d mark %d peers %d", w.ListenPort, w.Mark, len(w.Peers()))
 }

@@ -188,7 +188,7 @@ func (ns *space) removed(r netlinkapi.Route) {
 	}
 }
 
-// routeGone sends the events of a route that is not there any more.
+// routeGone sends the events of a route that is no longer there.
 func (ns *space) routeGone(r netlinkapi.Route) {
 	links := []int{r.Link}
 	for _, h := range r.More {

@@ -10,7 +10,7 @@ import (
 // Config is linux-nsplugin.conf.
 type Config struct {
 	Disabled          bool   `yaml:"disabled" desc:"leave Linux alone; its items wait"`
-	DockerSocket      string `yaml:"docker-socket" desc:"the socket of a container engine with the API of Docker (Docker, Podman), which tells the network namespaces of containers (type MICROSERVICE); empty: none; an engine that is not there is tried again"`
+	DockerSocket      string `yaml:"docker-socket" desc:"the socket of a container engine with the API of Docker (Docker, Podman), which reports the network namespaces of containers (type MICROSERVICE); empty: none; an engine that is not there is tried again"`
 	CRISocket         string `yaml:"cri-socket" desc:"the same for an engine with the Container Runtime Interface of Kubernetes (containerd, CRI-O), such as /run/containerd/containerd.sock; empty: none"`
 	MicroservicesFile string `yaml:"microservices-file" desc:"a YAML file that lists the number of a process in the network namespace of each container by its label (\"web: 1234\"), for containers without such engines; changes are followed"`
 	GoRoutinesCount   int    `yaml:"go-routines-count" desc:"accepted from existing configurations, without effect"`
@@ -31,7 +31,7 @@ func (c Config) Validate() error {
 	return check.Err()
 }
 
-// sources returns what tells which containers run.
+// sources returns the sources that report which containers run.
 func (c Config) sources() (all []containers.Source) {
 	if c.DockerSocket != "" {
 		all = append(all, containers.Docker(c.DockerSocket, containers.RequestTimeout))

@@ -266,7 +266,7 @@ func (p *Plugin) explain(err error) error {
 	return kvs.Permanent(err)
 }
 
-// canceled returns why the kernel must not be asked any more; nil if it may.
+// canceled returns why the kernel must no longer be asked; nil if it may.
 func canceled(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	switch {

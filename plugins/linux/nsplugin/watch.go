@@ -80,7 +80,7 @@ func (p *Plugin) deleted(name string) {
 	p.converge()
 }
 
-// converge tells the scheduler that Linux may have lost state.
+// converge notifies the scheduler that Linux may have lost state.
 func (p *Plugin) converge() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

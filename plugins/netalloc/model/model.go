@@ -24,7 +24,7 @@ var NeighborGwKey = models.MustKeyTemplate("netalloc/neigh-gw/network/{network}/
 // other items expect an address: "alloc:{network}[/{interface}][/GW]".
 const RefPrefix = "alloc:"
 
-// IsRef tells whether the text is a reference rather than an address.
+// IsRef reports whether the text is a reference rather than an address.
 func IsRef(addr string) bool { return strings.HasPrefix(addr, RefPrefix) }
 
 // SourceName is how the source of an address is written in a key: "static",

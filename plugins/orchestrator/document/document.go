@@ -289,7 +289,7 @@ func (d *decoder) fits(n *yaml.Node, p *path, key string) bool {
 	return len(key) <= maxKey
 }
 
-// path is the way to a value; it is written out only where an error tells it.
+// path is the way to a value; it is written out only where an error names it.
 type path struct {
 	up    *path
 	name  string

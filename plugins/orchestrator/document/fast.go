@@ -85,7 +85,7 @@ func (p *plainReader) skip() {
 	p.pos = len(p.text)
 }
 
-// next goes to the next line that says anything and tells how far it is
+// next goes to the next line that says anything and returns how far it is
 // indented.
 func (p *plainReader) next() (indent int, more bool) {
 	for p.pos < len(p.text) {
@@ -192,7 +192,7 @@ func (p *plainReader) list(col, depth int) *yaml.Node {
 	}
 }
 
-// endOfList tells where a list ends whose dashes are in the column: before the
+// endOfList reports where a list ends whose dashes are in the column: before the
 // first line that is not indented as far, or as far but has no dash.
 func (p *plainReader) endOfList(col int) int {
 	pos := p.pos

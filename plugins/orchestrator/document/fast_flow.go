@@ -7,7 +7,7 @@ import (
 )
 
 // flow reads a scalar or a value in brackets that begins at the column, and
-// tells where it ends; nil if it is not plain.
+// reports where it ends; nil if it is not plain.
 func (p *plainReader) flow(col, depth int, within bool) (n *yaml.Node, after int) {
 	open := p.rest(col)
 	if open == "" || depth > maxDepth {
@@ -46,7 +46,7 @@ func (p *plainReader) flow(col, depth int, within bool) (n *yaml.Node, after int
 }
 
 // entry reads a field of a mapping or an element of a list in brackets and
-// tells where it ends, -1 if it is not plain.
+// reports where it ends, -1 if it is not plain.
 func (p *plainReader) entry(n *yaml.Node, at, depth int) (after int) {
 	if n.Kind == yaml.MappingNode {
 		key, end := p.scalar(at, true)

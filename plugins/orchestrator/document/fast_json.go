@@ -181,7 +181,7 @@ func (r *jsonPlain) word(size int, tag string) *yaml.Node {
 	return n
 }
 
-// number tells how long the number is that a text begins with; 0: none.
+// number reports how long the number is that a text begins with; 0: none.
 func number(text string) (size int, tag string) {
 	at := 0
 	digits := func() bool {
@@ -259,7 +259,7 @@ var brackets = func() (set [256]bool) {
 	return set
 }()
 
-// listSize tells how long the list is that begins here, roughly: it ends there if it
+// listSize reports how long the list is that begins here, roughly: it ends there if it
 // is well formed.
 func (r *jsonPlain) listSize() int {
 	depth := 0

@@ -30,7 +30,7 @@ type peering struct {
 	auth         authentication
 }
 
-// peeringID tells sessions apart.
+// peeringID distinguishes sessions.
 type peeringID struct {
 	iface       interface_types.InterfaceIndex
 	local, peer ip_types.Address

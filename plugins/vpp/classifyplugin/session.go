@@ -33,7 +33,7 @@ type entryID struct {
 	match string // as VPP has it: under the mask of the table
 }
 
-// action is what VPP does not tell of a session.
+// action is what VPP does not report of a session.
 type action struct {
 	kind vppapi.ClassifyAction
 	vrf  uint32

@@ -23,7 +23,7 @@ type table struct {
 	untold
 }
 
-// untold is what VPP does not tell of a table.
+// untold is what VPP does not report of a table.
 type untold struct {
 	current bool
 	offset  int16
@@ -184,7 +184,7 @@ func (d *tableDescriptor) remove(ctx context.Context, _ string, _ *classify.Tabl
 	return err
 }
 
-// retrieve finds the expected tables: by the indexes that are known, and after a restart by what VPP tells
+// retrieve finds the expected tables: by the indexes that are known, and after a restart by what VPP reports
 // of tables, the lowest index first. A table whose next table is expected too comes after that. Others are
 // of other clients.
 func (d *tableDescriptor) retrieve(ctx context.Context, correlate []tableKV) ([]tableKV, error) {

@@ -34,7 +34,7 @@ const (
 	deny = 0
 )
 
-// listed is what VPP tells of a table.
+// listed is what VPP reports about a table.
 type listed struct {
 	mask                      string // a multiple of blocks
 	skip, buckets, next, miss uint32

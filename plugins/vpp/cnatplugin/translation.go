@@ -30,14 +30,14 @@ type translation struct {
 	untold
 }
 
-// translationID tells translations apart.
+// translationID distinguishes translations.
 type translationID struct {
 	protocol ip_types.IPProto
 	vip      netip.Addr
 	port     uint16
 }
 
-// untold is what VPP does not tell.
+// untold is what VPP does not report.
 type untold struct {
 	realIP, affinity bool
 	flags            cnatapi.CnatTranslationFlags

@@ -26,7 +26,7 @@ var caches = session.Require("DNS cache", "dns", &dns.DNSEnableDisable{}, &dns.D
 // servers are the name servers that are asked, sorted.
 type servers []netip.Addr
 
-// NewCache describes the DNS cache. VPP has no request that tells its name servers, and the
+// NewCache describes the DNS cache. VPP has no request that reports its name servers, and the
 // command that shows them is wrong about those of IPv6, so the value cannot be read: another
 // agent adds the servers again, which VPP takes as they are. The cache has to be enabled after
 // its first server was added.

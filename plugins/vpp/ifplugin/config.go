@@ -10,7 +10,7 @@ type Config struct {
 	MTU                uint32        `yaml:"mtu" desc:"MTU in bytes of interfaces that ask for none, 0: what VPP chooses"`
 	StatusPublishers   []string      `yaml:"status-publishers" desc:"names of the data stores that the state of interfaces is published to"`
 	StatisticsInterval time.Duration `yaml:"statistics-interval" desc:"how often the counters of interfaces are published with their state, 0: never"`
-	LeaseInterval      time.Duration `yaml:"dhcp-lease-interval" desc:"how often DHCP leases are looked at, which VPP does not tell the end of"`
+	LeaseInterval      time.Duration `yaml:"dhcp-lease-interval" desc:"how often DHCP leases are looked at, which VPP does not report the end of"`
 
 	Stopwatch bool   `yaml:"stopwatch" desc:"no effect: metrics have the times of operations"`
 	Strategy  string `yaml:"strategy" desc:"no effect: a synchronisation changes only what differs"`

@@ -16,9 +16,9 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// leaseWatcher tells the scheduler of leases of DHCP clients, in two goroutines
+// leaseWatcher notifies the scheduler of leases of DHCP clients, in two goroutines
 // per session. VPP sends events to who started the client, in that session;
-// of the rest, and of leases that expire, it tells nothing, so all leases are
+// of the rest, and of leases that expire, it reports nothing, so all leases are
 // looked at from time to time too.
 type leaseWatcher struct {
 	calls     *vppcalls.Calls
@@ -81,7 +81,7 @@ func (w *leaseWatcher) follow(ctx context.Context) {
 	}
 }
 
-// stop tells the goroutine to end; the next one waits for it.
+// stop asks the goroutine to end; the next one waits for it.
 func (w *leaseWatcher) stop() {
 	if w.cancel != nil {
 		w.cancel()

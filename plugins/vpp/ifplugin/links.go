@@ -106,7 +106,7 @@ func (w *linkWatcher) readChanges(ctx context.Context) {
 	}
 }
 
-// stop tells the goroutine to end; the next one waits for it.
+// stop asks the goroutine to end; the next one waits for it.
 func (w *linkWatcher) stop() {
 	if w.cancel != nil {
 		w.cancel()
@@ -114,7 +114,7 @@ func (w *linkWatcher) stop() {
 	}
 }
 
-// tellAll tells the state of all links, which may have changed before VPP began
+// tellAll reports the state of all links, which may have changed before VPP began
 // to send events, and reports interfaces that were deleted before.
 func (w *linkWatcher) tellAll(ctx context.Context) {
 	if w.scheduler.WaitForTransactions(ctx) != nil { // the session or the agent ends
@@ -187,7 +187,7 @@ func (w *linkWatcher) forget(swIfIndex uint32) {
 	}
 }
 
-// reportLost reports interfaces of the configuration that VPP does not have any more.
+// reportLost reports interfaces of the configuration that VPP no longer has.
 // The scheduler looks itself, so what the agent has just removed is no loss.
 func (w *linkWatcher) reportLost(swIfIndexes []uint32, found map[uint32]*vppcalls.Details) {
 	var lost []string

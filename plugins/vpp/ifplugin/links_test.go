@@ -76,7 +76,7 @@ func newWatcher(t *testing.T, scheduler kvs.Notifier) (w *linkWatcher, sim simul
 }
 
 // An interface that VPP had lost before it began to send events is reported: no event will
-// tell.
+// report.
 func TestLostBeforeEvents(t *testing.T) {
 	t.Parallel()
 	scheduler := &notified{}

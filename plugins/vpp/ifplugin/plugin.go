@@ -1,6 +1,6 @@
 // Package ifplugin is the plugin for interfaces of VPP: it registers their
 // descriptors, follows the sessions with VPP on behalf of all VPP plugins, and
-// tells the scheduler of links that go up and down.
+// notifies the scheduler of links that go up and down.
 package ifplugin
 
 import (
@@ -67,7 +67,7 @@ type Deps struct {
 	infra.PluginDeps
 	// Scheduler handles the values.
 	Scheduler Scheduler
-	// VPP tells of the sessions with VPP.
+	// VPP has the sessions with VPP.
 	VPP Sessions
 	// Host gives access to interfaces of the kernel, for AF_PACKET interfaces
 	// that name them by their logical names.
@@ -79,11 +79,11 @@ type Deps struct {
 	Counters Counters `optional:"true"`
 	// NetAlloc allocates addresses; without it no address may refer to one.
 	NetAlloc netalloc.API `optional:"true"`
-	// Label tells under which prefix; without it keys have none.
+	// Label has the prefix of keys; without it keys have none.
 	Label AgentPrefix `optional:"true"`
 }
 
-// AgentPrefix tells where the keys of this agent are in a data store.
+// AgentPrefix reports where the keys of this agent are in a data store.
 type AgentPrefix interface {
 	GetAgentPrefix() string
 }
@@ -270,7 +270,7 @@ func (p *Plugin) onSession(s govppmux.Session) {
 	p.follow.start(p.Context())
 }
 
-// quirks are those of a release; none of one that does not tell its number.
+// quirks are those of a release; none of one that does not report its number.
 func (p *Plugin) quirks(version string) binding.Quirks {
 	release, err := binding.ParseVersion(version)
 	if err != nil {

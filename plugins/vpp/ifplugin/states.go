@@ -34,7 +34,7 @@ func (s *States) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()
 	})
 }
 
-// set takes in what VPP tells of an interface.
+// set takes in what VPP reports about an interface.
 func (s *States) set(name string, m *ifaceidx.IfMeta, d *vppcalls.Details) {
 	state := &interfaces.InterfaceState{
 		Name: name, InternalName: d.Name, Type: m.Type, IfIndex: d.SwIfIndex,
@@ -77,7 +77,7 @@ func (s *States) put(state *interfaces.InterfaceState) {
 	})
 }
 
-// gone takes in that an interface does not exist any more.
+// gone takes in that an interface no longer exists.
 func (s *States) gone(name string) {
 	s.states.Remove(name, func(before *interfaces.InterfaceState) *interfaces.InterfaceState {
 		state := proto.CloneOf(before)

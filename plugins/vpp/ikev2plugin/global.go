@@ -47,7 +47,7 @@ type settings struct {
 // defaults are what a VPP has that was just started.
 var defaults = settings{period: 30, retries: 3, interval: 2000}
 
-// NewGlobal describes the settings, which VPP does not tell. A private key is exchanged after the
+// NewGlobal describes the settings, which VPP does not report. A private key is exchanged after the
 // profiles that use it are gone: VPP forgets the old one if it cannot read the new one.
 func NewGlobal(vpp *session.VPP) *kvs.KVDescriptor {
 	d := item.NewSingleton(vpp, item.Singleton[*ikev2.Global, settings]{

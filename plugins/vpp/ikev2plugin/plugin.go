@@ -31,7 +31,7 @@ func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 const pause = 3 * time.Second
 
 // follow notifies the scheduler of the states of profiles, and of profiles that should initiate and
-// are not active in VPP any more. The scheduler reads such a profile and repairs it, after growing
+// are no longer active in VPP. The scheduler reads such a profile and repairs it, after growing
 // pauses.
 func follow(ctx context.Context, to *itemplugin.Registrar, states *item.States[string]) error {
 	if err := to.Scheduler.WaitForTransactions(ctx); err != nil { // the values are synchronized then

@@ -133,7 +133,7 @@ func (c *profileCalls) ignoreMissing(ctx context.Context, values []kvs.KVBatchVa
 	}
 }
 
-// equal leaves out what VPP does not tell, if one of both is from VPP.
+// equal leaves out what VPP does not report, if one of both is from VPP.
 func (c *profileCalls) equal(a, b profile) bool {
 	a.auth.hex, b.auth.hex = false, false
 	if a.listed == b.listed {

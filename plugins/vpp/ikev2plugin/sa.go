@@ -13,7 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-// sas lists security associations (SAs). The newer dumps, which tell the profile, the state and
+// sas lists security associations (SAs). The newer dumps, which report the profile, the state and
 // since when, are not used: they read the profile of an SA whose peer did not say yet who it is,
 // which is none, so that any peer makes VPP crash (send_sa_v2 and send_sa_v3 in
 // src/plugins/ikev2/ikev2_api.c, to 26.06 at least).
@@ -37,7 +37,7 @@ const (
 	agreed                 // an SA with keys
 )
 
-// established returns the function that tells how far VPP has come with a profile.
+// established returns the function that reports how far VPP has come with a profile.
 func (c *profileCalls) established(ctx context.Context) (func(local, remote identity) progress, error) {
 	all, err := c.associations(ctx)
 	if err != nil {
@@ -90,7 +90,7 @@ type notes struct {
 	by map[string]note
 }
 
-// note is what VPP does not tell of a profile.
+// note is what VPP does not report of a profile.
 type note struct {
 	local, remote identity
 	hostname      string // of the responder
@@ -161,7 +161,7 @@ func (c *profileCalls) active(name string, is progress) bool {
 	return is == agreed || is == begun && !refused || is == none && waits
 }
 
-// Ended returns the keys of the profiles that initiate and are not active any more: the
+// Ended returns the keys of the profiles that initiate and are no longer active: the
 // peer has ended the SA, refused it, or does not answer for long.
 func Ended(ctx context.Context, vpp *session.VPP) (keys []string, err error) {
 	n, err := sessionNotes.On(vpp)

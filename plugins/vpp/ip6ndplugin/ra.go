@@ -97,7 +97,7 @@ func resolve(r *item.Resolver, v *ip6nd.RouterAdvertisement) advertisements {
 func byNetwork(a, b prefix) int { return item.ComparePrefixes(a.network, b.network) }
 
 // hasIPv6 is the dependency on an IPv6 address; an allocated one may be it, for its key does not
-// tell.
+// report.
 func hasIPv6(iface string) kvs.AnyOfDependency {
 	learns := ifmodel.IP6NDKey.Key(iface)
 	return kvs.AnyOfDependency{

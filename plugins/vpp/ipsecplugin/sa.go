@@ -262,7 +262,7 @@ func (u *saUpdater) update(ctx context.Context, old, all []sa) []error {
 	return errs
 }
 
-// protectAgain tells the tunnels that receive by associations whose source has moved: VPP looks
+// protectAgain notifies the tunnels that receive by associations whose source has moved: VPP looks
 // packets up by the address that the association had when the tunnel was protected with it.
 func (u *saUpdater) protectAgain(ctx context.Context, moved map[uint32]int, errs []error) {
 	found, err := session.Dump[*ipsecapi.IpsecTunnelProtectDetails](ctx, u.vpp,

@@ -22,7 +22,7 @@ type policy = ipsec_types.IpsecSpdEntryV2
 
 const anyProtocol = math.MaxUint8
 
-// policyID tells policies apart, as their keys do. VPP would have any number of them.
+// policyID distinguishes policies, as their keys do. VPP would have any number of them.
 type policyID struct {
 	spd, sa                                        uint32
 	outbound                                       bool

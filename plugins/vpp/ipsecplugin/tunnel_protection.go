@@ -24,7 +24,7 @@ import (
 // has no meaning; they are sorted.
 type protection = ipsecapi.IpsecTunnelProtect
 
-// protectionID tells protections apart. A tunnel with one peer has one protection, without
+// protectionID distinguishes protections. A tunnel with one peer has one protection, without
 // next hop.
 type protectionID struct {
 	iface   interface_types.InterfaceIndex

@@ -20,14 +20,14 @@ import (
 const concurrency = 256
 
 // Entry describes a type of item that VPP keeps as entries of a table: one request adds an
-// entry, one removes it, a dump lists all, and a few fields tell entries apart. It says once
+// entry, one removes it, a dump lists all, and a few fields distinguish entries. It says once
 // how a value translates into an entry; the validation, the dependencies, the comparison,
 // the operations and the reading back follow from that.
 //
 // V is the message of the item. E is the entry as the binary API has it, often a struct of
 // the generated bindings. It has everything that VPP has of the item and nothing else, so
 // that two values are equivalent exactly if their entries are equal (see Equal).
-// K tells entries apart.
+// K distinguishes entries.
 type Entry[V proto.Message, E any, K comparable] struct {
 	// Name of the descriptor.
 	Name string
@@ -39,7 +39,7 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	// that may be invalid or name something; r collects errors and dependencies. It must
 	// be pure otherwise.
 	Resolve func(r *Resolver, v V) E
-	// ID returns what tells an entry from others, usually the entry with a few of its fields.
+	// ID returns what distinguishes an entry from others, usually the entry with a few of its fields.
 	ID func(e E) K
 	// Identities lists what VPP has once and the key does not contain; see kvs.Descriptor. Default:
 	// none. Optional.
@@ -78,7 +78,7 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	// Implicit reports that VPP has the entry without a value, so that it is not reported
 	// unless it is expected. Default: it has none.
 	Implicit func(e E) bool
-	// Assume completes what is listed with what VPP does not tell, from an expected entry.
+	// Assume completes what is listed with what VPP does not report, from an expected entry.
 	// Optional.
 	Assume func(found, expected E) E
 	// Exists are the answers of VPP to the addition of an entry when it has another one
@@ -428,7 +428,7 @@ func (d *entries[V, E, K]) dump(ctx context.Context) ([]E, error) {
 }
 
 // IgnoreUnsupported returns nil for the error of an operation that VPP lacks: it has nothing
-// to tell.
+// to report.
 func IgnoreUnsupported(err error) error {
 	if errors.Is(err, binding.ErrUnsupported) {
 		return nil

@@ -38,7 +38,7 @@ type Group[V proto.Message, P, K comparable] struct {
 	// Parts is how the VPP that is connected handles the parts. An error wraps
 	// binding.ErrUnsupported if it cannot. A result of nil means that it can have none at present.
 	Parts func() (*PartCalls[P], error)
-	// ID returns what tells a part from others.
+	// ID returns what distinguishes a part from others.
 	ID func(p P) K
 	// Once returns what VPP has once of a part, whatever item it belongs to, where the key does not
 	// contain it; parts are compared by it and its type. Default: nothing.
@@ -66,7 +66,7 @@ type Group[V proto.Message, P, K comparable] struct {
 	AddFirst bool
 	// PartName names a part in the error of its addition or removal. Optional.
 	PartName func(p P) string
-	// Unmarked says that VPP does not tell whose the parts are, so that values that are not
+	// Unmarked reports that VPP does not report whose the parts are, so that values that are not
 	// expected may be of another client.
 	Unmarked bool
 	// Taken returns the error of a part that the value with another key has. If set, a part
@@ -84,7 +84,7 @@ type Group[V proto.Message, P, K comparable] struct {
 type PartCalls[P any] struct {
 	// Change returns the request that adds or removes a part, and a message for the reply.
 	Change func(p P, add bool) (request, reply api.Message)
-	// Answer returns the error that a reply without an error retval tells of. Optional.
+	// Answer returns the error that a reply without an error retval reports. Optional.
 	Answer func(reply api.Message) error
 	// List returns the parts that VPP has.
 	List func(ctx context.Context) ([]P, error)
@@ -152,7 +152,7 @@ type groups[V proto.Message, P, K comparable] struct {
 	has      *session.State[owners[K]]
 }
 
-// owners are the keys of the values that have the parts, where VPP does not tell.
+// owners are the keys of the values that have the parts, where VPP does not report.
 type owners[K comparable] struct {
 	mu sync.Mutex
 	of map[K]string

@@ -31,7 +31,7 @@ const NoInterface = ^uint32(0)
 // Interfaces are the interfaces that exist in VPP.
 type Interfaces interface {
 	LookupByName(name string) (*ifaceidx.IfMeta, bool)
-	// Snapshot tells which of them VPP has now, by their indexes.
+	// Snapshot reports which of them VPP has now, by their indexes.
 	Snapshot(ctx context.Context) *ifaceidx.Snapshot
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Object describes a type of item to which VPP gives an index: the reply to its creation
-// tells it, and requests that change or remove the object name it. The index is the metadata
+// reports it, and requests that change or remove the object name it. The index is the metadata
 // of the value. All else is as for an Entry.
 type Object[V proto.Message, E any, K comparable] struct {
 	// Name, Model, Resolve, ID, Identities, Value, Learned, Gone, Explain and After are as in Entry.
@@ -38,7 +38,7 @@ type Object[V proto.Message, E any, K comparable] struct {
 	// Check returns why an object must not be created or changed to be e, where VPP would not
 	// refuse it or not cleanly. Optional.
 	Check func(e E) error
-	// Assume completes what is listed with what VPP does not tell, from an expected object.
+	// Assume completes what is listed with what VPP does not report, from an expected object.
 	// Optional.
 	Assume func(found, expected E) E
 }

@@ -31,7 +31,7 @@ type Set[V proto.Message, E, K comparable] struct {
 	Fields string
 	// Resolve translates a value into its entries, as for an Entry.
 	Resolve func(r *Resolver, v V) []E
-	// ID returns what VPP tells an entry from others by.
+	// ID returns what VPP distinguishes an entry from others by.
 	ID func(e E) K
 	// Belongs reports that two entries with the same ID are of values with the same key;
 	// default: always.

@@ -14,7 +14,7 @@ import (
 // States are the states of things that VPP reports. As long as a thing exists in VPP, the key of
 // its state exists, and those of its other states do not. Other values can depend on such a key.
 //
-// K tells things apart.
+// K distinguishes things.
 type States[K comparable] struct {
 	// Name of the descriptor.
 	Name string
@@ -58,7 +58,7 @@ func NewKeys(name string, selects func(key string) bool, read func(ctx context.C
 	})
 }
 
-// KeyChange returns the notification that VPP has a key without a value, or not any more.
+// KeyChange returns the notification that VPP has a key without a value, or no longer.
 func KeyChange(key string, exists bool) kvs.KVWithMetadata {
 	kv := kvs.KVWithMetadata{Key: key, Origin: kvs.FromSB}
 	if exists {

@@ -24,8 +24,8 @@ type translation[V proto.Message, E any, K comparable] struct {
 	equal    func(a, b E) bool // nil: reflect.DeepEqual
 	learned  func(e E) bool    // nil: VPP makes none by itself
 	implicit func(e E) bool    // nil: VPP has none without a value
-	// assume completes what was found with what VPP does not tell, from what is expected.
-	assume func(found, expected E) E // nil: VPP tells all
+	// assume completes what was found with what VPP does not report, from what is expected.
+	assume func(found, expected E) E // nil: VPP reports all
 }
 
 // same compares entries for which equal names have equal numbers. A value that cannot be

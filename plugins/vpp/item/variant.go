@@ -98,7 +98,7 @@ func ListWith[E any](read func(ctx context.Context, v *session.VPP) ([]E, error)
 	return Dump[E]{messages, read}
 }
 
-// ListFrom is List for a ..._get request Q, whose reply R tells where to continue.
+// ListFrom is List for a ..._get request Q, whose reply R reports where to continue.
 func ListFrom[Q, R any, D api.Message, E any, PQ interface {
 	*Q
 	api.Message

@@ -18,7 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-// Spec is what tells such plugins apart.
+// Spec is what distinguishes such plugins.
 type Spec struct {
 	// Name of the plugin.
 	Name string

@@ -84,7 +84,7 @@ func (d global) get(ctx context.Context) (*settings, error) {
 	return &s, nil
 }
 
-// read returns the settings, and which of the switches this VPP has. The message that tells
+// read returns the settings, and which of the switches this VPP has. The message that reports
 // the namespace is not used: without one VPP answers with memory that it did not clear
 // (vl_api_lcp_default_ns_get_t_handler in src/plugins/linux-cp/lcp_api.c, to 26.06 at least).
 func (d global) read(ctx context.Context) (s settings, has [5]bool, err error) {

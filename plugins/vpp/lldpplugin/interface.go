@@ -100,7 +100,7 @@ func management(r *item.Resolver, field, text string) netip.Addr {
 }
 
 // checkHardware returns why VPP would enable LLDP on another interface: it takes the number of
-// the interface for that of the hardware, which only its command line tells.
+// the interface for that of the hardware, which only its command line shows.
 func checkHardware(ctx context.Context, vpp *session.VPP, name string, index interface_types.InterfaceIndex) error {
 	all, err := session.Dump[*interfaces.SwInterfaceDetails](ctx, vpp, &interfaces.SwInterfaceDump{SwIfIndex: index})
 	if err != nil {

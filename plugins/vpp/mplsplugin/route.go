@@ -146,7 +146,7 @@ func sortPaths(all []path) {
 	})
 }
 
-// NewRoute describes MPLS routes. All paths of a route are replaced together. VPP does not tell
+// NewRoute describes MPLS routes. All paths of a route are replaced together. VPP does not report
 // who made a route.
 func NewRoute(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	return item.NewEntry(vpp, ifs, item.Entry[*pb.Route, route, routeID]{

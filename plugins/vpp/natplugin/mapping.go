@@ -35,7 +35,7 @@ type mapping struct {
 	affinity uint32
 }
 
-// mappingID is what tells mappings apart.
+// mappingID is what distinguishes mappings.
 type mappingID struct {
 	tag   string
 	form  form
@@ -82,7 +82,7 @@ const tagLength = 63
 func listedMapping(m mapping) mapping {
 	m.poolIP, m.affinity = ip_types.IP4Address{}, 0
 	if m.iface != noIface && m.twice == twiceNATSelf {
-		m.twice = noTwiceNAT // for the mapping of an interface VPP tells of the other alone
+		m.twice = noTwiceNAT // for the mapping of an interface VPP reports only the other
 	}
 	return m
 }

@@ -116,7 +116,7 @@ func (s settings64) describe() *nat64.Global {
 	return v
 }
 
-// get64 returns the settings, without those that VPP does not tell: whether NAT64 is enabled,
+// get64 returns the settings, without those that VPP does not report: whether NAT64 is enabled,
 // and the buckets. They are known if it was enabled in this session. Otherwise it is enabled if
 // VPP has an item of it; if not, it makes no difference.
 func get64(ctx context.Context, vpp *session.VPP) (*settings64, error) {

@@ -32,7 +32,7 @@ var globals66 = session.Require("NAT66", nat66Plugin,
 
 var applied66 = session.NewState(func() *applied[uint32] { return &applied[uint32]{} })
 
-// NewNAT66Global describes the global item: the VRF table of the outside. VPP does not tell
+// NewNAT66Global describes the global item: the VRF table of the outside. VPP does not report
 // it, nor whether NAT66 is enabled: see get64.
 func NewNAT66Global(vpp *session.VPP) *kvs.KVDescriptor {
 	return item.NewSingleton(vpp, item.Singleton[*nat66.Global, uint32]{

@@ -40,7 +40,7 @@ const (
 )
 
 // Socket is the metadata of a registration: the path of VPP's own socket, which packets come
-// from. VPP tells it in the reply to the registration alone, so it is empty after a restart
+// from. VPP reports it in the reply to the registration alone, so it is empty after a restart
 // of the agent.
 type Socket struct {
 	Path string

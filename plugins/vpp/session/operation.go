@@ -92,7 +92,7 @@ func (op *Operation[F]) Check(v *VPP) error {
 	return err
 }
 
-// DumpOf is Dump for an operation: a VPP without it has nothing to tell.
+// DumpOf is Dump for an operation: a VPP without it has no entries.
 func DumpOf[D api.Message, F any](ctx context.Context, v *VPP, op *Operation[F], req api.Message) ([]D, error) {
 	switch err := op.Check(v); {
 	case errors.Is(err, binding.ErrUnsupported):

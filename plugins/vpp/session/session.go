@@ -20,21 +20,21 @@ import (
 
 // Session is one connection to one VPP.
 type Session struct {
-	// Epoch tells sessions apart. A VPP that was restarted, and one that was
+	// Epoch distinguishes sessions. A VPP that was restarted, and one that was
 	// only reconnected to, have another epoch than before.
 	Epoch uint64
 	// Client is the connection; it fails with binapi.ErrDisconnected when
 	// the session has ended.
 	Client binapi.Client
 	// Quirks are what the release of this VPP does differently from what its
-	// messages tell.
+	// messages report.
 	Quirks binding.Quirks
 }
 
 // Source gives the session to work with. Its methods may be called
 // concurrently.
 type Source interface {
-	// Session returns the current session, or an error that tells why there is
+	// Session returns the current session, or an error that says why there is
 	// none.
 	Session() (Session, error)
 }
@@ -180,7 +180,7 @@ func Each[D api.Message](ctx context.Context, v *VPP, req api.Message, each func
 	}))
 }
 
-// classifyError tells the scheduler what an error means for it: a VPP that was gone before
+// classifyError reports to the scheduler what an error means for it: a VPP that was gone before
 // it was asked, one whose reply was lost or not waited for, and one that lacks a message.
 func classifyError(err error) error {
 	canceled := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)

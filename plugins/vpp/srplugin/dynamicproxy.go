@@ -24,7 +24,7 @@ import (
 )
 
 // The dynamic proxy (End.AD) is a behavior that the plugin srv6ad brings to VPP. VPP has no message
-// that adds one or tells its arguments: the agent uses the command line for both. The message that
+// that adds one or returns its arguments: the agent uses the command line for both. The message that
 // removes a segment removes one of any behavior.
 
 // dynamicProxy stands for the behavior. VPP numbers the behaviors of plugins as they are loaded.
@@ -44,7 +44,7 @@ type proxies struct {
 // add adds a dynamic proxy; it returns false for other behaviors. The segment comes last in the
 // command: a VPP that takes "end.ad" for "end" and text that it does not know then has no segment,
 // and adds nothing (sr_cli_localsid_command_fn in src/vnet/srv6/sr_localsid.c). With its length, as
-// the removal has it: VPP tells segments apart by both.
+// the removal has it: VPP distinguishes segments by both.
 func (p *proxies) add(ctx context.Context, s localSID) (bool, error) {
 	if s.Behavior != dynamicProxy {
 		return false, nil

@@ -28,7 +28,7 @@ type localSID struct {
 var localSIDOperation = item.Declare("SRv6 local SID", "", item.Variant[localSID]{
 	Change: func(s localSID, add bool) (request, reply api.Message) {
 		s.IsDel = !add
-		if s.Behavior == dynamicProxy { // a removal, which tells by the segment
+		if s.Behavior == dynamicProxy { // a removal, which names the segment
 			s.Behavior = sr_types.SR_BEHAVIOR_API_END
 		}
 		return &s.SrLocalsidAddDel, &sr.SrLocalsidAddDelReply{}

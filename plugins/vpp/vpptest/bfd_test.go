@@ -117,7 +117,7 @@ func TestBFDStatesOfSessions(t *testing.T) {
 	next.Want(states{key(guarded()): pending})
 }
 
-// The secret of a key is changed in VPP, though VPP does not tell it, and the sessions that use
+// The secret of a key is changed in VPP, though VPP does not report it, and the sessions that use
 // the key are made again.
 func TestBFDSecrets(t *testing.T) {
 	t.Parallel()

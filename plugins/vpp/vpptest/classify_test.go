@@ -159,7 +159,7 @@ func TestClassifierHooks(t *testing.T) {
 }
 
 // Sessions with policers are found again, follow their policers, and have their place in tables for policers
-// alone. A VPP before 23.06 does not tell the numbers of policers.
+// alone. A VPP before 23.06 does not report the numbers of policers.
 func TestClassifierPolicers(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)

@@ -179,7 +179,7 @@ func TestIP6ND(t *testing.T) {
 		readBack(t, b, "vpp-interface", of(as(b, routes)))
 		b.InSync()
 
-		// VPP cannot be asked: a later agent tells it again.
+		// VPP cannot be asked: a later agent sets it again.
 		b.Stop()
 		b = vpptest.Start(t, target)
 		if ops := strings.Join(b.FullResync(of(routes)), " "); strings.Contains(ops, "delete") || !strings.Contains(ops, "create "+key) {

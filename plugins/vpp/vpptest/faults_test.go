@@ -80,7 +80,7 @@ func TestRestartOfVPP(t *testing.T) {
 }
 
 // The agent ends and another one begins, with VPP as it is: nothing is deleted
-// or created again, and what is not wanted any more goes.
+// or created again, and what is no longer wanted goes.
 func TestRestartOfAgent(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		first := vpptest.Start(t, target)

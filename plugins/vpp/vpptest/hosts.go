@@ -9,7 +9,7 @@ import (
 	linuxmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 )
 
-// SetHostInterface tells the scheduler that an interface of the kernel is up,
+// SetHostInterface notifies the scheduler that an interface of the kernel is up,
 // or gone, as the Linux plugins do.
 func (b *Harness) SetHostInterface(name string, up bool) {
 	b.tb.Helper()

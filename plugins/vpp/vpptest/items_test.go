@@ -121,7 +121,7 @@ func (l *life) start() {
 	announceHosts(l.t, l.b)
 }
 
-// announceHosts tells the agent of the interfaces of the kernel, and makes the network namespaces
+// announceHosts notifies the agent of the interfaces of the kernel, and makes the network namespaces
 // that a real VPP needs.
 func announceHosts(t *testing.T, b *vpptest.Harness) {
 	t.Helper()
@@ -203,7 +203,7 @@ func (l *life) descriptor() string {
 	return ""
 }
 
-// read reads the item back; nil if VPP does not have it, or does not tell.
+// read reads the item back; nil if VPP does not have it, or does not report.
 func (l *life) read() proto.Message {
 	l.t.Helper()
 	if l.Without["Retrieve"] != "" {

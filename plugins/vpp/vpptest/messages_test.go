@@ -31,7 +31,7 @@ func sent(target vpptest.Target, do func()) map[string]int {
 func reads(name string) bool {
 	for _, suffix := range []string{"_dump", "_get", "_lookup", "control_ping", "show_version", "show_running_config",
 		"classify_table_ids", "classify_table_info", "policer_dump_v2",
-		"cli_inband", // what old releases tell nowhere else
+		"cli_inband", // what old releases report nowhere else
 	} {
 		if strings.HasSuffix(name, suffix) {
 			return true
@@ -167,7 +167,7 @@ func manyMessages(target vpptest.Target, b *vpptest.Harness, n int) map[string]i
 	return counts
 }
 
-// A resync reads what VPP tells of one interface only for those that are ours, and
+// A resync reads what VPP reports about one interface only for those that are ours, and
 // tables only where there are any.
 func TestMessagesOfResync(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ func TestKilledAtEachMessage(t *testing.T) {
 }
 
 // The agent is killed while VPP re-creates a memif with another ring size, which VPP does
-// not tell, and the change is undone: the memif is re-created, whatever it is.
+// not report, and the change is undone: the memif is re-created, whatever it is.
 func TestKilledBeforeUntold(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]bool{"before the effect": false, "after the effect": true} {
@@ -77,7 +77,7 @@ func (s *stalls) killAt(at hangs, change, next values) {
 }
 
 // A table that was chosen for addresses is given up with them, although nothing that is
-// read of an interface without addresses tells of its table. VPP stalls at each message.
+// read of an interface without addresses reports its table. VPP stalls at each message.
 func TestStallInTable(t *testing.T) {
 	t.Parallel()
 	with := func(addrs ...string) values {

@@ -180,7 +180,7 @@ func (s *stalls) arm(next hangs, later ...hangs) {
 	s.say("stall at %+v, later %+v", next, later)
 }
 
-// disarm reports whether the simulator hangs. If it does not, it will not any more.
+// disarm reports whether the simulator hangs. If it does not, it will no longer.
 func (s *stalls) disarm() (hung bool) {
 	select {
 	case <-s.hung:

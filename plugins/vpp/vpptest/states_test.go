@@ -190,7 +190,7 @@ func TestPublishedCounters(t *testing.T) {
 	from.mu.Lock()
 	from.fail = true
 	from.mu.Unlock()
-	to.Await(func(values map[string]proto.Message) bool { // what is not known any more is not told
+	to.Await(func(values map[string]proto.Message) bool { // nothing is reported that is no longer known
 		state, ok := values[key].(*interfaces.InterfaceState)
 		return ok && state.Statistics == nil
 	})

@@ -22,7 +22,7 @@ type station struct {
 	port string // the other end of the cable, for AF_PACKET
 }
 
-// plug makes a namespace with an address on its interface eth0, and tells the
+// plug makes a namespace with an address on its interface eth0, and reports the
 // agent that the other end of the cable is there.
 func plug(t *testing.T, b *vpptest.Harness, name, address string) *station {
 	t.Helper()

@@ -63,7 +63,8 @@ func (w *walk) read() []string {
 		"show lldp", "show nat44 interfaces", "show qos record", "show qos store", "show qos mark",
 	} {
 		for line := range strings.Lines(w.CLI(command)) {
-			if line = vpp.named(strings.TrimSpace(line)); line != "" && !passing.MatchString(line) {
+			line = classifyTable.ReplaceAllString(vpp.named(strings.TrimSpace(line)), "table with $1 sessions, last $2")
+			if line != "" && !passing.MatchString(line) {
 				state = append(state, command+": "+line)
 			}
 		}
@@ -73,6 +74,9 @@ func (w *walk) read() []string {
 
 // passing matches lines without state: numbers that VPP chooses, and times.
 var passing = regexp.MustCompile(`(?i)link-local address|sw_if_index|index|adjacency|\blast\b|\bnext\b|packets|solicitations|advertisements sent|heap|uptime|[0-9.]+s\b`)
+
+// classifyTable matches a line of "show classify tables": index, sessions, index of the next table, next node.
+var classifyTable = regexp.MustCompile(`^\d+ (\d+) (?:(-1)|\d+) -?\d+$`)
 
 // vppNames are the names of the interfaces, in VPP and by their indices.
 type vppNames struct {

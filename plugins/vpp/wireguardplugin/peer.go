@@ -43,7 +43,7 @@ var peers = item.DeclareObject("WireGuard peer", "wireguard", item.ObjectVariant
 		})},
 })
 
-// peerID tells peers apart: VPP has a public key once.
+// peerID distinguishes peers: VPP has a public key once.
 type peerID [keyLength]byte
 
 // NewPeer describes WireGuard peers. A peer is on a WireGuard interface, and found again by its

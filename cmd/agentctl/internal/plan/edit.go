@@ -134,7 +134,7 @@ func (o *editOptions) edited(cmd *cobra.Command, keys []string, text string, yes
 	}
 }
 
-// unchanged returns an error if the items are not any more what they were when the editor was
+// unchanged returns an error if the items are no longer what they were when the editor was
 // opened: to apply the text would undo the change. What changes later makes the plan stale.
 func (o *editOptions) unchanged(ctx context.Context, keys []string, text string) error {
 	now, err := o.editable(ctx, keys)

@@ -172,7 +172,7 @@ func reasonOf(p client.HealthState) string {
 	return ""
 }
 
-// sinceOf is since when what reasonOf tells is so.
+// sinceOf is since when what reasonOf reports is so.
 func sinceOf(p client.HealthState) time.Time {
 	if p.Reason != "" || p.Error != "" {
 		return p.Since

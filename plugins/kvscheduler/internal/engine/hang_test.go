@@ -142,7 +142,7 @@ func (s *simulation) givenUp(key string) bool {
 func (s *simulation) barrier() { s.await(s.c.TransactionBarrier) }
 
 // digest waits until the scheduler has seen to the callbacks that were given up
-// and do not hang any more: it must not do so between a change of the southbound
+// and no longer hang: it must not do so between a change of the southbound
 // and the news of it.
 func (s *simulation) digest() {
 	s.settleCalls(func(call exec.Call) bool { return !s.w.hangs(call.Key) })

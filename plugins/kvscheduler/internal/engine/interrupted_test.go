@@ -21,7 +21,7 @@ type interrupted struct {
 	refuse      string // a derived value that the southbound refuses; then it does not go down
 }
 
-// base has derived values that Retrieve does not tell of.
+// base has derived values that Retrieve does not report.
 func (i *interrupted) base() *api.KVDescriptor {
 	return api.Adapt(&api.Descriptor[*model.Item, any]{
 		Name: "a", KeySelector: hasPrefix("a/"), NBKeyPrefix: "a/", Southbound: "s",

@@ -282,7 +282,7 @@ func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 	}
 }
 
-// settleRemoved removes a value from the journal that is not the scheduler's any more.
+// settleRemoved removes a value from the journal that is no longer the scheduler's.
 func (j *journal) settleRemoved(b *ownership.Batch, n *graph.Node, now time.Time) {
 	kept := n.Kept
 	if kept == nil {

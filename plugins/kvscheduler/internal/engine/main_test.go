@@ -20,7 +20,7 @@ const cases = 10_000
 
 // TestMain divides the random cases, -rapid.checks or those of "make test",
 // among the shards.
-// conditions tells the functions that are not nil.
+// conditions reports the functions that are not nil.
 type conditions struct {
 	engine.NoConditions
 	hanging    func([]exec.Call)

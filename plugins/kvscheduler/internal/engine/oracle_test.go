@@ -33,7 +33,7 @@ type expectation struct {
 
 // expected is what must be once everything is settled. Adopted objects may lack
 // what others of them provide only if they are changed, or only if they are not,
-// so that there can be several solutions: left tells which were left as they are.
+// so that there can be several solutions: left reports which were left as they are.
 // Each of them must lack something if the others are left, or if all that can be
 // changed are.
 func (o *oracle) expected(left func(key string) bool) (e expectation) {

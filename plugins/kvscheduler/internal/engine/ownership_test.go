@@ -104,7 +104,7 @@ func dieAndLive(t *testing.T, before, after, asked map[string]*model.Item, at in
 		t.Fatal(err)
 	}
 	w.deathMode, w.dieAt, w.died = mode, at, journal.Freeze
-	_ = one.full(after) // dead men tell no tales
+	_ = one.full(after) // a dead process reports nothing
 	one.stop()
 	died, w.dieAt, w.dead = w.dead, 0, false
 	journal.Thaw()

@@ -91,7 +91,7 @@ func settled(n *graph.Node, change *plan.Change) bool {
 	return true
 }
 
-// dropObsolete: what the northbound wanted before and does not name any more
+// dropObsolete: what the northbound wanted before and no longer names
 // is not wanted.
 func (e *Engine) dropObsolete(changes []plan.Change) []plan.Change {
 	for n := range e.state.graph.Nodes {

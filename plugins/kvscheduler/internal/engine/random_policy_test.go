@@ -93,7 +93,7 @@ func (s *simulation) look() {
 	s.barrier()
 }
 
-// news tells about an object that others made; false if that says too little.
+// news reports about an object that others made; false if that says too little.
 func (s *simulation) news(key string) bool {
 	it := s.w.exists[key]
 	// What is derived from it would be taken for what is still to be made.
@@ -204,7 +204,7 @@ func (s *simulation) takeOver(values map[string]*model.Item) {
 	}
 }
 
-// asking tells the world what a transaction asks for, until it is over. One that is
+// asking informs the world what a transaction asks for, until it is over. One that is
 // reverted asks again for what it deleted.
 func (s *simulation) asking(values map[string]*model.Item, opts ...api.TxnOption) (over func()) {
 	reverts := api.ApplyTxnOptions(opts).Revert

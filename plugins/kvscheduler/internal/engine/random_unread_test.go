@@ -57,7 +57,7 @@ func (s *simulation) mute(descriptors ...string) (live func()) {
 					}
 				}
 				s.log("change, some descriptors were not read")
-				_ = s.commit(values, api.WithRetryMaxCount(0)) // the retries tell
+				_ = s.commit(values, api.WithRetryMaxCount(0)) // the retries show it
 				s.want(values)
 			case "notify":
 				s.notify()

@@ -137,7 +137,7 @@ func (u *undecided) want(value int64, resync ...api.ResyncType) {
 	for _, typ := range resync {
 		opts = append(opts, api.WithResync(typ, false))
 	}
-	_, _ = txn.Commit(u.t.Context(), opts...) // the southbound tells
+	_, _ = txn.Commit(u.t.Context(), opts...) // the reading of the southbound shows the result
 }
 
 func (u *undecided) settle() {
@@ -360,7 +360,7 @@ func TestTrialWaitsForCallback(t *testing.T) {
 	})
 }
 
-// What could not be removed and went with its southbound is no problem any more.
+// What could no longer be removed and went with its southbound is no problem.
 func TestFailedRemovalEndsWithSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

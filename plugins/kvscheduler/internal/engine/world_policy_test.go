@@ -146,7 +146,7 @@ func (w *world) free(key string) bool {
 	return true
 }
 
-// untouched are the objects that others made, with their metadata, which tells one from
+// untouched are the objects that others made, with their metadata, which distinguishes one from
 // the next of its key.
 func (w *world) untouched() map[string]int {
 	w.mu.Lock()

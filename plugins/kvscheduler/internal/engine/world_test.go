@@ -63,7 +63,7 @@ type world struct {
 	// a value.
 	rules rules
 	asked func(key string) bool
-	// kill tells the scheduler that the southbound of the session died; it does
+	// kill notifies the scheduler that the southbound of the session died; it does
 	// of the next operation in it, or of the next one on the key killOnly. gone:
 	// it is dead.
 	kill     func()

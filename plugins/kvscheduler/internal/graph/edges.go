@@ -213,7 +213,7 @@ func (g *Graph) Wait(n *Node) {
 	for i := range n.Want.Derived {
 		count += len(n.Want.Derived[i].Value.Deps)
 	}
-	edges := make([]edge, count) // their place does not change any more
+	edges := make([]edge, count) // their place no longer changes
 	n.otherEdges = &edges
 	next := 0
 	for i := range n.Want.Derived {

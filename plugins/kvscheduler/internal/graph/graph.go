@@ -317,7 +317,7 @@ func (g *Graph) SetHave(n *Node, v *registry.Value, meta api.Metadata, event Eve
 }
 
 // Forget removes a node that is neither wanted nor exists nor has a failure to
-// tell; others stay.
+// report; others stay.
 func (g *Graph) Forget(n *Node) {
 	hasDerived := n.relations != nil && len(n.relations.derived) > 0
 	if n.Gone || n.Want != nil || n.Have != nil || n.Err != nil || hasDerived {

@@ -24,7 +24,7 @@ func NewMemory() *Memory {
 	return &Memory{records: map[string][]byte{}, state: map[string]map[string][]byte{}}
 }
 
-// Freeze makes writes have no effect, without telling: the process is dead.
+// Freeze makes writes have no effect, without reporting: the process is dead.
 func (m *Memory) Freeze() { m.set(func() { m.frozen = true }) }
 
 // Thaw ends Freeze.

@@ -60,7 +60,7 @@ type Options struct {
 	// Dir is the directory; it is created if it does not exist. What is in it is
 	// for its owner only, because values may have secrets.
 	Dir string
-	// Holder tells other processes who uses the directory.
+	// Holder shows other processes who uses the directory.
 	Holder string
 	// Label is that of the agent, which alone may use the file; empty: anybody may.
 	Label string
@@ -195,7 +195,7 @@ func (s *Store) openFile() (db *bolt.DB, err error) {
 		err = guarded(func() error { return db.View(check) })
 	}
 	if err != nil {
-		_ = db.Close()                     // the first error tells more
+		_ = db.Close()                     // the first error says more
 		if errors.Is(err, ErrOtherAgent) { // it says all
 			return nil, err
 		}
@@ -555,7 +555,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// sign tells other processes who holds the directory.
+// sign shows other processes who holds the directory.
 func (s *Store) sign() error {
 	text := fmt.Sprintf("%s, pid %d, since %s\n", s.opts.Holder, os.Getpid(), s.opts.Now().UTC().Format(time.RFC3339))
 	path := filepath.Join(s.opts.Dir, holderName)

@@ -119,7 +119,7 @@ func (p *planner) letGo(n *node) {
 	}
 }
 
-// change tells how an existing value becomes its target.
+// change reports how an existing value becomes its target.
 func (p *planner) change(n *node) (kind Kind, recreate bool) {
 	if p.req.Notified[n.key] {
 		return Update, false

@@ -29,7 +29,7 @@ type visited struct {
 type component struct {
 	first, end int32 // its members are cycles.members[first:end]
 	outside    int32 // how often a member waits for what is not done in other components
-	loose      bool  // a member does not wait for others any more: it may have fallen apart
+	loose      bool  // a member no longer waits for others: it may have fallen apart
 }
 
 // takeOpen returns the components that wait for no other, and were not returned
@@ -93,7 +93,7 @@ func (c *cycles) find(steps []int32) {
 }
 
 // waitsOutside counts how often a step waits for other components. That it
-// does not any more is counted by passed and met.
+// no longer waits is counted by passed and met.
 func (c *cycles) waitsOutside(id int32) (count int32) {
 	comp := c.found[id].comp
 	c.waitsFor(id, func(pred int32) {
@@ -108,7 +108,7 @@ func (c *cycles) waitsOutside(id int32) (count int32) {
 	return count
 }
 
-// passed is called when succ does not wait for pred any more.
+// passed is called when succ no longer waits for pred.
 func (c *cycles) passed(pred, succ int32) {
 	if k := c.found[succ].comp; k != c.found[pred].comp {
 		c.leave(k)

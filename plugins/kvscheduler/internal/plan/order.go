@@ -257,7 +257,7 @@ func (s *sorter) emit(id int32) {
 	}
 }
 
-// release is called when id does not wait for pred any more.
+// release is called when id no longer waits for pred.
 func (s *sorter) release(pred, id int32) {
 	if s.cycles != nil {
 		s.cycles.passed(pred, id)

@@ -73,7 +73,7 @@ type Op struct {
 	SetWant bool
 	// Recreate: Down and Up of a value that cannot be changed in place.
 	Recreate bool
-	// Notified: the southbound did it already. Lost: it does not have the value any more.
+	// Notified: the southbound did it already. Lost: it no longer has the value.
 	Notified, Lost bool
 	// Changed: the key was named in the request.
 	Changed bool
@@ -145,7 +145,7 @@ type Request struct {
 	// Unread is what may exist without being known; nil: nothing.
 	Unread *Unread
 	// Notified are keys among Changes that have changed in the southbound already:
-	// nothing can hold them. Lost are existing values that it does not have any more:
+	// nothing can hold them. Lost are existing values that it no longer has:
 	// they go down without an operation, after what stands on them, and stay down.
 	Notified, Lost map[string]bool
 

@@ -90,7 +90,7 @@ func (u *Unread) key(key string) bool {
 		return false
 	}
 	// Values of this key are derived. From which base value, its key does not
-	// tell.
+	// report.
 	for d := range u.Descriptors {
 		if d.DerivedValues != nil {
 			return true

@@ -55,7 +55,7 @@ type entry struct {
 	txn   *api.RecordedTxn
 	bytes int64
 	plan  func() []api.RecordedTxnOp // makes txn.Planned on demand; nil: it is there
-	// dropped reports that the entry is not in the ring any more.
+	// dropped reports that the entry is no longer in the ring.
 	dropped bool
 }
 
@@ -366,7 +366,7 @@ func (r *Ring) shorten(e *entry, shorter func(api.RecordedTxn) api.RecordedTxn) 
 }
 
 // withoutOperations keeps the first operations and those that failed, as far as the
-// limit allows. They do not say any more which operation they waited for.
+// limit allows. They no longer say which operation they waited for.
 func withoutOperations(txn api.RecordedTxn) api.RecordedTxn {
 	all := txn.Executed
 	if len(all) <= keptItems {

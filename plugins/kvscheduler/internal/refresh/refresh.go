@@ -358,7 +358,7 @@ func (r *Refresher) exists(n *graph.Node, have *registry.Value, meta api.Metadat
 	}
 }
 
-// value describes what was found, reusing what is known already. same tells
+// value describes what was found, reusing what is known already. same reports
 // that the southbound has just what it was believed to have.
 func (r *Refresher) value(n *graph.Node, kv api.KVWithMetadata, owner graph.Owner) (v *registry.Value, same bool) {
 	fromSB := owner == graph.Foreign || owner == graph.Observed

@@ -16,7 +16,7 @@ import (
 // Unconfirmed is what the scheduler made, in this life or in an earlier one, and has
 // lost sight of: its southbound could not be read since then. What of it is
 // found belongs to the scheduler, whatever the origin that its descriptor
-// tells; descriptors also get it to recognise what is theirs. It has no lock.
+// reports; descriptors also get it to recognise what is theirs. It has no lock.
 type Unconfirmed struct {
 	// Interrupted: the process before this one ended during a transaction.
 	Interrupted bool
@@ -193,7 +193,7 @@ func (u *Unconfirmed) TakeGone() []string {
 	return gone
 }
 
-// take removes a value that was found; nil if it is not unconfirmed. here tells
+// take removes a value that was found; nil if it is not unconfirmed. here reports
 // that it was made in this life.
 func (u *Unconfirmed) take(descriptor, key string) (rec *ownership.Record, here bool) {
 	rec = u.made[descriptor][key]

@@ -46,7 +46,7 @@ func validate(key string, d *Descriptor, msg proto.Message) (err error) {
 	return cmp.Or(panicked, err)
 }
 
-// Found describes a base value that was found in the southbound; fromSB tells
+// Found describes a base value that was found in the southbound; fromSB reports
 // that it belongs there, so that it has no dependencies.
 func (r *Registry) Found(key string, d *Descriptor, msg proto.Message, fromSB bool) *Value {
 	v := &Value{Msg: msg, FromSB: fromSB}
@@ -150,7 +150,7 @@ const (
 	// the desired value or can be changed into it in place. It is never removed, not
 	// even for a moment: what would need that is a failure. Once it is not wanted
 	// any more it is left as it is. What the scheduler makes itself is managed;
-	// which that was in an earlier life, only the journal tells.
+	// which that was in an earlier life, only the journal knows.
 	Adopt
 	// Observe: nothing is ever made, changed or removed. A wanted value is
 	// CONFIGURED while there is something under its key, whatever that is, and
@@ -160,7 +160,7 @@ const (
 	Ignore
 )
 
-// Policies tells the policy for a key, or, with an empty key, for a descriptor
+// Policies reports the policy for a key, or, with an empty key, for a descriptor
 // as a whole: the policy of all its keys, or Managed if they differ. nil:
 // everything is managed.
 type Policies func(d *api.KVDescriptor, key string) Policy

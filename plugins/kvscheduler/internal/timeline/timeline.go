@@ -35,7 +35,7 @@ type Source struct {
 	Nodes []api.GraphNode
 	// History is all that is recorded, oldest first.
 	History []*api.RecordedTxn
-	// Descriptors tell the relations of former values.
+	// Descriptors report the relations of former values.
 	Descriptors []*api.KVDescriptor
 	// Now is the present; zero: it is not known, and the clock was not set back
 	// since the last transaction.
@@ -104,7 +104,7 @@ func complete(history []*api.RecordedTxn) []*api.RecordedTxn {
 	return history
 }
 
-// ends tells when transactions ended, a running one when it began; later ones
+// ends reports when transactions ended, a running one when it began; later ones
 // never earlier. The times are those of the wall, like the moments that are
 // asked for.
 func ends(history []*api.RecordedTxn, now time.Time) []time.Time {
@@ -123,7 +123,7 @@ func ends(history []*api.RecordedTxn, now time.Time) []time.Time {
 	return list
 }
 
-// End tells when a transaction of the history ended; zero if it is not in it.
+// End reports when a transaction of the history ended; zero if it is not in it.
 func (t *Timeline) End(seq uint64) time.Time {
 	for i, txn := range t.src.History {
 		if txn.SeqNum == seq {
@@ -226,7 +226,7 @@ func exists(s api.ValueState) bool {
 	return s == pb.ValueState_CONFIGURED || s == pb.ValueState_OBTAINED || s == pb.ValueState_DISCOVERED
 }
 
-// describe fills in what the value itself tells: descriptor, label, relations
+// describe fills in what the value itself reports: descriptor, label, relations
 // as they were at the moment. What does not depend on time is taken from the
 // value as it is now.
 func (t *Timeline) describe(n *api.GraphNode, at time.Time) {

@@ -81,7 +81,7 @@ func (r *retrieval) table(ctx context.Context, h netlinkapi.Handle, of netlinkap
 }
 
 // rules returns the rules of a chain: as the value has them, where they are the same. The
-// programs print a rule in a form of their own; which one, they tell in an empty namespace.
+// programs print a rule in a form of their own; they show which one in an empty namespace.
 func (r *retrieval) rules(ctx context.Context, h netlinkapi.Handle, p place, t table, v *ruleChain) []string {
 	printed := t[p.chain].rules
 	forms := v.GetRules()

@@ -17,7 +17,7 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 )
 
-// A neighbour tells the MAC address of an IP address, for IPv4 (ARP) and IPv6
+// A neighbour reports the MAC address of an IP address, for IPv4 (ARP) and IPv6
 // (NDP) alike. The kernel learns neighbours; those that are configured are
 // permanent. It does not report who configured one, so permanent entries that
 // are not desired are left alone.

@@ -218,7 +218,7 @@ func reaches(key string, gw netip.Addr) bool {
 		network = addr
 	}
 	if netallocmodel.IsRef(network) {
-		return true // may be: the key does not tell
+		return true // may be: the key does not say
 	}
 	p, err := netip.ParsePrefix(network)
 	return err == nil && p.Contains(gw)
@@ -228,7 +228,7 @@ func reaches(key string, gw netip.Addr) bool {
 func assigns(key string, source netip.Addr) bool {
 	_, addr, _, ok := ifmodel.ParseAddressKey(key)
 	if !ok || netallocmodel.IsRef(addr) {
-		return ok // the key of a reference does not tell
+		return ok // the key of a reference does not say
 	}
 	p, err := netip.ParsePrefix(addr)
 	return err == nil && p.Addr() == source

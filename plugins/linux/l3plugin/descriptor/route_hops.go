@@ -17,7 +17,7 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 )
 
-// The next hops of a route: the one that its own fields tell, and further ones. The kernel
+// The next hops of a route: the one in its own fields, and further ones. The kernel
 // may list them in another order than the value.
 
 // Limits of the kernel.
@@ -197,7 +197,7 @@ func checkHop(field string, h *l3.Route_NextHop, dst netip.Prefix, again bool) e
 	return nil
 }
 
-// hopDependencies are what packets need to leave through a next hop; suffix tells those of
+// hopDependencies are what packets need to leave through a next hop; suffix reports those of
 // several apart.
 func hopDependencies(h hop, suffix string) []api.Dependency {
 	deps := []api.Dependency{isUp(routeInterfaceUp+suffix, h.iface), hasAddress(routeInterfaceAddress+suffix, h.iface)}

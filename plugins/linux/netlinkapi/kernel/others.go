@@ -20,7 +20,7 @@ import (
 // kilobytes at most.
 const outlookBuffer = 64 << 10
 
-// Number tells the number of another namespace (nsid of ip-netns(8)); see
+// Number reports the number of another namespace (nsid of ip-netns(8)); see
 // netlinkapi.Others.
 func (h *handle) Number(other netlinkapi.Handle) (int, error) {
 	o, ok := other.(*handle)
@@ -44,7 +44,7 @@ func (h *handle) Number(other netlinkapi.Handle) (int, error) {
 	return number, classify("number of a namespace", err)
 }
 
-// WatchOthers tells changes in other namespaces; see netlinkapi.Others. The socket
+// WatchOthers reports changes in other namespaces; see netlinkapi.Others. The socket
 // belongs to this namespace and has no part in the others.
 func (h *handle) WatchOthers(ctx context.Context, ready func(), event func(number int, e netlinkapi.Event)) error {
 	socket, err := h.listenToAll()

@@ -10,7 +10,7 @@ import (
 // are read later. Numbers of processes are not used again so soon.
 const ownMemory = 10 * time.Second
 
-// programs runs programs, and tells the changes that they make from those of others: the
+// programs runs programs, and distinguishes the changes that they make from those of others: the
 // kernel reports the port number of who made a change, which is the number of the process. A
 // program whose port has another number looks like another one.
 type programs struct {

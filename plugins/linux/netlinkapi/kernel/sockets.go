@@ -130,7 +130,7 @@ func autobind(_, _ string, c syscall.RawConn) error {
 	return control(c, func(fd int) error { return unix.Bind(fd, &unix.SockaddrUnix{}) })
 }
 
-// wantDestination makes the kernel tell the address that a datagram was sent to.
+// wantDestination makes the kernel report the address that a datagram was sent to.
 func wantDestination(network, _ string, c syscall.RawConn) error {
 	return control(c, func(fd int) error {
 		if network == "udp4" {

@@ -1,4 +1,4 @@
-// Package model has the keys that tell which containers run.
+// Package model has the keys that report which containers run.
 package model
 
 import "github.com/tenuto-dev/tenuto/infra/models"

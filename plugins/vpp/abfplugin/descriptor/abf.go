@@ -180,7 +180,7 @@ func attachmentValues(_ string, v *abf.ABF) []kvs.KeyValuePair {
 	return out
 }
 
-// pathID is what tells paths of a policy apart in VPP; the zero address stands for none.
+// pathID is what distinguishes paths of a policy in VPP; the zero address stands for none.
 type pathID struct {
 	iface     string
 	hop       netip.Addr

@@ -145,7 +145,7 @@ type Attachment struct {
 	IPv6                        bool
 }
 
-// attachmentID is what tells attachments apart in VPP.
+// attachmentID is what distinguishes attachments in VPP.
 type attachmentID struct{ policy, swIfIndex uint32 }
 
 func (a Attachment) id() attachmentID { return attachmentID{a.Policy, a.SwIfIndex} }

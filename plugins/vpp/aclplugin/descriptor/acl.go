@@ -52,7 +52,7 @@ type Meta struct {
 	Doubled []int
 }
 
-// ListID is what tells lists apart in VPP.
+// ListID is what distinguishes lists in VPP.
 type ListID struct {
 	Index uint32
 	L2    bool

@@ -17,7 +17,7 @@ var SessionModel = models.Of[*bfd.Session]()
 // EchoSourceModel is the model of the source of echo packets.
 var EchoSourceModel = models.Of[*bfd.EchoSource]()
 
-// StateKey tells the state of a session, which VPP reports. Exactly one of its keys exists for
+// StateKey reports the state of a session, which VPP reports. Exactly one of its keys exists for
 // a session.
 var StateKey = models.MustKeyTemplate("vpp/bfd/{iface}/peer/{address}/state/{state}")
 

@@ -18,7 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
-// An address of an interface is derived from the interface; the key tells all.
+// An address of an interface is derived from the interface; the key has all of it.
 // VPP refuses to change the VRF table of an interface with addresses, so every
 // address waits for the membership in a table and goes before it does. There is
 // no Retrieve: addresses are derived from the retrieved interface too.

@@ -201,7 +201,7 @@ func (d *interfaceDescriptor) removeKind(ctx context.Context, kind linkKind, i *
 }
 
 // finish completes an interface that was just created. The tag comes first:
-// it tells whose the interface is if the agent ends in between.
+// it reports whose the interface is if the agent ends in between.
 func (d *interfaceDescriptor) finish(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta, mac *vppcalls.MAC, kind linkKind) error {
 	if !kind.traits().tagged {
 		if err := d.vpp.SetTag(ctx, m.SwIfIndex, i.GetName()); err != nil {

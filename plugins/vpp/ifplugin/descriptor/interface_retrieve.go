@@ -301,7 +301,7 @@ func (r *reading) recognised(ctx context.Context, found vppcalls.Details, wanted
 	return false, nil
 }
 
-// addSources tells where the interface gets addresses from by itself.
+// addSources notes where the interface gets addresses from by itself.
 func (r *reading) addSources(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	var client vppcalls.DHCPClient
 	if client, i.SetDhcpClient = r.dhcp[m.SwIfIndex]; i.SetDhcpClient {
@@ -337,7 +337,7 @@ func (r *reading) obtained(a netip.Prefix, i *interfaces.Interface, m *ifaceidx.
 
 func (r *reading) addAddresses(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) error {
 	if lender, ok := r.lenders[m.SwIfIndex]; ok {
-		// The addresses that VPP would tell now are borrowed.
+		// The addresses that VPP would report now are borrowed.
 		i.Vrf = wanted.GetVrf()
 		if name := r.names[lender]; name != "" {
 			i.Unnumbered = &interfaces.Interface_Unnumbered{InterfaceWithIp: name}
@@ -395,7 +395,7 @@ func (r *reading) linkLocal(ctx context.Context, swIfIndex uint32, wanted *inter
 	return nil, nil
 }
 
-// addQueues tells modes and placements of those receive queues that another process
+// addQueues notes modes and placements of those receive queues that another process
 // has a wish for: every interface has queues.
 func (r *reading) addQueues(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) error {
 	if len(wanted.GetRxModes()) == 0 && len(wanted.GetRxPlacements()) == 0 {

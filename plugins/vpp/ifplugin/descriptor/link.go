@@ -33,7 +33,7 @@ type linkKind interface {
 	// claims reports whether d, found in VPP, is of this kind. No two kinds claim
 	// the same interface.
 	claims(d vppcalls.Details) bool
-	// read reads what VPP tells of the interfaces of this kind; it is called once
+	// read reads what VPP reports about the interfaces of this kind; it is called once
 	// for all of them, and only if there are any. names gives the logical name of
 	// an interface by its index, "" if it has none.
 	read(ctx context.Context, names func(swIfIndex uint32) string) (recogniser, error)

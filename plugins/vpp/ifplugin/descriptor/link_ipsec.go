@@ -15,7 +15,7 @@ import (
 
 // An IPsec interface encrypts what is routed to it, with the security
 // associations that a tunnel protection binds to it; without them it drops
-// everything. VPP tells nothing else of it, so its instance, the number in the name that
+// everything. VPP reports nothing else of it, so its instance, the number in the name that
 // VPP gives, follows from the name of the configuration: by it an interface that has no
 // tag yet is recognised. The fields of the link for keys and the like are those of old
 // releases of VPP, which had all of it in one message.

@@ -19,7 +19,7 @@ import (
 
 // A memif is one side of a connection through shared memory. The two sides meet
 // at a socket, where the master listens, and at an ID on it; a socket has
-// memifs of one role only. The link comes up with the other side. VPP tells
+// memifs of one role only. The link comes up with the other side. VPP reports
 // neither the secret nor the numbers of queues, and the sizes of rings and
 // buffers only while connected; then those of a master are what the slave asked
 // for. What it does not tell is taken to be as wanted.
@@ -140,7 +140,7 @@ func (k memif) adopt(ctx context.Context, l *interfaces.MemifLink, cause error) 
 	return vppcalls.NoInterface, cause
 }
 
-// created ignores what VPP does not tell, and what the other side has a say in.
+// created ignores what VPP does not report, and what the other side has a say in.
 func (memif) created(_ vppcalls.Details, i, want *interfaces.Interface) bool {
 	a, b := i.GetMemif(), want.GetMemif()
 	return a.GetSocketFilename() == b.GetSocketFilename() && a.GetId() == b.GetId() && a.GetMaster() == b.GetMaster() && a.GetMode() == b.GetMode()

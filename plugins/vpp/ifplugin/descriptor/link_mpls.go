@@ -115,7 +115,7 @@ func mplsTunnelOf(m mpls.MplsTunnel) mplsTunnel {
 
 func (t *mplsTunnel) sort() { slices.SortFunc(t.paths[:t.n], mplsPath.compare) }
 
-// compare orders paths by what VPP tells them apart by.
+// compare orders paths by what VPP distinguishes them by.
 func (p mplsPath) compare(o mplsPath) int {
 	return cmp.Or(p.nextHop.Compare(o.nextHop), cmp.Compare(p.via, o.via), cmp.Compare(p.table, o.table))
 }

@@ -88,7 +88,7 @@ func isVirtual(name string) bool {
 	}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// NewPhysical describes the keys that tell which devices there are.
+// NewPhysical describes the keys that report which devices there are.
 func NewPhysical(vpp *vppcalls.Calls) *kvs.KVDescriptor {
 	return item.NewKeys(PhysicalName, model.PhysicalKey.Matches, func(ctx context.Context) (keys []string, err error) {
 		all, err := vpp.DumpInterfaces(ctx)

@@ -17,7 +17,7 @@ import (
 var rdmaQueue = queue{"a power of 2 from 256 to 32768", func(n uint32) bool { return n >= 256 && n <= 32768 && n&(n-1) == 0 }}
 
 // An RDMA interface lets VPP use a network card beside the kernel, whose
-// interface of it the value waits for. VPP tells nothing of it but the name,
+// interface of it the value waits for. VPP reports nothing of it but the name,
 // which is that in the kernel: the mode and the queues are taken to be as
 // wanted. Version 3 of the message has the mode in the byte order of the host.
 var rdmaCards = linkSpec[rdma.RdmaCreateV4]{

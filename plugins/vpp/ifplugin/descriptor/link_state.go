@@ -29,8 +29,8 @@ func isLinkState(key string) bool {
 	return ok
 }
 
-// LinkStateChange returns the notifications that tell the state of a link; gone
-// means that the interface does not exist any more. What ended comes first.
+// LinkStateChange returns the notifications that report the state of a link; gone
+// means that the interface no longer exists. What ended comes first.
 func LinkStateChange(iface string, up, gone bool) []kvs.KVWithMetadata {
 	return []kvs.KVWithMetadata{
 		item.KeyChange(model.LinkStateKeyFor(iface, !up), false), item.KeyChange(model.LinkStateKeyFor(iface, up), !gone),

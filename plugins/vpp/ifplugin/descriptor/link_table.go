@@ -24,7 +24,7 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// linkTable is a kind of interface that VPP makes from parameters and then tells of with
+// linkTable is a kind of interface that VPP makes from parameters and then reports with
 // them; none of them can be changed. P holds the parameters in the words of VPP.
 type linkTable[P comparable] struct {
 	kindDefaults
@@ -48,7 +48,7 @@ type linkSpec[P comparable] struct {
 	facts  traits
 	device string // the device class
 	// prefixes begin the names that VPP gives to interfaces of a device class that other kinds
-	// have as well; nil: the device class tells.
+	// have as well; nil: the device class distinguishes them.
 	prefixes []string
 	// resolve translates a configuration into parameters; the validation, the dependencies
 	// and the comparison follow from it.
@@ -74,7 +74,7 @@ type linkSpec[P comparable] struct {
 	taken  func(found, wanted P) bool
 	// identity is what VPP has once; nil: the fields of key.
 	identity func(i *interfaces.Interface) string
-	// names are those that VPP may give to the interface of a value, if they tell it from all
+	// names are those that VPP may give to the interface of a value, if they distinguish it from all
 	// others; nil: its instances or parameters do.
 	names     func(seed string, want *interfaces.Interface) []string
 	instances instances[P]
@@ -115,7 +115,7 @@ type linkCalls[P any] struct {
 }
 
 // linkDump returns one interface of a table, or all for noInterface. Without read VPP does not
-// tell parameters.
+// report parameters.
 type linkDump[P any] struct {
 	needs []api.Message
 	read  func(ctx context.Context, vpp *session.VPP, which ifIndex) (map[uint32]P, error)
@@ -143,7 +143,7 @@ const (
 )
 
 // dumpOf makes a dump whose request R has the index of an interface, and no other field. of
-// tells the index and the parameters in a record, or noInterface if it is no interface.
+// reports the index and the parameters in a record, or noInterface if it is no interface.
 func dumpOf[R, D api.Message, P any](of func(D) (ifIndex, P)) linkDump[P] {
 	return dumpWith(func(which ifIndex) api.Message { return aboutInterface[R](which) }, of)
 }

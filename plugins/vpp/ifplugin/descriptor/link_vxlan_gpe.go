@@ -13,7 +13,7 @@ func isGpe(i *interfaces.Interface) bool { return i.GetVxlan().GetGpe() != nil }
 
 type gpeTunnel = vxlan_gpe.VxlanGpeAddDelTunnelV2
 
-// A VXLAN-GPE tunnel is a VXLAN tunnel that tells in every packet what it carries. It has no
+// A VXLAN-GPE tunnel is a VXLAN tunnel that reports in every packet what it carries. It has no
 // MAC address. VPP looks received IPv4 packets up in a VRF table of choice; for IPv6
 // it takes the number for an index of its own, whatever that leads to. When such
 // a tunnel is deleted VPP only hides the interface, with its tag, and uses it for the next

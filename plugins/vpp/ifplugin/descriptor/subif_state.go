@@ -45,7 +45,7 @@ func (e *enabledSubs) note(i *interfaces.Interface, enabled bool) {
 	}
 }
 
-// under tells which enabled sub-interfaces a parent has; nil: none.
+// under reports which enabled sub-interfaces a parent has; nil: none.
 func (e *enabledSubs) under(parent string) func(name string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

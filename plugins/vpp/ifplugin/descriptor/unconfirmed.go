@@ -20,7 +20,7 @@ import (
 // index of one that lost its tag: any other interface without a tag belongs to another
 // client of VPP.
 
-// creationMark is a kind whose sameLink does not tell an interface that was just
+// creationMark is a kind whose sameLink does not distinguish an interface that was just
 // created from all others.
 type creationMark interface {
 	// created reports whether found, which is described by i, is what create makes of
@@ -129,7 +129,7 @@ func (r *reading) doubt(correlate []interfaceKV) {
 }
 
 // doubtLink makes the link of i, as it was read from found, unknown if the interface may
-// have one of several links that only VPP could tell apart, and does not. An interface
+// have one of several links that only VPP could distinguish, and does not. An interface
 // whose link is unknown is re-created.
 func (r *reading) doubtLink(ctx context.Context, found vppcalls.Details, i *interfaces.Interface) error {
 	for _, may := range r.doubted[i.GetName()] {

@@ -16,7 +16,7 @@ const AllInterfaces = ^uint32(0)
 // fewInterfaces is of how many VPP is asked one by one.
 const fewInterfaces = 4
 
-// Snapshot is one reading of the interfaces that VPP has. What VPP tells of routes and the
+// Snapshot is one reading of the interfaces that VPP has. What VPP reports of routes and the
 // like may name interfaces that another process has deleted behind the back of the agent,
 // which still knows their names. VPP is asked when it is needed first. A Snapshot is
 // for one reading of the state, by one goroutine.

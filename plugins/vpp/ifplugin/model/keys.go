@@ -48,7 +48,7 @@ var (
 	// HasAddressKey is a property: the interface has at least one address.
 	HasAddressKey = models.MustKeyTemplate("vpp/interface/{iface}/has-IP-address")
 
-	// LinkStateKey tells the state of the link, UP or DOWN; it comes from VPP.
+	// LinkStateKey reports the state of the link, UP or DOWN; it comes from VPP.
 	LinkStateKey = models.MustKeyTemplate("vpp/interface/{iface}/link-state/{state}")
 
 	// PhysicalKey exists while VPP has a device of the name, which is the one that
@@ -80,7 +80,7 @@ const (
 	reservedElements = "/address/vrf/has-IP-address/link-state/rx-modes/rx-placement/interface/"
 )
 
-// CheckName tells why the name cannot be the name of an interface: it is
+// CheckName returns an error if the name cannot be the name of an interface: it is
 // empty, too long, or would make the keys above ambiguous.
 func CheckName(name string) error {
 	if name == "" {

@@ -84,7 +84,7 @@ func (c *Calls) DumpAddresses(ctx context.Context, swIfIndex uint32, ipv6 bool) 
 }
 
 // LinkLocal returns the IPv6 link-local address of an interface; invalid if it
-// has none. known is false if this VPP cannot tell.
+// has none. known is false if this VPP does not report it.
 func (c *Calls) LinkLocal(ctx context.Context, swIfIndex uint32) (addr netip.Addr, known bool, err error) {
 	reply := &ip.SwInterfaceIP6GetLinkLocalAddressReply{}
 	err = c.vpp.Call(ctx, &ip.SwInterfaceIP6GetLinkLocalAddress{

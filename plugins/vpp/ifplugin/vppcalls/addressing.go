@@ -10,7 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-// Addressing is what VPP tells of the addresses of an interface.
+// Addressing is what VPP reports about the addresses of an interface.
 type Addressing struct {
 	// Addresses are those of both versions of IP, IPv4 first, without IPv6
 	// link-local ones.
@@ -23,8 +23,8 @@ type Addressing struct {
 // inFlight is how many interfaces VPP is asked about at a time.
 const inFlight = 64
 
-// DumpAddressing returns what VPP tells of the addresses of interfaces, by their
-// indexes. All releases (22.10 to 26.06) tell it of one interface and one version
+// DumpAddressing returns what VPP reports about the addresses of interfaces, by their
+// indexes. All releases (22.10 to 26.06) report it of one interface and one version
 // of IP at a time: ip_address_dump refuses the index that stands for all, there is no
 // dump of tables by interface, and of interfaces that are down nothing is in the FIB.
 // So many requests are on their way at a time, and the table is asked for only where

@@ -42,7 +42,7 @@ func (c *Calls) CreateAfPacket(ctx context.Context, host string, mac *MAC) (swIf
 }
 
 // DeleteAfPacket detaches VPP from a host interface. If it is not attached,
-// that is a success: VPP tells it by SYSCALL_ERROR_1. VPP leaves the host
+// that is a success: VPP answers with SYSCALL_ERROR_1. VPP leaves the host
 // interface down.
 func (c *Calls) DeleteAfPacket(ctx context.Context, hostIfName string) error {
 	return c.remove(ctx, &af_packet.AfPacketDelete{HostIfName: hostIfName}, &af_packet.AfPacketDeleteReply{}, api.SYSCALL_ERROR_1)

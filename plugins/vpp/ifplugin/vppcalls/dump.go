@@ -11,7 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-// Details are what VPP tells about an interface.
+// Details are what VPP reports about an interface.
 type Details struct {
 	SwIfIndex uint32
 	// Name and DevType are in the words of VPP ("tap0", "virtio").

@@ -29,7 +29,7 @@ type listening struct {
 
 var heard = session.NewState(func() *listening { return &listening{nd: map[uint32]IP6ND{}} })
 
-// SetIP6ND tells an interface what to make of router advertisements. To tell it
+// SetIP6ND sets what an interface makes of router advertisements. To set it
 // again makes no difference.
 func (c *Calls) SetIP6ND(ctx context.Context, swIfIndex uint32, nd IP6ND) error {
 	set, err := heard.On(c.vpp)

@@ -12,7 +12,7 @@ var GlobalModel = models.Of[*ikev2.Global]()
 // ProfileModel is the model of profiles.
 var ProfileModel = models.Of[*ikev2.Profile]()
 
-// StateKey tells the state of a profile that VPP has. Exactly one of its keys exists for a profile.
+// StateKey reports the state of a profile that VPP has. Exactly one of its keys exists for a profile.
 var StateKey = models.MustKeyTemplate("vpp/ikev2/{profile}/state/{state}")
 
 // States of a profile.

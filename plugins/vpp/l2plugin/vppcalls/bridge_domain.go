@@ -35,7 +35,7 @@ type idPool struct {
 }
 
 // take returns a free number, or the number of the bridge domain with the tag
-// if there is one already; list tells those in VPP if they are not known.
+// if there is one already; list reports those in VPP if they are not known.
 func (p *idPool) take(ctx context.Context, tag string, list func(context.Context) ([]*l2.BridgeDomainDetails, error)) (id uint32, existing *l2.BridgeDomainDetails, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -32,7 +32,7 @@ func (p place) sameAs(q place) bool {
 	return p.connected == q.connected && (p.connected || p.to == q.to)
 }
 
-// attached remembers where the interfaces are, as far as it was seen in the session: VPP tells
+// attached remembers where the interfaces are, as far as it was seen in the session: VPP reports
 // it only for all at once.
 type attached struct {
 	mu sync.Mutex

@@ -45,7 +45,7 @@ type VRFMeta struct {
 	Index    uint32
 	Protocol l3.VrfTable_Protocol
 	// FlowHash is what the hash was set to in this session with VPP, which does
-	// not tell; nil if it was not set.
+	// not report; nil if it was not set.
 	FlowHash *l3.VrfTable_FlowHashSettings
 }
 

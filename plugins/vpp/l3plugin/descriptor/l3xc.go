@@ -61,7 +61,7 @@ var l3xconnects = item.Declare("L3 cross-connect", "l3xc", item.Variant[l3xconne
 		})},
 })
 
-// l3xcID tells cross-connects apart.
+// l3xcID distinguishes cross-connects.
 type l3xcID struct {
 	in   uint32
 	ipv6 bool

@@ -188,7 +188,7 @@ func routeDependencies(r *l3.Route) []kvs.Dependency {
 	return deps
 }
 
-// routeID is what tells routes apart in VPP.
+// routeID is what distinguishes routes in VPP.
 type routeID struct {
 	typ     l3.Route_RouteType
 	vrf     uint32

@@ -20,7 +20,7 @@ import (
 // A VRF table is a separate routing table of one version of IP. Table 0 always
 // exists: configuring it changes its flow hash, and nothing waits for it. The
 // name of a table cannot be changed, so another label is another table. VPP
-// does not tell the flow hash; what was set in this session is remembered in the
+// does not report the flow hash; what was set in this session is remembered in the
 // metadata.
 
 const (

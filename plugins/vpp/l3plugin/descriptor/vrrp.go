@@ -27,7 +27,7 @@ const (
 	priorityOwner = 255
 )
 
-// routerID tells virtual routers apart.
+// routerID distinguishes virtual routers.
 type routerID struct {
 	swIfIndex uint32
 	id        uint8
@@ -141,7 +141,7 @@ func dependOnAddrs(r *item.Resolver, e *l3.VRRPEntry, addrs []netip.Addr) {
 }
 
 // addressDependency is met by an address of the version of IP, or by the given one
-// alone; allocated and borrowed addresses may be it, for their keys do not tell.
+// alone; allocated and borrowed addresses may be it, for their keys do not say so.
 func addressDependency(iface string, ipv6 bool, addr *netip.Addr) kvs.AnyOfDependency {
 	borrowed, ip6 := ifmodel.UnnumberedKey.Key(iface), ifmodel.IP6NDKey.Key(iface)
 	return kvs.AnyOfDependency{

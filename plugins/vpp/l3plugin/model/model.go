@@ -65,7 +65,7 @@ func routeName(r *l3.Route) string {
 	return string(name)
 }
 
-// dhcpProxyName tells the two protocols apart by the source address.
+// dhcpProxyName distinguishes the two protocols by the source address.
 func dhcpProxyName(p *l3.DHCPProxy) string {
 	protocol := models.InvalidPart
 	if addr, err := netip.ParseAddr(p.GetSourceIpAddress()); err == nil && addr.Zone() == "" {

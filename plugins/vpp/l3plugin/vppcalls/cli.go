@@ -11,7 +11,7 @@ import (
 )
 
 // cli runs a command of VPP's command line, for what the API of old releases does
-// not tell.
+// not report.
 func (c *Calls) cli(ctx context.Context, command string) (string, error) {
 	reply := &vlib.CliInbandReply{}
 	if err := c.vpp.Call(ctx, &vlib.CliInband{Cmd: command}, reply); err != nil {

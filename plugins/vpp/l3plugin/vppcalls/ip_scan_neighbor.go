@@ -65,7 +65,7 @@ func (c *Calls) SetIPScanNeighbor(ctx context.Context, s IPScanNeighbor) error {
 	return nil
 }
 
-// NeighborAges returns the ages; known is false if VPP does not tell.
+// NeighborAges returns the ages; known is false if VPP does not report.
 func (c *Calls) NeighborAges(ctx context.Context) (ages NeighborAges, known bool, err error) {
 	read, err := readLimits.On(c.vpp)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 )
 
-// ProxyARPTables tells the table of a record. VPP before 25.10 puts into records not its
+// ProxyARPTables reports the table of a record. VPP before 25.10 puts into records not its
 // ID but its index, which only the command line shows (binding.TableIndex); table 0
 // has the index 0.
 func (c *Calls) ProxyARPTables(ctx context.Context, found []*arp.ProxyArpDetails) (tableOf func(uint32) (id uint32, exists bool), err error) {

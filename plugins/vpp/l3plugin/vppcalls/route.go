@@ -69,7 +69,7 @@ type destination struct {
 
 var addDelRoute = session.Require("route", "", (*ip.IPRouteAddDel)(nil), (*ip.IPRouteAddDelReply)(nil))
 
-// PruneRoute takes the paths through interfaces that do not exist any more from a
+// PruneRoute takes the paths through interfaces that no longer exist from a
 // destination: VPP refuses to remove them one by one, so that the others are put in
 // the place of all. No other path of the destination may be changed meanwhile.
 func (c *Calls) PruneRoute(ctx context.Context, table uint32, dst netip.Prefix, gone map[uint32]bool) error {

@@ -15,7 +15,7 @@ import (
 )
 
 // RouterParams are what a VRRP router is created with, besides addresses; interface, number and
-// version of IP tell it from others.
+// version of IP distinguish it from others.
 type RouterParams struct {
 	SwIfIndex uint32
 	ID        uint8
@@ -47,7 +47,7 @@ var vrrpPeers = session.Require("VRRP: unicast", "vrrp",
 // AddVirtualRouter adds a router, with its peers, and starts it if it is Running. If that fails,
 // it leaves none. One that exists gives way to it: VPP
 // would refuse. (vrrp_vr_update could change it in place, but needs an index that
-// only the reply to the creation tells, stops the router too, and walks the list
+// only the reply to the creation has it, stops the router too, and walks the list
 // of addresses while it removes from it.)
 func (c *Calls) AddVirtualRouter(ctx context.Context, r VirtualRouter) error {
 	err := c.virtualRouter(ctx, r, true)

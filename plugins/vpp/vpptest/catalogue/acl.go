@@ -153,7 +153,7 @@ func macAccessList() Item {
 		},
 		Without: map[string]string{
 			"Conflicts": "the name is the key, and VPP has nothing else that is unique",
-			"ByHand":    "a list is deleted by an index that no item tells",
+			"ByHand":    "a list is deleted by an index that no item has",
 		},
 	}
 }

@@ -39,7 +39,7 @@ func withoutTAPs() string {
 // its own for. The exemplars of all items can be configured together: those that share
 // an object have the same one in Needs.
 type Item struct {
-	// Name is that of the model ("vpp.teib"), followed by what tells the entries of
+	// Name is that of the model ("vpp.teib"), followed by what distinguishes the entries of
 	// a model apart: the type of an interface ("vpp.interfaces VXLAN_TUNNEL") or a part
 	// of the item ("vpp.interfaces: addresses").
 	Name string
@@ -76,11 +76,11 @@ type Item struct {
 	// the suite of faults does not try them.
 	Leaves map[string]string
 	// Unread changes an expected value into the one that is read, where VPP chooses
-	// a value or does not tell it; nil: values read back as they were written.
+	// a value or does not report it; nil: values read back as they were written.
 	Unread func(want, got proto.Message)
 	// Without gives the reasons for what the item lacks, by field: Needs, Spellings, Updates,
 	// Recreates, Refusals, Conflicts, ByHand; besides Real if a real VPP cannot have it on
-	// this machine, Retrieve if VPP does not tell it, and Restart if an agent cannot read it
+	// this machine, Retrieve if VPP does not report it, and Restart if an agent cannot read it
 	// back and configures it again.
 	Without map[string]string
 }

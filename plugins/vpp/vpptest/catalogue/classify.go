@@ -28,7 +28,7 @@ func ClassifyPolicers(name string) *classify.Table {
 	return &classify.Table{Name: name, Mask: frameDestinationMask, Use: classify.Table_POLICER}
 }
 
-// ClassifyFlows is a table for flows, which the last byte of the destination address of IPv4 tells apart.
+// ClassifyFlows is a table for flows, which the last byte of the destination address of IPv4 distinguishes.
 func ClassifyFlows(name string) *classify.Table {
 	return &classify.Table{Name: name, Mask: frameDestinationMask, Use: classify.Table_FLOW}
 }

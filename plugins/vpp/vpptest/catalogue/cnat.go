@@ -49,7 +49,7 @@ func cnatGlobal() Item {
 		},
 		Without: map[string]string{
 			"Needs": "source NAT stands alone", "Conflicts": "there is one in a VPP",
-			"Restart": "VPP tells the addresses alone",
+			"Restart": "VPP reports the addresses alone",
 		},
 	}
 }
@@ -131,7 +131,7 @@ func cnatTranslation() Item {
 		ByHand: func(_ func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &cnatapi.CnatTranslationDel{ID: 0}, &cnatapi.CnatTranslationDelReply{}
 		},
-		Unread: func(want, got proto.Message) { // VPP does not tell it
+		Unread: func(want, got proto.Message) { // VPP does not report it
 			w, g := want.(*cnat.Translation), got.(*cnat.Translation)
 			g.RealIp, g.AllocateSourcePort = w.RealIp, w.AllocateSourcePort
 		},

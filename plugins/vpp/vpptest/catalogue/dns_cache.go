@@ -25,7 +25,7 @@ func dnsCache() Item {
 		},
 		Without: map[string]string{
 			"Needs": "the servers need not answer", "Recreates": "VPP changes its servers", "Conflicts": "there is one in a VPP",
-			"Retrieve": "VPP does not tell its servers", "ByHand": "VPP does not tell its servers", "Restart": "VPP does not tell its servers",
+			"Retrieve": "VPP does not report its servers", "ByHand": "VPP does not report its servers", "Restart": "VPP does not report its servers",
 		},
 	}
 }

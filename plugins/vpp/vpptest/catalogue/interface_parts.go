@@ -38,7 +38,7 @@ func interfaceParts() []Item {
 		part("DHCP client", "dhcp-client/dhcp", dhcp),
 	}
 	ndPart := part("IPv6 ND", "ip6nd/nd", nd)
-	ndPart.Without = map[string]string{"Restart": "VPP does not tell it: another agent sends it again"}
+	ndPart.Without = map[string]string{"Restart": "VPP does not report it: another agent sends it again"}
 	all = append(all, ndPart)
 	for _, queues := range []Item{part("rx modes", "modes/rx-modes", modes), part("rx placement", "placement/rx-placement/queue/0", placement)} {
 		queues.Without = map[string]string{"Real": withoutTAPs()}

@@ -65,6 +65,6 @@ func mplsTunnel() Item {
 				via("10.77.0.2", index("core"), 0), via("10.78.0.2", ^uint32(0), 7),
 			}}}, &mplsapi.MplsTunnelAddDelReply{}
 		},
-		Without: map[string]string{"Conflicts": "VPP tells tunnels apart by their index alone"},
+		Without: map[string]string{"Conflicts": "VPP distinguishes tunnels by their index alone"},
 	})
 }

@@ -27,7 +27,7 @@ func vrfTable() Item {
 		ByHand: func(func(string) uint32, proto.Message) (api.Message, api.Message) {
 			return &ip.IPTableAddDel{Table: ip.IPTable{TableID: 8}}, &ip.IPTableAddDelReply{}
 		},
-		Unread: func(want, got proto.Message) { // VPP does not tell the flow hash
+		Unread: func(want, got proto.Message) { // VPP does not report the flow hash
 			want.(*l3.VrfTable).FlowHashSettings = got.(*l3.VrfTable).FlowHashSettings
 		},
 		Without: map[string]string{"Needs": "VPP makes it of nothing", "Conflicts": "the number is the key"},

@@ -55,7 +55,7 @@ func wireguardPeer() Item {
 		}},
 		Without: map[string]string{
 			"Updates": "VPP has no request that changes a peer",
-			"ByHand":  "a peer is removed by an index that no item tells",
+			"ByHand":  "a peer is removed by an index that no item has",
 		},
 	}
 }

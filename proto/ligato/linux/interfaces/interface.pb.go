@@ -1525,7 +1525,7 @@ type VxlanLink struct {
 	// VXLAN network identifier.
 	Vni uint32 `protobuf:"varint,1,opt,name=vni,proto3" json:"vni,omitempty"`
 	// Address of the other end, or a multicast group; empty means that entries of
-	// the forwarding table tell.
+	// the forwarding table report.
 	Remote string `protobuf:"bytes,2,opt,name=remote,proto3" json:"remote,omitempty"`
 	// Source address of the packets; empty means that the kernel chooses.
 	Local string `protobuf:"bytes,3,opt,name=local,proto3" json:"local,omitempty"`
@@ -1811,7 +1811,7 @@ type TunnelLink struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// IPv4 address of this end; required.
 	Local string `protobuf:"bytes,1,opt,name=local,proto3" json:"local,omitempty"`
-	// IPv4 address of the other end; empty means any: routes tell where packets go.
+	// IPv4 address of the other end; empty means any: routes say where packets go.
 	Remote string `protobuf:"bytes,2,opt,name=remote,proto3" json:"remote,omitempty"`
 	// TTL of the packets; 0 means that of the packet inside.
 	Ttl uint32 `protobuf:"varint,3,opt,name=ttl,proto3" json:"ttl,omitempty"`

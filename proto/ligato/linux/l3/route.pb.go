@@ -151,7 +151,7 @@ type Route struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Logical name of the Linux interface; required. The route goes into the
 	// table of the VRF that the interface belongs to, unless table says otherwise.
-	// Of types other than UNICAST it tells the namespace alone, once it is up; with
+	// Of types other than UNICAST it reports the namespace alone, once it is up; with
 	// nexthop the namespace and the table.
 	OutgoingInterface string `protobuf:"bytes,1,opt,name=outgoing_interface,json=outgoingInterface,proto3" json:"outgoing_interface,omitempty"`
 	// Scope of the destination; required for IPv4 with type UNICAST, else ignored.
@@ -167,7 +167,7 @@ type Route struct {
 	Metric uint32 `protobuf:"varint,5,opt,name=metric,proto3" json:"metric,omitempty"`
 	// Routing table; 0 means that of the VRF that the interface belongs to, or the
 	// main table; of types other than UNICAST always the main table. Policy rules
-	// tell which packets use other tables (see ip-rule(8)).
+	// report which packets use other tables (see ip-rule(8)).
 	Table uint32 `protobuf:"varint,20,opt,name=table,proto3" json:"table,omitempty"`
 	// Source address of packets that this host sends along the route; empty means
 	// that the kernel chooses. The route waits until an interface has the address.

@@ -164,7 +164,7 @@ type Session struct {
 	// Packets of VPP that are missing when the peer declares the session down; 0
 	// means 3.
 	DetectMultiplier uint32 `protobuf:"varint,6,opt,name=detect_multiplier,json=detectMultiplier,proto3" json:"detect_multiplier,omitempty"`
-	// Keeps the session down, and tells the peer so.
+	// Keeps the session down, and notifies the peer.
 	AdminDown bool `protobuf:"varint,7,opt,name=admin_down,json=adminDown,proto3" json:"admin_down,omitempty"`
 	// Authentication of packets; none if it is not set.
 	Authentication *Session_Authentication `protobuf:"bytes,8,opt,name=authentication,proto3" json:"authentication,omitempty"`

@@ -456,7 +456,7 @@ type Session struct {
 	Advance int32 `protobuf:"varint,7,opt,name=advance,proto3" json:"advance,omitempty"`
 	// Name of the policer that measures packets that match, for a table whose use is
 	// POLICER. The item waits for the policer. It takes the place of next, action and
-	// advance. It needs VPP 23.06, which tells the numbers of policers.
+	// advance. It needs VPP 23.06, which reports the numbers of policers.
 	Policer       string `protobuf:"bytes,8,opt,name=policer,proto3" json:"policer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

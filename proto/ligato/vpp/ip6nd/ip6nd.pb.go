@@ -5,7 +5,7 @@
 // 	protoc-gen-go v1.36.12
 // source: ligato/vpp/ip6nd/ip6nd.proto
 
-// Package vpp_ip6nd describes what VPP tells the hosts of a link.
+// Package vpp_ip6nd describes what VPP announces to the hosts of a link.
 
 package vpp_ip6nd
 

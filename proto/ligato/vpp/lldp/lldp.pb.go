@@ -5,7 +5,7 @@
 // 	protoc-gen-go v1.36.12
 // source: ligato/vpp/lldp/lldp.proto
 
-// Package vpp_lldp describes what VPP tells its neighbors on a link, and when.
+// Package vpp_lldp describes what VPP announces to its neighbors on a link, and when.
 
 package vpp_lldp
 

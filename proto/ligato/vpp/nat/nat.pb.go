@@ -267,7 +267,7 @@ func (x *Nat44Global) GetMaxUserSessions() uint32 {
 type DNat44 struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the group, unique, at most 64 bytes; may contain "/". VPP keeps the
-	// first 63 bytes as the tag of every mapping; they tell groups apart.
+	// first 63 bytes as the tag of every mapping; they distinguish groups.
 	Label string `protobuf:"bytes,1,opt,name=label,proto3" json:"label,omitempty"`
 	// Translations of an outside endpoint to inside endpoints.
 	StMappings []*DNat44_StaticMapping `protobuf:"bytes,2,rep,name=st_mappings,json=stMappings,proto3" json:"st_mappings,omitempty"`

@@ -290,7 +290,7 @@ func (fs *bfds) interfaceRemoved(i *swInterface) {
 	}
 }
 
-// getEchoSource tells which addresses the echo packets have: of networks of the interface
+// getEchoSource reports which addresses the echo packets have: of networks of the interface
 // those next to its own ones.
 func (fs *bfds) getEchoSource(_ *wire.Call, _ *bfd.BfdUDPGetEchoSource) *bfd.BfdUDPGetEchoSourceReply {
 	reply := &bfd.BfdUDPGetEchoSourceReply{SwIfIndex: noInterface}

@@ -134,7 +134,7 @@ func (n *cnats) update(t *cnat.CnatTranslation) uint32 {
 	return index
 }
 
-// details is what VPP tells of a translation.
+// details is what VPP reports about a translation.
 func (n *cnats) details(index uint32, t *cnat.CnatTranslation) cnat.CnatTranslation {
 	active := uint8(1)
 	if !n.before("26.06") {

@@ -11,7 +11,7 @@ import (
 	"go.fd.io/govpp/binapi/dns"
 )
 
-// dnsCache is the DNS cache (src/plugins/dns/dns.c). No request tells its state.
+// dnsCache is the DNS cache (src/plugins/dns/dns.c). No request reports its state.
 type dnsCache struct {
 	*VNet
 	enabled bool

@@ -44,7 +44,7 @@ type interfaceRebinder interface {
 }
 
 // l2Leaver is a feature that keeps something for an interface in L2, by its
-// sw_if_index: the interface went back to L3, or does not exist any more.
+// sw_if_index: the interface went back to L3, or no longer exists.
 type l2Leaver interface{ leftL2(index uint32) }
 
 // requestFollower is a feature that reacts to what a request caused: the pending

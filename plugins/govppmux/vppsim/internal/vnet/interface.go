@@ -62,7 +62,7 @@ type hwInterface struct {
 	rxQueues []rxQueue
 	adaptive bool // the device can switch between polling and interrupts by itself
 
-	// adminChanged tells the device that it goes up or down.
+	// adminChanged notifies the device that it goes up or down.
 	adminChanged func(up bool)
 	// instance is the number that the device class gave to the interface.
 	instance uint32

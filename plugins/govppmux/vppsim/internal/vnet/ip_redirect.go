@@ -20,7 +20,7 @@ type puntRedirect struct {
 }
 
 // puntRedirects are the redirections (src/vnet/ip/ip_punt_drop.c). They outlive their interfaces.
-// A real VPP loses count of them when one is replaced or removed twice; its API does not tell.
+// A real VPP loses count of them when one is replaced or removed twice; its API does not report.
 type puntRedirects struct {
 	*VNet
 	pool[puntRedirect]

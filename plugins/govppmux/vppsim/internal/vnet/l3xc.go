@@ -89,7 +89,7 @@ func (xs *l3xcs) delete(req *l3xc.L3xcDel) retval {
 	return ok
 }
 
-// l3xcDump tells the family of no cross-connect: VPP forgets to.
+// l3xcDump reports the family of no cross-connect: a defect of VPP.
 func (xs *l3xcs) sendAll(c *wire.Call, req *l3xc.L3xcDump) {
 	for _, x := range xs.all() {
 		if !selects(req.SwIfIndex, x.in) {

@@ -101,7 +101,7 @@ func (l *lldps) dump(b *strings.Builder) {
 	dumpSorted(b, lines)
 }
 
-// hardware has the command that tells the numbers of devices, in its brief form.
+// hardware has the command that reports the numbers of devices, in its brief form.
 type hardware struct{ *VNet }
 
 func newHardware(n *VNet) feature { return &hardware{VNet: n} }

@@ -111,7 +111,7 @@ func (n *nat44EDs) registerInterfaces(server *wire.Server) {
 	})
 }
 
-// end is the cursor behind the last record; VPP tells none of an empty pool.
+// end is the cursor behind the last record; VPP reports none of an empty pool.
 func (p *pool[T]) end() uint32 {
 	for range p.all() {
 		return none
@@ -229,7 +229,7 @@ func (n *nat44EDs) registerBalanced(server *wire.Server) {
 func natTag(tag string) string { return tag[:min(len(tag), 63)] }
 
 // eachMapping walks the static mappings, and behind them those of interfaces, for which VPP
-// tells no more flags than some.
+// reports no more flags than some.
 func (n *nat44) eachMapping(identity bool, each func(*natMapping, natFlags)) {
 	for _, m := range n.mappings.all() {
 		if m.identity == identity && !m.lb {
@@ -424,7 +424,7 @@ func (n *nat44EIs) registerMappings(server *wire.Server) {
 	})
 }
 
-// noProtocol is what EI tells as the protocol of an identity mapping without.
+// noProtocol is what EI reports as the protocol of an identity mapping without.
 const noProtocol = 255
 
 func eiFlags(f ei.Nat44EiConfigFlags) natFlags {

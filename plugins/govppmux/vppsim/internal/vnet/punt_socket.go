@@ -69,7 +69,7 @@ func (ps *puntSockets) add(req *punt.PuntSocketRegister) retval {
 	return ok
 }
 
-// puntKey is what tells registrations apart: the protocol of a port does not.
+// puntKey is what distinguishes registrations: the protocol of a port does not.
 func puntKey(p punt.Punt) punt.Punt {
 	if p.Type == punt.PUNT_API_TYPE_L4 {
 		l4 := p.Punt.GetL4()

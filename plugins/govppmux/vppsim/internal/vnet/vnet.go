@@ -8,7 +8,7 @@
 // up behind interfaces, commands. span.go is a small one to begin with, teib.go one
 // with routes, vxlan.go one that creates interfaces.
 //
-// The aim is that a control plane cannot tell the difference: the same requests
+// The aim is that a control plane cannot see the difference: the same requests
 // are refused with the same retvals, indexes are reused in the same order, routes
 // that VPP adds by itself appear in dumps, and what VPP forgets to clean up stays
 // behind. Packets are not simulated. Facts were learnt from VPP 25.10, and where
@@ -26,7 +26,7 @@ import (
 // none is VPP's "no index": all bits set.
 const none = fib.None
 
-// Config tells a simulated VPP about the world around it.
+// Config describes the world around a simulated VPP.
 type Config struct {
 	// Version is what show_version reports.
 	Version string

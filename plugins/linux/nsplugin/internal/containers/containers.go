@@ -1,5 +1,5 @@
 // Package containers finds the network namespaces of containers by their labels. A Source
-// tells which containers run, and an Index knows which of them has a label.
+// reports which containers run, and an Index knows which of them has a label.
 //
 // A container has the label that its environment variable MICROSERVICE_LABEL or, without
 // it, its label of the container engine with the name microservice-label has.
@@ -29,7 +29,7 @@ type Container struct {
 // Namespace returns the file that stands for the network namespace.
 func (c Container) Namespace() string { return "/proc/" + strconv.Itoa(c.PID) + "/ns/net" }
 
-// Update tells about containers of a source.
+// Update reports about containers of a source.
 type Update struct {
 	// All reports that no other containers of the source run.
 	All     bool

@@ -22,7 +22,7 @@ type criSource struct {
 	timeout time.Duration
 }
 
-// relist is how often containers are listed again. Engines do not tell from when on they
+// relist is how often containers are listed again. Engines do not report from when on they
 // report events, so what happens before is found by that.
 const relist = time.Second
 
@@ -81,7 +81,7 @@ func (e criEngine) list(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// inspect reads the environment and the number of the process from what engines tell beside
+// inspect reads the environment and the number of the process from what engines report beside
 // the fields of the interface, which has neither.
 func (e criEngine) inspect(ctx context.Context, id string) (*Container, error) {
 	resp, err := e.client.ContainerStatus(ctx, &cri.ContainerStatusRequest{ContainerId: id, Verbose: true})

@@ -21,7 +21,7 @@ type engine interface {
 	events(ctx context.Context) (next func() (event, error), err error)
 	// list returns the IDs of the containers that run.
 	list(ctx context.Context) ([]string, error)
-	// inspect returns a container; nil if it does not run any more, or has no label.
+	// inspect returns a container; nil if it no longer runs, or has no label.
 	inspect(ctx context.Context, id string) (*Container, error)
 }
 
