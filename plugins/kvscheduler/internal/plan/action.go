@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -93,10 +92,10 @@ func (n *node) recreates(dep *api.Dependency) bool {
 	return !n.have.FromSB && !n.target.FromSB && dep.Recreates(n.have.Msg, n.target.Msg)
 }
 
-// reconsider looks again at the values that contradict n, which is created again.
+// reconsider looks again at the values that need n and could not be created: n is created again.
 func (p *planner) reconsider(n *node) {
 	p.dependents(n, func(gn *graph.Node, q *node) {
-		if q == nil && gn.Have == nil && gn.Want != nil && errors.Is(gn.Err, api.ErrInvalid) {
+		if q == nil && gn.Have == nil && gn.Want != nil && gn.Err != nil {
 			p.late = append(p.late, gn.Key)
 		}
 	})
