@@ -182,6 +182,27 @@ func TestForeignRulesAndPolicy(t *testing.T) {
 	})
 }
 
+// Rules that change, or go, while the agent is stopped are changed when it has read the chain.
+func TestChangedWhileStopped(t *testing.T) {
+	run(t, func(t *testing.T, w *nltest.World) {
+		h, dir := w.Make(t, "left"), t.TempDir()
+		for _, rules := range [][]string{{"-s 10.0.0.1/32 -j ACCEPT", "-i lo -j DROP"}, {"-s 10.0.0.2/32 -j ACCEPT"}, nil} {
+			chain := custom(left)
+			chain.Rules = rules
+			a := linuxtest.StartIn(t, w, dir)
+			must(t, a.Resync(chain))
+			a.Stop()
+			text := saved(t, h, filter)
+			if got := strings.Count(text, "-A OWN "); got != len(rules) {
+				t.Errorf("expected %q in\n%s", rules, text)
+			}
+			for _, rule := range rules {
+				has(t, h, filter, "-A OWN "+rule)
+			}
+		}
+	})
+}
+
 // What another process changes in a chain is repaired.
 func TestRepair(t *testing.T) {
 	run(t, func(t *testing.T, w *nltest.World) {

@@ -38,8 +38,8 @@ type Namespaces interface {
 
 // Metadata is what is known of an item beside its value.
 type Metadata struct {
-	// Printed identifies the item as the program printed it when it was that of the value;
-	// empty: not known.
+	// Printed identifies the value that was made, because another one may be desired, and how the
+	// program printed it; empty: not known.
 	Printed string
 	// Namespace is that of the item; nil: the agent's own.
 	Namespace *namespace.NetNamespace

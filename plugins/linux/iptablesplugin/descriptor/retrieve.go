@@ -56,12 +56,12 @@ func (r *retrieval) find(ctx context.Context, kv chainKV) (*ruleChain, packetfil
 			v.DefaultPolicy = iptables.RuleChain_Policy(iptables.RuleChain_Policy_value[t[p.hook].policy])
 		}
 	}
-	if kv.Metadata.Printed == c.fingerprint() {
+	if kv.Metadata.Printed == c.fingerprint(v) {
 		return v, kv.Metadata, nil
 	}
 	v.Rules = r.rules(ctx, h, p, t, kv.Value)
 	if slices.Equal(v.GetRules(), kv.Value.GetRules()) {
-		return v, packetfilter.Metadata{Printed: c.fingerprint()}, nil
+		return v, packetfilter.Metadata{Printed: c.fingerprint(v)}, nil
 	}
 	return v, none, nil
 }
@@ -122,7 +122,7 @@ func (r *retrieval) beside(p place, t table, first *ruleChain) []*ruleChain {
 		if c == nil || names[other.chain] || other.table != p.table || !nsmodel.Equal(kv.Value.GetNamespace(), first.GetNamespace()) {
 			continue
 		}
-		if names[other.chain] = true; kv.Metadata.Printed != c.fingerprint() {
+		if names[other.chain] = true; kv.Metadata.Printed != c.fingerprint(kv.Value) {
 			some = append(some, kv.Value)
 		}
 	}

@@ -45,9 +45,9 @@ func parseTable(text string) table {
 	return t
 }
 
-// fingerprint identifies the rules of a chain as they were printed.
-func (c *chain) fingerprint() string {
-	sum := sha256.Sum256([]byte(strings.Join(c.rules, "\n")))
+// fingerprint identifies the rules of a chain as they were printed, and the rules of its value.
+func (c *chain) fingerprint(v *ruleChain) string {
+	sum := sha256.Sum256([]byte(strings.Join(c.rules, "\n") + "\n\n" + strings.Join(v.GetRules(), "\n")))
 	return hex.EncodeToString(sum[:8])
 }
 
