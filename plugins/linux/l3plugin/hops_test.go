@@ -129,7 +129,31 @@ func TestHopInOtherNamespace(t *testing.T) {
 		if text := linuxtest.ErrorText(a.Apply(append(pair(), v)...)); !strings.Contains(text, `next_hops[0]: interface "y" is in another network namespace`) {
 			t.Errorf("error is %q", text)
 		}
+		a.Expect(failed, v)
+		must(t, a.Resync(v))
+		a.Expect(pending, v)
 	})
+}
+
+// A route of an interface that joins a VRF in the same transaction is in the table of that.
+func TestRouteOfNewPortOfVRF(t *testing.T) {
+	t.Parallel()
+	w := nltest.Sim()
+	own := w.Open(t, "")
+	a := linuxtest.Start(t, w)
+	x, vrf := pair()[0].(*interfaces.Interface), &interfaces.Interface{
+		Name: "vrf", Type: interfaces.Interface_VRF_DEVICE, Enabled: true, Link: &interfaces.Interface_VrfDev{VrfDev: &interfaces.VrfDevLink{RoutingTable: 10}},
+	}
+	x.Type, x.Link = interfaces.Interface_DUMMY, nil
+	must(t, a.Apply(x))
+	x = proto.CloneOf(x)
+	x.VrfMasterInterface = "vrf"
+	v := routeOf(t, `{"outgoingInterface":"x","dstNetwork":"10.2.0.0/16","scope":"LINK"}`)
+	must(t, a.Resync(x, vrf, v))
+	if found := to(t, own, "10.2.0.0/16"); len(found) != 1 || found[0].Table != 10 {
+		t.Errorf("routes are %+v, expected one in table 10", found)
+	}
+	unchanged(t, a, x, vrf, v)
 }
 
 // TestRoutesThatStay: routes that keep packets here wait for the interface that names the namespace; they are

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const (
 	configured = kvscheduler.ValueState_CONFIGURED
 	pending    = kvscheduler.ValueState_PENDING
+	failed     = kvscheduler.ValueState_FAILED
 )
 
 // pair are two connected interfaces, x in the agent's namespace and y in

@@ -234,7 +234,7 @@ func (d Deps) nexthopID(ctx context.Context, name string, in netlinkapi.Handle) 
 	if there, err := d.leads(ctx, meta.Namespace, in.Namespace()); err != nil {
 		return 0, err
 	} else if !there {
-		return 0, fmt.Errorf("nexthop object %q is in another network namespace", name)
+		return 0, fmt.Errorf("nexthop object %q %w", name, errApart)
 	}
 	return meta.ID, nil
 }

@@ -35,7 +35,7 @@ func (d nexthop) kernelNexthop(ctx context.Context, h netlinkapi.Handle, v *l3.N
 	}
 	defer closeHandle(p)
 	if p.Namespace() != h.Namespace() {
-		return n, fmt.Errorf("interface %q is in another network namespace than the nexthop object", v.GetOutgoingInterface())
+		return n, fmt.Errorf("interface %q %w than the nexthop object", v.GetOutgoingInterface(), errApart)
 	}
 	way := nexthopHop(v)
 	n.NextHop = netlinkapi.NextHop{Link: p.Link.Index, Gateway: way.gateway, OnLink: way.onLink, Labels: way.labels}

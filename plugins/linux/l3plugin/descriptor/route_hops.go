@@ -210,6 +210,9 @@ func hopDependencies(h hop, suffix string) []api.Dependency {
 	}})
 }
 
+// errApart is in errors about objects that one route cannot use together: there is no such route.
+var errApart = errors.New("is in another network namespace")
+
 // kernelHops converts next hops; p is the interface of the first.
 func kernelHops(ctx context.Context, w *ways, p *ifaceidx.Place, all []hop) ([]netlinkapi.NextHop, error) {
 	converted := make([]netlinkapi.NextHop, len(all))
@@ -218,7 +221,7 @@ func kernelHops(ctx context.Context, w *ways, p *ifaceidx.Place, all []hop) ([]n
 		if i > 0 {
 			other, err := w.find(ctx, h.iface)
 			if err == nil && other.Namespace() != p.Namespace() {
-				err = fmt.Errorf("interface %q is in another network namespace than the first next hop", h.iface)
+				err = fmt.Errorf("interface %q %w than the first next hop", h.iface, errApart)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("next_hops[%d]: %w", i-1, err)

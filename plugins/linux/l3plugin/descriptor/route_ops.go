@@ -36,20 +36,8 @@ func typeOf(kernel netlinkapi.RouteType) l3.Route_Type {
 	return l3.Route_UNICAST
 }
 
-// table is the routing table of what goes out of the interface.
-func (d route) table(meta ifaceidx.LinuxIfMetadata) (uint32, error) {
-	if meta.VrfMasterIf == "" {
-		return netlinkapi.MainTable, nil
-	}
-	vrf, ok := d.Index.Get(meta.VrfMasterIf)
-	if !ok {
-		return 0, fmt.Errorf("VRF %q: %w", meta.VrfMasterIf, netlinkapi.ErrNotFound)
-	}
-	return vrf.VrfDevRT, nil
-}
-
 // bareRoute converts a value but for its next hops, and returns it with literal addresses.
-func (d route) bareRoute(p *ifaceidx.Place, v *l3.Route) (*l3.Route, netlinkapi.Route, error) {
+func (d route) bareRoute(w *ways, p *ifaceidx.Place, v *l3.Route) (*l3.Route, netlinkapi.Route, error) {
 	v, err := d.literalRoute(v)
 	if err != nil {
 		return nil, netlinkapi.Route{}, err
@@ -60,7 +48,7 @@ func (d route) bareRoute(p *ifaceidx.Place, v *l3.Route) (*l3.Route, netlinkapi.
 	}
 	table := uint32(netlinkapi.MainTable)
 	if v.GetType() == l3.Route_UNICAST {
-		if table, err = d.table(p.Meta); err != nil {
+		if table, err = w.table(p); err != nil {
 			return nil, netlinkapi.Route{}, err
 		}
 	}
@@ -80,13 +68,40 @@ func (d route) bareRoute(p *ifaceidx.Place, v *l3.Route) (*l3.Route, netlinkapi.
 	return v, r, nil
 }
 
-// ways finds interfaces, each once. Close it.
+// ways finds interfaces and their routing tables, each once. Close it.
 type ways struct {
 	Deps
-	found map[string]*ifaceidx.Place
+	found  map[string]*ifaceidx.Place
+	tables map[*ifaceidx.Place]uint32
 }
 
-func (d route) ways() *ways { return &ways{d.Deps, map[string]*ifaceidx.Place{}} }
+func (d route) ways() *ways {
+	return &ways{d.Deps, map[string]*ifaceidx.Place{}, map[*ifaceidx.Place]uint32{}}
+}
+
+// table returns the routing table of what goes out of an interface.
+func (w *ways) table(p *ifaceidx.Place) (uint32, error) {
+	if table := w.tables[p]; table != 0 {
+		return table, nil
+	}
+	var master netlinkapi.Link
+	if p.Link.Master != 0 {
+		var err error
+		if master, err = p.LinkByIndex(p.Link.Master); ignoreGone(err) != nil {
+			return 0, err
+		}
+	}
+	w.tables[p] = tableOf(master)
+	return w.tables[p], nil
+}
+
+// tableOf returns the routing table of what goes out of the ports of a link.
+func tableOf(master netlinkapi.Link) uint32 {
+	if vrf, ok := master.Params.(netlinkapi.VRF); ok {
+		return vrf.Table
+	}
+	return netlinkapi.MainTable
+}
 
 func (w *ways) find(ctx context.Context, iface string) (*ifaceidx.Place, error) {
 	if p := w.found[iface]; p != nil {
@@ -112,7 +127,7 @@ func (d route) kernelRoute(ctx context.Context, w *ways, v *l3.Route) (*ifaceidx
 	if err != nil {
 		return nil, nil, netlinkapi.Route{}, err
 	}
-	v, r, err := d.bareRoute(p, v)
+	v, r, err := d.bareRoute(w, p, v)
 	if err != nil {
 		return nil, nil, r, err
 	}
@@ -212,7 +227,7 @@ func (d route) former(ctx context.Context, w *ways, v routeValue) (*ifaceidx.Pla
 	if err != nil {
 		return nil, netlinkapi.Route{}, err
 	}
-	literal, r, err := d.bareRoute(p, v.Old)
+	literal, r, err := d.bareRoute(w, p, v.Old)
 	if err != nil {
 		return nil, r, err
 	}

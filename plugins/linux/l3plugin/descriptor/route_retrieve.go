@@ -2,6 +2,7 @@ package descriptor
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/netip"
 	"slices"
@@ -20,6 +21,7 @@ type routeRetrieval struct {
 	wanted  map[string]*l3.Route      // with literal addresses, by the keys that those have
 	spelled map[string]routeKV        // wanted values with references, by the same keys
 	here    map[netip.Prefix][]string // keys of wanted routes without next hops of their own, by destination
+	tables  map[string]uint32         // of the interfaces of the namespace that is read
 	found   map[string]routeKV
 	order   []string // of the keys of found
 }
@@ -56,6 +58,12 @@ func (r *routeRetrieval) read(ctx context.Context, h netlinkapi.Handle, names ma
 	if err != nil {
 		return err
 	}
+	if len(all) == 0 {
+		return nil
+	}
+	if err := r.readTables(h, names); err != nil {
+		return err
+	}
 	var nexthops map[uint32]string
 	for _, kernel := range all {
 		switch {
@@ -73,17 +81,31 @@ func (r *routeRetrieval) read(ctx context.Context, h netlinkapi.Handle, names ma
 	return nil
 }
 
+// readTables reads the routing tables of the interfaces of a namespace. A VRF that has just been
+// joined is not in the metadata of the interface.
+func (r *routeRetrieval) readTables(h netlinkapi.Handle, names map[int]string) error {
+	links, err := h.Links()
+	if err != nil {
+		return err
+	}
+	byIndex := make(map[int]netlinkapi.Link, len(links))
+	for _, l := range links {
+		byIndex[l.Index] = l
+	}
+	r.tables = make(map[string]uint32, len(names))
+	for index, iface := range names {
+		r.tables[iface] = tableOf(byIndex[byIndex[index].Master])
+	}
+	return nil
+}
+
 // away adds a route that leaves through interfaces of the configuration. Of several next
 // hops the first in the value may be any in the kernel.
 func (r *routeRetrieval) away(kernel netlinkapi.Route, names map[int]string) {
 	all := valueHops(kernel, names)
 	var first *l3.Route
 	for i := range all {
-		own, known := r.ownTable(all[i].iface)
-		if !known {
-			continue
-		}
-		v := value(kernel, append(slices.Clone(all[i:]), all[:i]...), own)
+		v := value(kernel, append(slices.Clone(all[i:]), all[:i]...), r.tables[all[i].iface])
 		if r.wanted[l3model.RouteModel.Key(v)] != nil {
 			r.add(kernel, v)
 			return
@@ -105,7 +127,7 @@ func (r *routeRetrieval) without(kernel netlinkapi.Route, names map[int]string, 
 	of := func(iface string) *l3.Route {
 		own := uint32(netlinkapi.MainTable)
 		if nexthop != "" {
-			own, _ = r.ownTable(iface)
+			own = r.tables[iface]
 		}
 		v := value(kernel, nil, own)
 		v.OutgoingInterface, v.Nexthop = iface, nexthop
@@ -190,16 +212,6 @@ func withLength(v *l3.Route) *l3.Route {
 	return v
 }
 
-// ownTable is the table of an interface; false if its VRF is not known.
-func (d route) ownTable(iface string) (table uint32, known bool) {
-	meta, ok := d.Index.Get(iface)
-	if !ok {
-		return 0, false
-	}
-	table, err := d.table(meta)
-	return table, err == nil
-}
-
 // value makes a value of a route with next hops; own is the table that it does not name.
 func value(r netlinkapi.Route, all []hop, own uint32) *l3.Route {
 	v := &l3.Route{DstNetwork: r.Dst.String(), Metric: r.Metric, Mtu: r.MTU, AdvMss: r.AdvMSS, Type: typeOf(r.Type)}
@@ -229,6 +241,9 @@ func (d route) retrieveValue(ctx context.Context, _ string, last *l3.Route, _ an
 	w := d.ways()
 	defer w.close()
 	p, literal, want, err := d.kernelRoute(ctx, w, last)
+	if invalid := new(api.InvalidValueError); errors.Is(err, errApart) || errors.As(err, &invalid) {
+		return nil, nil, false, nil // there cannot be such a route
+	}
 	if err != nil {
 		return nil, nil, false, ignoreGone(err)
 	}
