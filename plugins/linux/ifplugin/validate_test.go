@@ -137,17 +137,14 @@ func TestEquivalent(t *testing.T) {
 		{`"type":"DUMMY","physAddress":"02:00:00:00:00:0a"`, `"type":"DUMMY","physAddress":"02:00:00:00:00:0A"`, true, false},
 		{`"type":"DUMMY","mtu":1400`, `"type":"DUMMY","mtu":1300,"linkOnly":true`, false, true},
 		{`"type":"DUMMY","linkOnly":true,"mtu":1400`, `"type":"DUMMY","mtu":1300,"linkOnly":true`, true, false},
-		{`"type":"EXISTING","mtu":9000`, `"type":"EXISTING","mtu":1500`, true, false},
+		{`"type":"EXISTING","mtu":9000`, `"type":"EXISTING","mtu":1500`, false, false},
+		{`"type":"EXISTING","mtu":9000`, `"type":"EXISTING"`, true, false},
 		{`"type":"EXISTING","hostIfName":"x"`, `"type":"EXISTING","hostIfName":"y"`, false, true},
 		{`"type":"DUMMY"`, `"type":"DUMMY","enabled":true`, false, false},
 		{`"type":"DUMMY"`, `"type":"DUMMY","hostIfName":"b"`, false, false},
 		{`"type":"DUMMY"`, `"type":"DUMMY","namespace":{"type":"NSID","reference":"b"}`, false, true},
 		{`"type":"DUMMY"`, `"type":"LOOPBACK"`, false, true},
 		{`"type":"VETH","veth":{"peerIfName":"b"}`, `"type":"VETH","veth":{"peerIfName":"c"}`, false, true},
-		{`"type":"VETH","veth":{"peerIfName":"b","txChecksumOffloading":"CHKSM_OFFLOAD_ENABLED"}`,
-			`"type":"VETH","veth":{"peerIfName":"b"}`, true, false},
-		{`"type":"VETH","veth":{"peerIfName":"b","txChecksumOffloading":"CHKSM_OFFLOAD_ENABLED"}`,
-			`"type":"VETH","veth":{"peerIfName":"b","txChecksumOffloading":"CHKSM_OFFLOAD_DISABLED"}`, false, false},
 	} {
 		have, want := parse(t, `{"name":"a",`+c.have+`}`), parse(t, `{"name":"a",`+c.want+`}`)
 		if got := d.ValueComparator("", have, want); got != c.equal {

@@ -146,16 +146,6 @@ func (c *checked) Move(index int, to Handle) error {
 	return c.do(func() error { return c.Handle.Move(index, Unchecked(to)) })
 }
 
-// Checksums implements Offloads.
-func (c *checked) Checksums(link string) (Checksums, error) {
-	return read(c, func() (Checksums, error) { return c.Handle.Checksums(link) })
-}
-
-// SetChecksums implements Offloads.
-func (c *checked) SetChecksums(link string, want Checksums) error {
-	return c.do(func() error { return c.Handle.SetChecksums(link, want) })
-}
-
 // Addresses implements Addresses.
 func (c *checked) Addresses() ([]Address, error) { return read(c, c.Handle.Addresses) }
 

@@ -46,7 +46,6 @@ type Handle interface {
 	Links
 	LinkMaker
 	LinkSetter
-	Offloads
 	Addresses
 	Neighbours
 	Routes
@@ -135,15 +134,6 @@ type LinkSetter interface {
 	// addresses, and may have another index. ErrExists if its name is taken
 	// there.
 	Move(index int, to Handle) error
-}
-
-// Checksums is which checksums are left to the device.
-type Checksums struct{ RX, TX bool }
-
-// Offloads reads and changes checksum offloading.
-type Offloads interface {
-	Checksums(link string) (Checksums, error)
-	SetChecksums(link string, want Checksums) error
 }
 
 // Address is an IP address of a link.

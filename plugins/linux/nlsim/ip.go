@@ -14,15 +14,26 @@ var errInvalid = errors.New("invalid argument")
 
 // linkUp adds the routes of the addresses that the link has.
 func (l *link) linkUp() {
-	if l.Loopback && !slices.ContainsFunc(l.ns.addrs, func(a netlinkapi.Address) bool { return a.Link == l.Index }) {
-		for _, p := range []string{"127.0.0.1/8", "::1/128"} {
-			l.ns.addrs = append(l.ns.addrs, netlinkapi.Address{
-				Link: l.Index, Prefix: netip.MustParsePrefix(p), Scope: netlinkapi.ScopeHost})
-		}
-	}
+	l.addLoopback()
 	for _, a := range l.ns.addrs {
 		if a.Link == l.Index {
 			l.connect(a)
+		}
+	}
+}
+
+// addLoopback adds the addresses that the kernel gives to a loopback.
+func (l *link) addLoopback() {
+	if !l.Loopback {
+		return
+	}
+	for _, text := range []string{"127.0.0.1/8", "::1/128"} {
+		p := netip.MustParsePrefix(text)
+		disabled, _ := l.sysctl(disableIPv6)
+		if (p.Addr().Is4() || disabled == 0) && !slices.ContainsFunc(l.ns.addrs, func(a netlinkapi.Address) bool {
+			return a.Link == l.Index && a.Prefix.Addr().Is4() == p.Addr().Is4() && (p.Addr().Is4() || a.Prefix == p)
+		}) {
+			l.ns.addrs = append(l.ns.addrs, netlinkapi.Address{Link: l.Index, Prefix: p, Scope: netlinkapi.ScopeHost})
 		}
 	}
 }

@@ -113,6 +113,58 @@ func stack(l *netlinkapi.Link, parent *link) error {
 	return nil
 }
 
+// overhead is how many bytes the link needs of a packet of its parent.
+func (l *link) overhead() int {
+	if l.Kind == netlinkapi.KindVXLAN {
+		return vxlanHeader
+	}
+	return 0
+}
+
+// setMTU changes the MTU of the link and of ports of a bond, and makes larger ones of links on it smaller.
+func (l *link) setMTU(mtu int) {
+	l.MTU = mtu
+	for _, port := range l.bondPorts() {
+		port.setMTU(mtu)
+		l.ns.notify(netlinkapi.Event{Link: port.Index})
+	}
+	for _, c := range l.children {
+		if c.Kind == netlinkapi.KindIPVLAN || (c.Kind == netlinkapi.KindMACVLAN || c.Kind == netlinkapi.KindVLAN) && c.MTU > mtu {
+			c.setMTU(mtu)
+			c.ns.notify(netlinkapi.Event{Link: c.Index})
+		}
+	}
+}
+
+// bondPorts returns the ports of a bond.
+func (l *link) bondPorts() (ports []*link) {
+	if l.Kind != netlinkapi.KindBond {
+		return nil
+	}
+	for _, other := range l.ns.sorted() {
+		if other.Master == l.Index {
+			ports = append(ports, other)
+		}
+	}
+	return ports
+}
+
+// setMAC changes the MAC address of the link, of ports of a bond, and of links on it that have no other.
+func (l *link) setMAC(mac net.HardwareAddr) {
+	l.MAC = slices.Clone(mac)
+	for _, port := range l.bondPorts() {
+		port.setMAC(mac)
+		l.ns.notify(netlinkapi.Event{Link: port.Index})
+	}
+	l.flushNeighbours(func(netlinkapi.Neighbour) bool { return true })
+	for _, c := range l.children {
+		if c.Kind == netlinkapi.KindIPVLAN || c.Kind == netlinkapi.KindVLAN && !c.ownMAC {
+			c.setMAC(mac)
+			c.ns.notify(netlinkapi.Event{Link: c.Index})
+		}
+	}
+}
+
 func isStacked(kind string) bool {
 	return kind == netlinkapi.KindMACVLAN || kind == netlinkapi.KindIPVLAN
 }
@@ -169,8 +221,11 @@ func (h *handle) SetMaster(index, master int) error {
 		}
 		if m != nil && m.Kind == netlinkapi.KindBond { // which is in charge of its ports
 			l.released = &netlinkapi.Link{MAC: l.MAC, MTU: l.MTU}
-			l.MAC, l.MTU, l.Up = slices.Clone(m.MAC), m.MTU, true
+			l.setMAC(m.MAC)
+			l.setMTU(m.MTU)
+			l.Up = true
 			l.refresh()
+			l.linkUp()
 		}
 		return nil
 	})
@@ -185,21 +240,36 @@ func (l *link) checkMaster(m *link) error {
 		return errInvalid
 	case l.Kind == netlinkapi.KindBridge:
 		return errLoop
+	case m.isUnder(l):
+		return errLoop
 	case m.Kind == netlinkapi.KindBond && l.Up:
 		return errUpPort
 	}
 	return nil
 }
 
+// isUnder reports whether a link is a port of the other one, or of a port of it, and so on.
+func (l *link) isUnder(other *link) bool {
+	for m := l.ns.links[l.Master]; m != nil; m = l.ns.links[m.Master] {
+		if m == other {
+			return true
+		}
+	}
+	return false
+}
+
 // leaveMaster ends the membership in a bond, bridge or VRF.
 func (l *link) leaveMaster() {
-	if l.Master != 0 {
-		l.Master, l.vlans = 0, nil
+	if l.Master != 0 && l.Kind != netlinkapi.KindBridge {
+		l.vlans = nil
 	}
+	l.Master = 0
 	if l.released == nil {
 		return
 	}
-	l.MAC, l.MTU, l.Up, l.released = l.released.MAC, l.released.MTU, false, nil
+	l.setMAC(l.released.MAC)
+	l.setMTU(l.released.MTU)
+	l.Up, l.released = false, nil
 	l.refresh()
 	l.linkDown()
 }
@@ -214,7 +284,7 @@ func (l *link) bound() error {
 
 // inherit makes a link that was moved what it was before.
 func (l *link) inherit(before *link) {
-	l.checksums, l.tap, l.origin = before.checksums, before.tap, before.origin
+	l.tap, l.origin, l.ownMAC = before.tap, before.origin, before.ownMAC
 	if p := before.peer; p != nil {
 		l.peer, p.peer = p, l
 	}

@@ -22,7 +22,7 @@ func (ns *space) add(l netlinkapi.Link) *link {
 	if l.MAC == nil && !l.Loopback {
 		l.MAC = mac(ns.id.Ino<<16 | uint64(l.Index))
 	}
-	nl := &link{Link: l, ns: ns, checksums: netlinkapi.Checksums{RX: true, TX: true}}
+	nl := &link{Link: l, ns: ns}
 	ns.links[l.Index] = nl
 	ns.notify(netlinkapi.Event{Link: l.Index})
 	return nl
@@ -122,7 +122,12 @@ func (h *handle) LinkByName(name string) (found netlinkapi.Link, err error) {
 }
 
 func (h *handle) LinkByIndex(index int) (found netlinkapi.Link, err error) {
-	err = h.k.read("LinkByIndex", func() error { return h.with(index, func(l *link) error { found = l.read(); return nil }) })
+	err = h.k.read("LinkByIndex", func() error {
+		if index == 0 {
+			return errInvalid
+		}
+		return h.with(index, func(l *link) error { found = l.read(); return nil })
+	})
 	return found, err
 }
 
@@ -225,10 +230,10 @@ func (h *handle) SetAlias(index int, alias string) error {
 
 func (h *handle) SetMTU(index, mtu int) error {
 	return h.set("SetMTU", index, func(l *link) error {
-		if mtu < 68 || mtu > 65575 {
+		if mtu < 68 || mtu > 65575 || l.parent != nil && l.parent.takesAlong(l) && mtu > l.parent.MTU-l.overhead() {
 			return fmt.Errorf("MTU %d: invalid argument", mtu)
 		}
-		l.MTU = mtu
+		l.setMTU(mtu)
 		return nil
 	})
 }
@@ -238,8 +243,8 @@ func (h *handle) SetMAC(index int, mac net.HardwareAddr) error {
 		if len(mac) != 6 || mac[0]&1 != 0 {
 			return fmt.Errorf("MAC address %s: invalid argument", mac)
 		}
-		l.MAC = slices.Clone(mac)
-		l.flushNeighbours(func(netlinkapi.Neighbour) bool { return true })
+		l.ownMAC = true
+		l.setMAC(mac)
 		return nil
 	})
 }
@@ -266,28 +271,5 @@ func (h *handle) Move(index int, to netlinkapi.Handle) error {
 			moved.inherit(l)
 			return nil
 		})
-	})
-}
-
-func (h *handle) Checksums(name string) (c netlinkapi.Checksums, err error) {
-	err = h.k.read("Checksums", func() error {
-		l := h.ns.byName(name)
-		if l == nil {
-			return netlinkapi.ErrNotFound
-		}
-		c = l.checksums
-		return nil
-	})
-	return c, err
-}
-
-func (h *handle) SetChecksums(name string, want netlinkapi.Checksums) error {
-	return h.k.change("SetChecksums", func() error {
-		l := h.ns.byName(name)
-		if l == nil {
-			return netlinkapi.ErrNotFound
-		}
-		l.checksums = want
-		return nil
 	})
 }

@@ -57,16 +57,16 @@ type space struct {
 
 type link struct {
 	netlinkapi.Link
-	ns        *space
-	peer      *link // the other end of a veth pair
-	checksums netlinkapi.Checksums
-	tap       uint64 // id of AddTAP; 0: not a TAP
-	parent    *link
-	children  []*link                        // links on this one, in any namespace
-	sysctls   map[string]int                 // that were changed
-	vlans     map[uint16]netlinkapi.PortVLAN // of bridges and their ports
-	origin    *space                         // that AddLink made it in; nil: made otherwise
-	released  *netlinkapi.Link               // what a port of a bond has when it leaves; nil: it is none
+	ns       *space
+	peer     *link  // the other end of a veth pair
+	ownMAC   bool   // the MAC address was set
+	tap      uint64 // id of AddTAP; 0: not a TAP
+	parent   *link
+	children []*link                        // links on this one, in any namespace
+	sysctls  map[string]int                 // that were changed
+	vlans    map[uint16]netlinkapi.PortVLAN // of bridges and their ports
+	origin   *space                         // that AddLink made it in; nil: made otherwise
+	released *netlinkapi.Link               // what a port of a bond has when it leaves; nil: it is none
 }
 
 type fault struct {
@@ -383,18 +383,18 @@ func (ns *space) printGlobals(b *strings.Builder) {
 		fmt.Fprintf(b, "  rule %+v\n", r)
 	}
 	for _, n := range ns.nexthops {
-		fmt.Fprintf(b, "  nexthop %+v\n", n)
+		fmt.Fprintf(b, "  nexthop %d ipv6=%t blackhole=%t members=%+v protocol=%d %s\n", n.ID, n.IPv6, n.Blackhole, n.Members, n.Protocol, ns.hopText(n.NextHop))
 	}
 	for _, r := range ns.routes {
 		if r.Link == 0 {
-			fmt.Fprintf(b, "  route %+v\n", r)
+			fmt.Fprintf(b, "  route %s\n", ns.routeText(r))
 		}
 	}
 }
 
 func (ns *space) print(b *strings.Builder) {
 	for _, l := range ns.sorted() {
-		fmt.Fprintf(b, "  link %s alias=%q kind=%q up=%t mtu=%d", l.Name, l.Alias, l.Kind, l.Up, l.MTU)
+		fmt.Fprintf(b, "  link %s alias=%q kind=%q up=%t mtu=%d mac=%s", l.Name, l.Alias, l.Kind, l.Up, l.MTU, l.MAC)
 		if l.Params != nil {
 			fmt.Fprintf(b, " params=%+v", l.Params)
 		}
@@ -415,8 +415,7 @@ func (ns *space) print(b *strings.Builder) {
 		}
 		for _, r := range ns.routes {
 			if r.Link == l.Index {
-				fmt.Fprintf(b, "    route %s gateway=%s metric=%d protocol=%d table=%d source=%s onlink=%t mtu=%d advmss=%d labels=%s weight=%d more=%+v\n",
-					r.Dst, r.Gateway, r.Metric, r.Protocol, r.Table, r.Source, r.OnLink, r.MTU, r.AdvMSS, r.Labels, r.Weight, r.More)
+				fmt.Fprintf(b, "    route %s\n", ns.routeText(r))
 			}
 		}
 		for _, n := range ns.neighs {
@@ -425,6 +424,25 @@ func (ns *space) print(b *strings.Builder) {
 			}
 		}
 	}
+}
+
+// routeText prints a route, with the names of its links.
+func (ns *space) routeText(r netlinkapi.Route) string {
+	var hops strings.Builder
+	for _, h := range r.Hops() {
+		fmt.Fprintf(&hops, " [%s]", ns.hopText(h))
+	}
+	return fmt.Sprintf("%s type=%d scope=%d metric=%d protocol=%d table=%d source=%s mtu=%d advmss=%d nexthop=%d%s",
+		r.Dst, r.Type, r.Scope, r.Metric, r.Protocol, r.Table, r.Source, r.MTU, r.AdvMSS, r.Nexthop, hops.String())
+}
+
+// hopText prints a next hop, with the name of its link.
+func (ns *space) hopText(h netlinkapi.NextHop) string {
+	name := "-"
+	if l := ns.links[h.Link]; l != nil {
+		name = l.Name
+	}
+	return fmt.Sprintf("link=%s gateway=%s onlink=%t labels=%s weight=%d", name, h.Gateway, h.OnLink, h.Labels, h.Weight)
 }
 
 func (ns *space) sorted() []*link {

@@ -46,7 +46,7 @@ func (l *link) sysctl(name string) (value int, known bool) {
 		return 0, false
 	}
 	if offload, ok := netlinkapi.OffloadOf(name); ok {
-		value = l.offload(offload)
+		value = initialOffload(offload)
 	}
 	if slices.Contains(netlinkapi.QueueParameters(), name) && (l.peer == nil || name == netlinkapi.QueuesCombined) {
 		return 0, false
@@ -68,16 +68,9 @@ func (l *link) speed() int {
 	return 0
 }
 
-// offload returns an offload that was not changed, or is that of netlinkapi.Checksums.
-func (l *link) offload(name string) int {
-	on := slices.Contains(offloads, name)
-	if l.peer != nil && name == netlinkapi.OffloadRXChecksum {
-		on = l.checksums.RX
-	}
-	if l.peer != nil && name == netlinkapi.OffloadTXChecksum {
-		on = l.checksums.TX
-	}
-	if on {
+// initialOffload returns an offload that was not changed.
+func initialOffload(name string) int {
+	if slices.Contains(offloads, name) {
 		return 1
 	}
 	return 0
@@ -89,10 +82,14 @@ func (l *link) setSysctl(name string, value int) {
 		l.sysctls = map[string]int{}
 	}
 	offload, _ := netlinkapi.OffloadOf(name)
-	if l.sysctls[name] = value; value == otherSysctls[name]+l.offload(offload) {
+	if l.sysctls[name] = value; value == otherSysctls[name]+initialOffload(offload) {
 		delete(l.sysctls, name)
 	}
-	if name == disableIPv6 && value != 0 {
+	switch {
+	case name != disableIPv6:
+	case value == 0 && l.Up:
+		l.addLoopback()
+	case value != 0:
 		l.flushAddresses(func(a netlinkapi.Address) bool { return a.Link == l.Index && a.Prefix.Addr().Is6() })
 		l.flushRoutes(netip.Addr.Is6)
 	}

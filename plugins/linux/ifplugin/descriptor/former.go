@@ -24,8 +24,7 @@ type linkID struct {
 	Index     int
 }
 
-// formerValue is what a parameter of a link, or a property of the loopback, was before the agent
-// set it.
+// formerValue is what a parameter or a property of a link was before the agent set it.
 type formerValue struct {
 	Link  linkID
 	Name  string
@@ -34,9 +33,9 @@ type formerValue struct {
 	current bool
 }
 
-// Former remembers what kernel parameters, and the state and the MTU of the loopback, were before
-// the agent set them: with a state-dir over a restart, else in this process. Without a record a
-// parameter stays as it is. The methods may be called concurrently.
+// Former remembers what kernel parameters, and the state, the MTU and the MAC address of links, were
+// before the agent set them: with a state-dir over a restart, else in this process. Without a record
+// a parameter stays as it is. The methods may be called concurrently.
 type Former struct {
 	state State
 	log   logging.Logger
@@ -119,6 +118,18 @@ func (f *Former) of(key string, link linkID) (value int, known bool) {
 	return v.Value, known && v.Link == link
 }
 
+// any returns what the parameter of a link was, whatever link that is; nil knows nothing.
+func (f *Former) any(key string) (value int, known bool) {
+	if f == nil {
+		return 0, false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.load()
+	v, known := f.values[key]
+	return v.Value, known
+}
+
 // names lists the kernel parameters of a link that the agent has set.
 func (f *Former) names(link linkID) (names []string) {
 	f.mu.Lock()
@@ -126,7 +137,7 @@ func (f *Former) names(link linkID) (names []string) {
 	f.load()
 	for _, key := range f.byLink[link] {
 		name := f.values[key].Name
-		if _, _, parameter := netlinkapi.SysctlRange(name); parameter { // not a property of the loopback
+		if _, _, parameter := netlinkapi.SysctlRange(name); parameter { // not a property
 			names = append(names, name)
 		}
 	}

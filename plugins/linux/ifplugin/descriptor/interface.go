@@ -2,6 +2,7 @@ package descriptor
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -195,24 +196,33 @@ func (d *iface) equivalent(_ string, a, b *interfaces.Interface) bool {
 		a.GetLinkOnly() != b.GetLinkOnly() || !nsmodel.Equal(a.GetNamespace(), b.GetNamespace()) || !k.sameLink(a, b) {
 		return false
 	}
-	if b.GetType() == interfaces.Interface_EXISTING {
-		return true
-	}
 	if k, ok := k.(settler); ok && !k.sameSettings(a, b) {
 		return false
 	}
-	return b.GetLinkOnly() || k.traits().sameMTU(a, b) && sameMAC(a.GetPhysAddress(), b.GetPhysAddress())
+	return b.GetLinkOnly() || d.sameMTU(a, b, k.traits()) && d.sameMAC(a, b)
 }
 
-// sameMTU compares MTUs, where 0 is the default.
-func (t traits) sameMTU(a, b *interfaces.Interface) bool {
-	mtu := func(v *interfaces.Interface) uint32 {
-		if v.GetMtu() == 0 {
-			return uint32(t.mtu)
-		}
-		return v.GetMtu()
+// sameMTU compares MTUs, where 0 is the default, or what it was before.
+func (d *iface) sameMTU(a, b *interfaces.Interface, t traits) bool {
+	former, changed := d.Former.any(propertyMTU.of(b.GetName()))
+	switch {
+	case a.GetMtu() == b.GetMtu():
+		return true
+	case b.GetMtu() == 0 && changed:
+		return int(a.GetMtu()) == former
+	case b.GetMtu() == 0 && t.mtu == 0:
+		return true
 	}
-	return mtu(a) == mtu(b) || b.GetMtu() == 0 && t.mtu == 0
+	return cmp.Or(int(a.GetMtu()), t.mtu) == cmp.Or(int(b.GetMtu()), t.mtu)
+}
+
+// sameMAC compares MAC addresses, where none is what it was before.
+func (d *iface) sameMAC(a, b *interfaces.Interface) bool {
+	former, changed := d.Former.any(propertyMAC.of(b.GetName()))
+	if b.GetPhysAddress() == "" && changed && a.GetPhysAddress() != "" {
+		return sameMAC(a.GetPhysAddress(), macOf(former).String())
+	}
+	return sameMAC(a.GetPhysAddress(), b.GetPhysAddress())
 }
 
 // sameMAC reports whether a link has the MAC address, however it is written, or is to keep its own.
@@ -229,7 +239,15 @@ func (d *iface) recreate(_ string, a, b *interfaces.Interface, _ ifaceidx.LinuxI
 	k := d.kinds[b.GetType()]
 	return k == nil || a.GetType() != b.GetType() || a.GetLinkOnly() != b.GetLinkOnly() ||
 		!nsmodel.Equal(a.GetNamespace(), b.GetNamespace()) || !k.sameLink(a, b) ||
-		k.traits().adopted && d.host(a) != d.host(b)
+		k.traits().adopted && d.host(a) != d.host(b) || k.traits().follows && d.unset(b, k.traits())
+}
+
+// unset reports whether a value has lost its MAC address or MTU. The kernel does not forget that they
+// were set.
+func (d *iface) unset(v *interfaces.Interface, t traits) bool {
+	_, mac := d.Former.any(propertyMAC.of(v.GetName()))
+	_, mtu := d.Former.any(propertyMTU.of(v.GetName()))
+	return !v.GetLinkOnly() && (mac && v.GetPhysAddress() == "" || mtu && v.GetMtu() == 0 && t.mtu == 0)
 }
 
 // identities are the name of the link in its namespace. The name of the loopback never changes.

@@ -1,6 +1,8 @@
 package descriptor
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,8 +25,8 @@ func (d *iface) create(ctx context.Context, _ string, v *interfaces.Interface) (
 		return none, err
 	}
 	defer closePlace(p)
-	if err := d.configure(p, v, k, true); err != nil {
-		return none, errors.Join(err, k.release(context.WithoutCancel(ctx), v, d.metadata(v, p.link)))
+	if err := d.configure(ctx, p, v, k, true); err != nil {
+		return none, errors.Join(err, d.release(context.WithoutCancel(ctx), k, v, d.metadata(v, p.link)))
 	}
 	if v.GetType() == interfaces.Interface_EXISTING {
 		return d.metadata(v, p.link), api.ErrFound
@@ -40,7 +42,12 @@ func (d *iface) kind(v *interfaces.Interface) (linkKind, error) {
 }
 
 func (d *iface) metadata(v *interfaces.Interface, link netlinkapi.Link) ifaceidx.LinuxIfMetadata {
+	parent, overhead := d.beneath(v)
 	return ifaceidx.LinuxIfMetadata{
+		Parent:       parent,
+		MTU:          int(v.GetMtu()),
+		Overhead:     overhead,
+		LinkOnly:     v.GetLinkOnly(),
 		LinuxIfIndex: link.Index,
 		VPPTapName:   v.GetTap().GetVppTapIfName(),
 		Namespace:    v.GetNamespace(),
@@ -62,7 +69,7 @@ func (d *iface) update(ctx context.Context, _ string, _, v *interfaces.Interface
 		return meta, err
 	}
 	defer closePlace(p)
-	if err := d.configure(p, v, k, false); err != nil {
+	if err := d.configure(ctx, p, v, k, false); err != nil {
 		return meta, err
 	}
 	return d.metadata(v, p.link), nil
@@ -73,12 +80,20 @@ func (d *iface) delete(ctx context.Context, _ string, v *interfaces.Interface, m
 	if err != nil {
 		return err
 	}
-	return ignoreGone(k.release(ctx, v, meta))
+	return d.release(ctx, k, v, meta)
+}
+
+func (d *iface) release(ctx context.Context, k linkKind, v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
+	if err := ignoreGone(k.release(ctx, v, meta)); err != nil {
+		return err
+	}
+	d.forget(v.GetName())
+	return nil
 }
 
 // configure makes the link what the value says; fresh if it was not the
 // agent's before. p.link.Name follows a new name.
-func (d *iface) configure(p *place, v *interfaces.Interface, k linkKind, fresh bool) error {
+func (d *iface) configure(ctx context.Context, p *place, v *interfaces.Interface, k linkKind, fresh bool) error {
 	if err := d.rename(p, d.host(v)); err != nil {
 		return err
 	}
@@ -91,19 +106,34 @@ func (d *iface) configure(p *place, v *interfaces.Interface, k linkKind, fresh b
 	if err != nil {
 		return err
 	}
-	t := k.traits()
 	if !v.GetLinkOnly() && !bonded {
-		if err := setMTU(p, v, t, fresh); err != nil {
+		if err := d.setMTU(ctx, p, v, k, fresh); err != nil {
 			return err
 		}
-		if err := setMAC(p, v); err != nil {
+		if err := d.setMAC(p, v, fresh); err != nil {
 			return err
 		}
 	}
-	if p.link.Up == v.GetEnabled() || t.adopted && fresh && !v.GetEnabled() {
+	return d.setUp(p, v, k.traits(), fresh)
+}
+
+// setUp sets the link up or down. A link of another process is down only if it was before.
+func (d *iface) setUp(p *place, v *interfaces.Interface, t traits, fresh bool) error {
+	up := v.GetEnabled()
+	if t.adopted {
+		former, known := d.was(p, v.GetName(), propertyUp)
+		if !up && !known {
+			return nil
+		}
+		up = up || former != 0
+	}
+	if p.link.Up == up {
 		return nil
 	}
-	return p.SetUp(p.link.Index, v.GetEnabled())
+	if t.adopted && up {
+		d.remember(p, v.GetName(), propertyUp, 0, 1, fresh)
+	}
+	return p.SetUp(p.link.Index, up)
 }
 
 // bonded reports whether the link is a port of a bond, which is in charge of its MTU and
@@ -130,25 +160,126 @@ func (d *iface) rename(p *place, host string) error {
 	return err
 }
 
-func setMTU(p *place, v *interfaces.Interface, t traits, fresh bool) error {
+func (d *iface) setMTU(ctx context.Context, p *place, v *interfaces.Interface, k linkKind, fresh bool) error {
 	mtu := int(v.GetMtu())
-	if mtu == 0 && !fresh && !(t.adopted && t.mtu == 0) {
-		mtu = t.mtu
+	if mtu != 0 && mtu != p.link.MTU {
+		d.remember(p, v.GetName(), propertyMTU, p.link.MTU, mtu, fresh)
 	}
-	if mtu == 0 || mtu == p.link.MTU {
-		return nil
+	if mtu == 0 {
+		var err error
+		if mtu, err = d.initialMTU(ctx, p, v, k.traits(), fresh); err != nil {
+			return err
+		}
 	}
-	return p.SetMTU(p.link.Index, mtu)
+	if mtu != 0 && mtu != p.link.MTU {
+		if err := p.SetMTU(p.link.Index, mtu); err != nil {
+			return err
+		}
+		if err := d.followMTU(ctx, p, v.GetName(), mtu); err != nil {
+			return err
+		}
+	}
+	if v.GetMtu() == 0 {
+		d.Former.forget(propertyMTU.of(v.GetName()))
+	}
+	return nil
 }
 
-func setMAC(p *place, v *interfaces.Interface) error {
-	if sameMAC(p.link.MAC.String(), v.GetPhysAddress()) {
+// initialMTU returns the MTU of a link whose value has none; 0: it stays as it is.
+func (d *iface) initialMTU(ctx context.Context, p *place, v *interfaces.Interface, t traits, fresh bool) (int, error) {
+	if parent, overhead := d.beneath(v); parent != "" && !fresh {
+		beneath, err := ifaceidx.Find(ctx, d.Index, d.Namespaces, parent)
+		if err != nil {
+			return 0, ignoreGone(err)
+		}
+		defer closeHandle(beneath)
+		return beneath.Link.MTU - overhead, nil
+	}
+	if former, known := d.was(p, v.GetName(), propertyMTU); known {
+		return former, nil
+	}
+	if fresh {
+		return 0, nil
+	}
+	return t.mtu, nil
+}
+
+// beneath returns the logical name of the link that the MTU of an interface depends on, and how much
+// smaller it is; empty if there is none.
+func (d *iface) beneath(v *interfaces.Interface) (parent string, overhead int) {
+	k, ok := d.kinds[v.GetType()].(declared)
+	if !ok || k.overhead == nil || k.parent(v) == "" {
+		return "", 0
+	}
+	return k.parent(v), k.overhead(v)
+}
+
+// followMTU gives the links that are on a link, or on its ports, the MTU that follows from its new
+// one. The kernel makes theirs smaller, but not larger again.
+func (d *iface) followMTU(ctx context.Context, p *place, name string, mtu int) error {
+	var errs []error
+	for child, meta := range d.Index.All() {
+		if meta.Parent == name {
+			if err := d.setMTUOn(ctx, child, meta, mtu); ignoreGone(err) != nil {
+				errs = append(errs, fmt.Errorf("MTU of interface %q, which is on this one: %w", child, err))
+			}
+		}
+	}
+	if p.link.Kind != netlinkapi.KindBond {
+		return errors.Join(errs...)
+	}
+	links, err := p.Links()
+	errs = append(errs, err)
+	meta, _ := d.Index.Get(name)
+	for _, l := range links { // the ports have the MTU of the bond
+		if l.Master != p.link.Index {
+			continue
+		}
+		for _, port := range d.Index.AtLink(ifaceidx.LinkIn(meta.Namespace, l.Index)) {
+			errs = append(errs, d.followMTU(ctx, &place{p.Handle, l}, port, mtu))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// setMTUOn gives an interface that is on another one the MTU that follows from its parent.
+func (d *iface) setMTUOn(ctx context.Context, name string, meta ifaceidx.LinuxIfMetadata, parent int) error {
+	p, err := d.locate(ctx, meta)
+	if err != nil {
+		return err
+	}
+	defer closePlace(p)
+	mtu := p.link.MTU
+	if !meta.LinkOnly {
+		mtu = min(cmp.Or(meta.MTU, parent), parent-meta.Overhead)
+	}
+	if mtu != p.link.MTU {
+		if err := p.SetMTU(p.link.Index, mtu); err != nil {
+			return err
+		}
+	}
+	return d.followMTU(ctx, p, name, mtu) // the kernel may have changed the MTU already
+}
+
+func (d *iface) setMAC(p *place, v *interfaces.Interface, fresh bool) error {
+	if v.GetPhysAddress() == "" {
+		former, known := d.was(p, v.GetName(), propertyMAC)
+		if known && former != macNumber(p.link.MAC) {
+			if err := p.whileDown(func() error { return p.SetMAC(p.link.Index, macOf(former)) }); err != nil {
+				return err
+			}
+		}
+		d.Former.forget(propertyMAC.of(v.GetName()))
 		return nil
 	}
 	mac, err := net.ParseMAC(v.GetPhysAddress())
 	if err != nil {
 		return invalid("phys_address", "%w", err)
 	}
+	if bytes.Equal(mac, p.link.MAC) {
+		return nil
+	}
+	d.remember(p, v.GetName(), propertyMAC, macNumber(p.link.MAC), macNumber(mac), fresh)
 	return p.whileDown(func() error { return p.SetMAC(p.link.Index, mac) })
 }
 

@@ -29,7 +29,7 @@ type ifaceKV = api.KV[*interfaces.Interface, ifaceidx.LinuxIfMetadata]
 // are wanted or believed to exist, and all named namespaces, where something
 // may have been left behind.
 func (d *iface) retrieve(ctx context.Context, correlate []ifaceKV) ([]ifaceKV, error) {
-	r := &retrieval{iface: d, wanted: map[string]*interfaces.Interface{}}
+	r := &retrieval{iface: d, wanted: map[string]*interfaces.Interface{}, expected: correlate}
 	for _, kv := range correlate {
 		r.wanted[kv.Value.GetName()] = kv.Value
 	}
@@ -52,7 +52,7 @@ func (d *iface) retrieve(ctx context.Context, correlate []ifaceKV) ([]ifaceKV, e
 // retrieveValue reads one value, from where it can be.
 func (d *iface) retrieveValue(ctx context.Context, key string, last *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) (*interfaces.Interface, ifaceidx.LinuxIfMetadata, bool, error) {
 	none := ifaceidx.LinuxIfMetadata{}
-	r := &retrieval{iface: d, wanted: map[string]*interfaces.Interface{last.GetName(): last}, single: true}
+	r := &retrieval{iface: d, wanted: map[string]*interfaces.Interface{last.GetName(): last}, expected: []ifaceKV{{Value: last, Metadata: meta}}, single: true}
 	for _, ns := range []*namespace.NetNamespace{nil, last.GetNamespace(), meta.Namespace} {
 		if err := r.read(ctx, ns, true); err != nil {
 			return nil, none, false, err
@@ -70,9 +70,11 @@ func (d *iface) retrieveValue(ctx context.Context, key string, last *interfaces.
 type retrieval struct {
 	*iface
 	wanted map[string]*interfaces.Interface
-	single bool // not everything is read: nothing can be said about what is missing
-	tried  map[string]bool
-	spaces []*space
+	// expected are all values that may exist; of a name first those that may exist, last the wanted one.
+	expected []ifaceKV
+	single   bool // not everything is read: nothing can be said about what is missing
+	tried    map[string]bool
+	spaces   []*space
 }
 
 // space is a namespace as it was read.
@@ -82,7 +84,6 @@ type space struct {
 	own   bool
 	links []netlinkapi.Link
 	addrs map[int][]netlinkapi.Address
-	sums  map[int]netlinkapi.Checksums // of veth links of ours
 	// sysctls are kernel parameters of links that are wanted, or were set by the agent.
 	sysctls map[int]map[string]int
 	vlans   map[int][]netlinkapi.PortVLAN // of bridges and ports
@@ -149,7 +150,7 @@ func (r *retrieval) read(ctx context.Context, ns *namespace.NetNamespace, ours b
 
 func (r *retrieval) readSpace(h netlinkapi.Handle, own bool) (*space, error) {
 	s := &space{
-		id: h.Namespace(), own: own, addrs: map[int][]netlinkapi.Address{}, sums: map[int]netlinkapi.Checksums{},
+		id: h.Namespace(), own: own, addrs: map[int][]netlinkapi.Address{},
 		sysctls: map[int]map[string]int{},
 	}
 	var err error
@@ -162,14 +163,6 @@ func (r *retrieval) readSpace(h netlinkapi.Handle, own bool) (*space, error) {
 	}
 	for _, a := range addrs {
 		s.addrs[a.Link] = append(s.addrs[a.Link], a)
-	}
-	for _, l := range s.links {
-		if _, _, ours := r.parse(l.Alias); !ours || l.Kind != netlinkapi.KindVeth {
-			continue
-		}
-		if sums, err := h.Checksums(l.Name); err == nil { // else: not known, hence not compared
-			s.sums[l.Index] = sums
-		}
 	}
 	if slices.ContainsFunc(s.links, func(l netlinkapi.Link) bool { return l.Kind == netlinkapi.KindBridge }) {
 		if s.vlans, err = h.PortVLANs(); err != nil {
@@ -207,10 +200,18 @@ func (r *retrieval) values() []ifaceKV {
 			v.Name = fmt.Sprintf("%s%s%d", v.Name, duplicate, used[v.Name]-1)
 			v.Link = nil
 		}
-		meta := r.metadata(v, f.link)
+		meta := r.found(v, f.link)
 		kvs = append(kvs, ifaceKV{Key: ifmodel.InterfaceModel.Key(v), Value: v, Metadata: meta, Origin: api.FromNB})
 	}
 	return append(kvs, r.existing()...)
+}
+
+// found returns the metadata of a link that was found. The kernel does not report whether an MTU was
+// configured.
+func (r *retrieval) found(v *interfaces.Interface, link netlinkapi.Link) ifaceidx.LinuxIfMetadata {
+	meta := r.metadata(v, link)
+	meta.MTU = int(r.wanted[v.GetName()].GetMtu())
+	return meta
 }
 
 // preferWanted puts links that are where they should be first, before
@@ -311,14 +312,6 @@ func (r *retrieval) value(s *space, l netlinkapi.Link, name string, parts []stri
 	if k, ok := r.kinds[v.Type].(declared); ok && k.learned != nil && want != nil {
 		k.learned(v, want)
 	}
-	if veth := v.GetVeth(); veth != nil {
-		if sums, known := s.sums[l.Index]; known {
-			veth.RxChecksumOffloading, veth.TxChecksumOffloading = offloading(sums.RX), offloading(sums.TX)
-		} else {
-			veth.RxChecksumOffloading = want.GetVeth().GetRxChecksumOffloading()
-			veth.TxChecksumOffloading = want.GetVeth().GetTxChecksumOffloading()
-		}
-	}
 	v.Namespace = s.reference(want)
 	v.VrfMasterInterface = r.master(s, l, func(kind string) bool { return kind == netlinkapi.KindVRF })
 	v.MasterInterface = r.master(s, l, netlinkapi.TakesPorts)
@@ -330,13 +323,6 @@ func (r *retrieval) value(s *space, l netlinkapi.Link, name string, parts []stri
 	s.addSysctls(l, v)
 	s.addVlans(l, v, want)
 	return v
-}
-
-func offloading(on bool) interfaces.VethLink_ChecksumOffloading {
-	if on {
-		return interfaces.VethLink_CHKSM_OFFLOAD_ENABLED
-	}
-	return interfaces.VethLink_CHKSM_OFFLOAD_DISABLED
 }
 
 // reference is how the namespace is called: as the wanted value calls it, if
@@ -353,10 +339,10 @@ func (s *space) reference(want *interfaces.Interface) *namespace.NetNamespace {
 	return s.refs[0]
 }
 
-// addAdopted: a link that another process made is not set down only because the
+// addAdopted: a link that another process made and set up is not set down only because the
 // wanted value does not ask for it to be up.
 func (r *retrieval) addAdopted(v, want *interfaces.Interface) {
-	if want != nil && r.kinds[v.Type].traits().adopted && !want.GetEnabled() {
+	if _, changed := r.Former.any(propertyUp.of(v.GetName())); !changed && want != nil && r.kinds[v.Type].traits().adopted && !want.GetEnabled() {
 		v.Enabled = false
 	}
 }

@@ -1,7 +1,6 @@
 package descriptor
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -15,7 +14,7 @@ import (
 // charge of them, these are the wanted ones that are there. Addresses that the
 // kernel assigns by itself count only if they are wanted.
 func (r *retrieval) addAddresses(s *space, l netlinkapi.Link, v, want *interfaces.Interface) {
-	v.LinkOnly = want.GetLinkOnly()
+	v.LinkOnly = r.made(v.GetName()).GetLinkOnly()
 	wanted := map[string]string{}
 	for _, text := range want.GetIpAddresses() {
 		wanted[usual(v.GetName(), r.Allocated.Literal(text, v.GetName()))] = text
@@ -39,6 +38,16 @@ func (r *retrieval) addAddresses(s *space, l netlinkapi.Link, v, want *interface
 
 func usual(name, address string) string {
 	return ifmodel.AddressKeyFor(name, address, netalloc.IPAddressSource_STATIC)
+}
+
+// made returns the value that was made of an interface, as far as that is known, else the wanted one.
+func (r *retrieval) made(name string) *interfaces.Interface {
+	for _, kv := range r.expected {
+		if kv.Value.GetName() == name {
+			return kv.Value
+		}
+	}
+	return nil
 }
 
 // automatic reports whether the kernel assigns the address by itself: IPv6
@@ -80,37 +89,59 @@ func (r *retrieval) master(s *space, l netlinkapi.Link, kind func(string) bool) 
 	return ""
 }
 
-// existing finds the links of wanted EXISTING interfaces, by name. They exist
-// as values while the link is there and running, as their dependency says.
+// existing finds the links of EXISTING interfaces, by name. They exist as values while the link is
+// there and running, as their dependency says. A value that has had another link still has that one,
+// and a link belongs to the value that has had it.
 func (r *retrieval) existing() []ifaceKV {
 	var kvs []ifaceKV
-	for _, name := range slices.Sorted(maps.Keys(r.wanted)) {
-		want := r.wanted[name]
-		if want.GetType() != interfaces.Interface_EXISTING {
+	type place struct {
+		at   int // in kvs
+		made bool
+	}
+	found, places := map[string]bool{}, map[int]place{}
+	for _, expected := range r.expected {
+		name := expected.Value.GetName()
+		s, link := r.ownLink(hostName(expected.Value))
+		if expected.Value.GetType() != interfaces.Interface_EXISTING || found[name] || s == nil || !link.Up || !link.Running {
 			continue
 		}
-		for _, s := range r.spaces {
-			at := slices.IndexFunc(s.links, func(l netlinkapi.Link) bool { return l.Name == hostName(want) })
-			if !s.own || at < 0 || !s.links[at].Up || !s.links[at].Running {
-				continue
-			}
-			l := s.links[at]
-			v := &interfaces.Interface{
-				Name: name, Type: interfaces.Interface_EXISTING, HostIfName: l.Name, Enabled: l.Up,
-				Mtu: uint32(l.MTU), PhysAddress: l.MAC.String(),
-				VrfMasterInterface: r.master(s, l, func(kind string) bool { return kind == netlinkapi.KindVRF }),
-				MasterInterface:    r.master(s, l, netlinkapi.TakesPorts),
-			}
-			r.addAdopted(v, want)
-			r.addAddresses(s, l, v, want)
-			s.addSysctls(l, v)
-			if want.GetBridgeVlans() != nil { // else they are not the agent's
-				s.addVlans(l, v, want)
-			}
-			kvs = append(kvs, ifaceKV{
-				Key: ifmodel.InterfaceModel.KeyFor(name), Value: v, Metadata: r.metadata(v, l), Origin: api.FromNB,
-			})
+		found[name] = true
+		kv := r.existingAt(s, link, r.wanted[name], name)
+		p, taken := places[link.Index]
+		if !taken {
+			p.at, kvs = len(kvs), append(kvs, kv)
+		} else if !p.made { // the other value is only desired: after a restart, those that are not come last
+			kvs[p.at] = kv
 		}
+		p.made = p.made || expected.Value != r.wanted[name] || expected.Metadata.LinuxIfIndex != 0
+		places[link.Index] = p
 	}
 	return kvs
+}
+
+// ownLink returns a link in the namespace of the agent, which was read; nil: there is none.
+func (r *retrieval) ownLink(name string) (*space, netlinkapi.Link) {
+	for _, s := range r.spaces {
+		if i := slices.IndexFunc(s.links, func(l netlinkapi.Link) bool { return l.Name == name }); s.own && i >= 0 {
+			return s, s.links[i]
+		}
+	}
+	return nil, netlinkapi.Link{}
+}
+
+// existingAt makes a value of the link of an EXISTING interface.
+func (r *retrieval) existingAt(s *space, l netlinkapi.Link, want *interfaces.Interface, name string) ifaceKV {
+	v := &interfaces.Interface{
+		Name: name, Type: interfaces.Interface_EXISTING, HostIfName: l.Name, Enabled: l.Up,
+		Mtu: uint32(l.MTU), PhysAddress: l.MAC.String(),
+		VrfMasterInterface: r.master(s, l, func(kind string) bool { return kind == netlinkapi.KindVRF }),
+		MasterInterface:    r.master(s, l, netlinkapi.TakesPorts),
+	}
+	r.addAdopted(v, want)
+	r.addAddresses(s, l, v, want)
+	s.addSysctls(l, v)
+	if want.GetBridgeVlans() != nil || r.made(name).GetBridgeVlans() != nil { // else they are not the agent's
+		s.addVlans(l, v, want)
+	}
+	return ifaceKV{Key: ifmodel.InterfaceModel.KeyFor(name), Value: v, Metadata: r.found(v, l), Origin: api.FromNB}
 }

@@ -53,6 +53,7 @@ type traits struct {
 	host    string // the only name there is; empty: any
 	packets bool   // it carries packets rather than frames: it has no MAC address and is no port
 	noPort  bool   // it cannot be a port of a bridge or bond
+	follows bool   // its MAC address, and its MTU without a default, follow other links until they are set
 }
 
 // defaultMTU is the kernel's default of Ethernet links.

@@ -20,7 +20,7 @@ func bondSpec() spec {
 	return spec{
 		typ:    interfaces.Interface_BOND,
 		field:  "bond",
-		traits: traits{mtu: defaultMTU},
+		traits: traits{mtu: defaultMTU, follows: true},
 		check:  checkBond,
 		params: func(v *interfaces.Interface) netlinkapi.LinkParams {
 			b := v.GetBond()

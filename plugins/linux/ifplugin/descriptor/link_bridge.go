@@ -19,7 +19,7 @@ func bridgeSpec() spec {
 	return spec{
 		typ:    interfaces.Interface_BRIDGE,
 		field:  "bridge",
-		traits: traits{noPort: true},
+		traits: traits{noPort: true, follows: true},
 		params: func(v *interfaces.Interface) netlinkapi.LinkParams {
 			ageing := orDefault(v.GetBridge().GetAgeingTime(), defaultAgeing)
 			return netlinkapi.Bridge{

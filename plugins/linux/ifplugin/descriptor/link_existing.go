@@ -13,8 +13,8 @@ import (
 
 // An EXISTING interface is made and deleted by another process, in the namespace
 // of the agent. The value waits until the link is there and running. The agent
-// sets no alias on it, sets it down only if a configured interface is changed
-// to be down, and leaves it as it is in the end.
+// sets no alias on it, never sets it down, and gives back its MTU and its MAC
+// address in the end.
 
 // hostInterfaceDependency is the label of the dependency on the link.
 const hostInterfaceDependency = "host-interface-exists"
@@ -56,6 +56,11 @@ func (k existing) acquire(ctx context.Context, v *interfaces.Interface) (*place,
 	return &place{own, link}, nil
 }
 
-func (existing) release(context.Context, *interfaces.Interface, ifaceidx.LinuxIfMetadata) error {
-	return nil
+func (k existing) release(ctx context.Context, v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
+	p, err := k.locate(ctx, meta)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	defer closePlace(p)
+	return k.giveBack(p, v.GetName())
 }

@@ -14,6 +14,7 @@ func ipvlanSpec() spec {
 		required:    true,
 		parent:      func(v *interfaces.Interface) string { return v.GetIpvlan().GetParentInterface() },
 		needsParent: true,
+		overhead:    func(*interfaces.Interface) int { return 0 },
 		check: func(v *interfaces.Interface) error {
 			errs := []error{enumField("ipvlan.mode", v.GetIpvlan().GetMode())}
 			if v.GetPhysAddress() != "" {

@@ -1,14 +1,12 @@
 package descriptor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
-	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
@@ -68,7 +66,6 @@ func (k loopback) acquire(ctx context.Context, v *interfaces.Interface) (*place,
 			ErrLoopbackAlreadyConfigured, nsmodel.Text(v.GetNamespace()), name))
 	}
 	if err == nil {
-		k.rememberLoopback(h, v, link)
 		link.Alias = k.alias(v.GetName())
 		err = h.SetAlias(link.Index, link.Alias)
 	}
@@ -79,59 +76,17 @@ func (k loopback) acquire(ctx context.Context, v *interfaces.Interface) (*place,
 	return &place{h, link}, nil
 }
 
-// Properties of the loopback that an item changes, as Former has them.
-const (
-	loopbackUp        = "up"
-	loopbackMTUBefore = "mtu"
-)
-
-// rememberLoopback records what the properties are that the item changes.
-func (k loopback) rememberLoopback(h netlinkapi.Handle, v *interfaces.Interface, link netlinkapi.Link) {
-	lo := linkID{h.Namespace(), link.Index}
-	remember := func(property string, now, want int) {
-		k.Former.remember(ifmodel.SysctlKey.Key(property, v.GetName()), lo, property, now, want)
-	}
-	remember(loopbackUp, asNumber(link.Up), asNumber(v.GetEnabled()))
-	remember(loopbackMTUBefore, link.MTU, cmp.Or(int(v.GetMtu()), link.MTU))
-}
-
-func asNumber(on bool) int {
-	if on {
-		return 1
-	}
-	return 0
-}
-
 func (k loopback) release(ctx context.Context, v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
 	p, err := k.locate(ctx, meta)
-	if ignoreGone(err) != nil {
+	if err != nil {
+		return ignoreGone(err)
+	}
+	defer closePlace(p)
+	if name, _, ours := k.parse(p.link.Alias); !ours || name != v.GetName() {
+		return nil
+	}
+	if err := k.giveBack(p, v.GetName()); err != nil {
 		return err
 	}
-	if err == nil {
-		defer closePlace(p)
-		if name, _, ours := k.parse(p.link.Alias); ours && name == v.GetName() {
-			err = errors.Join(k.restore(p, v), p.SetAlias(p.link.Index, ""))
-		}
-	}
-	if ignoreGone(err) != nil {
-		return err
-	}
-	k.Former.forget(ifmodel.SysctlKey.Key(loopbackUp, v.GetName()))
-	k.Former.forget(ifmodel.SysctlKey.Key(loopbackMTUBefore, v.GetName()))
-	return nil
-}
-
-// restore makes the link what it was before.
-func (k loopback) restore(p *place, v *interfaces.Interface) error {
-	lo := linkID{p.Namespace(), p.link.Index}
-	if mtu, known := k.Former.of(ifmodel.SysctlKey.Key(loopbackMTUBefore, v.GetName()), lo); known && mtu != p.link.MTU {
-		if err := p.SetMTU(p.link.Index, mtu); err != nil {
-			return err
-		}
-	}
-	up, known := k.Former.of(ifmodel.SysctlKey.Key(loopbackUp, v.GetName()), lo)
-	if known && (up != 0) != p.link.Up {
-		return p.SetUp(p.link.Index, up != 0)
-	}
-	return nil
+	return ignoreGone(p.SetAlias(p.link.Index, ""))
 }

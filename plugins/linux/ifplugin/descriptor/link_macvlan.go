@@ -17,6 +17,7 @@ func macvlanSpec() spec {
 		required:    true,
 		parent:      func(v *interfaces.Interface) string { return v.GetMacvlan().GetParentInterface() },
 		needsParent: true,
+		overhead:    func(*interfaces.Interface) int { return 0 },
 		check: func(v *interfaces.Interface) error {
 			errs := []error{enumField("macvlan.mode", v.GetMacvlan().GetMode())}
 			if v.GetMacvlan().GetMode() == interfaces.MacvlanLink_PASSTHRU && v.GetPhysAddress() != "" {

@@ -44,6 +44,8 @@ type spec struct {
 	// type has no parents. Without one there is no link if needsParent.
 	parent      func(v *interfaces.Interface) string
 	needsParent bool
+	// overhead returns how many bytes the parent's MTU exceeds the MTU of the link; nil: the MTU does not depend on the parent.
+	overhead func(v *interfaces.Interface) int
 	// program returns the program that makes the link if the kernel cannot, empty for none;
 	// nil: there is no such program.
 	program func(d Deps) string

@@ -102,7 +102,7 @@ func (k tap) take(ctx context.Context, v *interfaces.Interface, host string, tar
 	return target.LinkByName(temporary)
 }
 
-func (k tap) release(ctx context.Context, _ *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
+func (k tap) release(ctx context.Context, v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
 	own, err := k.Namespaces.Open(ctx, nil)
 	if err != nil {
 		return err
@@ -116,6 +116,9 @@ func (k tap) release(ctx context.Context, _ *interfaces.Interface, meta ifaceidx
 	_, parts, ok := k.parse(p.link.Alias)
 	if !ok || len(parts) != 2 {
 		return nil // another process took it over
+	}
+	if err := k.giveBack(p, v.GetName()); err != nil {
+		return err
 	}
 	if err := p.SetUp(p.link.Index, false); err != nil {
 		return ignoreGone(err)

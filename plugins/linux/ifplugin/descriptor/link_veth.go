@@ -214,6 +214,9 @@ func (k veth) release(ctx context.Context, v *interfaces.Interface, meta ifaceid
 	if !inUse || parked {
 		return ignoreGone(p.DeleteLink(p.link.Index))
 	}
+	if err := k.giveBack(p, name); err != nil {
+		return err
+	}
 	return k.park(p, own, k.temporary(name))
 }
 
@@ -257,44 +260,4 @@ func ignoreGone(err error) error {
 		return nil
 	}
 	return err
-}
-
-// sameSettings compares checksum offloading; the default is whatever it is.
-func (veth) sameSettings(a, b *interfaces.Interface) bool {
-	have, want := a.GetVeth(), b.GetVeth()
-	same := func(a, b interfaces.VethLink_ChecksumOffloading) bool {
-		return a == b || b == interfaces.VethLink_CHKSM_OFFLOAD_DEFAULT
-	}
-	return same(have.GetRxChecksumOffloading(), want.GetRxChecksumOffloading()) &&
-		same(have.GetTxChecksumOffloading(), want.GetTxChecksumOffloading())
-}
-
-func (veth) applySettings(p *place, value *interfaces.Interface) error {
-	v := value.GetVeth()
-	if v.GetRxChecksumOffloading() == interfaces.VethLink_CHKSM_OFFLOAD_DEFAULT &&
-		v.GetTxChecksumOffloading() == interfaces.VethLink_CHKSM_OFFLOAD_DEFAULT {
-		return nil
-	}
-	have, err := p.Checksums(p.link.Name)
-	if err != nil {
-		return err
-	}
-	want := netlinkapi.Checksums{
-		RX: offloaded(v.GetRxChecksumOffloading(), have.RX),
-		TX: offloaded(v.GetTxChecksumOffloading(), have.TX),
-	}
-	if want == have {
-		return nil
-	}
-	return p.SetChecksums(p.link.Name, want)
-}
-
-func offloaded(want interfaces.VethLink_ChecksumOffloading, have bool) bool {
-	switch want {
-	case interfaces.VethLink_CHKSM_OFFLOAD_ENABLED:
-		return true
-	case interfaces.VethLink_CHKSM_OFFLOAD_DISABLED:
-		return false
-	}
-	return have
 }

@@ -16,10 +16,12 @@ const maxVLAN = 4094
 func vlanSpec() spec {
 	return spec{
 		typ:         interfaces.Interface_VLAN,
+		traits:      traits{follows: true},
 		field:       "vlan",
 		required:    true,
 		parent:      func(v *interfaces.Interface) string { return v.GetVlan().GetParentInterface() },
 		needsParent: true,
+		overhead:    func(*interfaces.Interface) int { return 0 },
 		check: func(v *interfaces.Interface) error {
 			errs := []error{enumField("vlan.protocol", v.GetVlan().GetProtocol())}
 			if id := v.GetVlan().GetVlanId(); id == 0 || id > maxVLAN {

@@ -21,6 +21,7 @@ func vxlanSpec() spec {
 		field:    "vxlan",
 		required: true,
 		parent:   func(v *interfaces.Interface) string { return v.GetVxlan().GetParentInterface() },
+		overhead: vxlanOverhead,
 		check:    checkVXLAN,
 		params: func(v *interfaces.Interface) netlinkapi.LinkParams {
 			x := v.GetVxlan()
@@ -38,6 +39,14 @@ func vxlanSpec() spec {
 			return ok
 		},
 	}
+}
+
+// vxlanOverhead is the size of the headers of a packet.
+func vxlanOverhead(v *interfaces.Interface) int {
+	if parseAddress(v.GetVxlan().GetRemote()).Is6() || parseAddress(v.GetVxlan().GetLocal()).Is6() {
+		return 70
+	}
+	return 50
 }
 
 func checkVXLAN(v *interfaces.Interface) error {

@@ -41,9 +41,10 @@ func NewPort(deps Deps) *api.KVDescriptor {
 		ValueComparator: func(_ string, a, b *interfaces.Interface) bool {
 			return a.GetMasterInterface() == b.GetMasterInterface()
 		},
-		Dependencies:         d.dependencies,
-		CreateContext:        d.create,
-		UpdateContext:        d.update,
+		Dependencies:  d.dependencies,
+		CreateContext: d.create,
+		// An update would leave the port in the former master if the new one refuses it.
+		UpdateWithRecreate:   func(string, *interfaces.Interface, *interfaces.Interface, any) bool { return true },
 		DeleteContext:        d.delete,
 		RetrieveValueContext: d.retrieveValue,
 	})
@@ -65,40 +66,30 @@ func (d port) find(ctx context.Context, v *interfaces.Interface) (link, master *
 	return link, master, nil
 }
 
+// create makes the link a port of its master.
 func (d port) create(ctx context.Context, _ string, v *interfaces.Interface) (any, error) {
-	return nil, d.join(ctx, v, "")
-}
-
-// update moves the port from one master to another, which takes one request.
-func (d port) update(ctx context.Context, _ string, before, v *interfaces.Interface, _ any) (any, error) {
-	return nil, d.join(ctx, v, before.GetMasterInterface())
-}
-
-// join makes the link a port of its master; left is the logical name of another one that it
-// may be taken from.
-func (d port) join(ctx context.Context, v *interfaces.Interface, left string) error {
 	link, master, err := d.find(ctx, v)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer closeHandle(master)
 	defer closeHandle(link)
 	switch {
 	case link.Namespace() != master.Namespace():
-		return fmt.Errorf("interface %q and its master %q are in different network namespaces", v.GetName(), v.GetMasterInterface())
+		return nil, fmt.Errorf("interface %q and its master %q are in different network namespaces", v.GetName(), v.GetMasterInterface())
 	case !netlinkapi.TakesPorts(master.Link.Kind):
-		return fmt.Errorf("interface %q (link %q) is no bridge or bond", v.GetMasterInterface(), master.Link.Name)
+		return nil, fmt.Errorf("interface %q (link %q) is no bridge or bond", v.GetMasterInterface(), master.Link.Name)
 	case link.Link.Master == master.Link.Index:
-		return nil
+		return nil, nil
 	}
-	if err := d.checkOwner(link, left); err != nil {
-		return err
+	if err := d.checkOwner(link); err != nil {
+		return nil, err
 	}
-	return explain(setMaster(link, master.Link))
+	return nil, explain(setMaster(link, master.Link))
 }
 
 // checkOwner refuses to take a link from a master that is not the agent's.
-func (d port) checkOwner(link *ifaceidx.Place, left string) error {
+func (d port) checkOwner(link *ifaceidx.Place) error {
 	if link.Link.Master == 0 {
 		return nil
 	}
@@ -107,9 +98,6 @@ func (d port) checkOwner(link *ifaceidx.Place, left string) error {
 		return ignoreGone(err)
 	}
 	if _, _, ours := d.parse(before.Alias); ours {
-		return nil
-	}
-	if meta, ok := d.Index.Get(left); ok && meta.LinuxIfIndex == before.Index {
 		return nil
 	}
 	return fmt.Errorf("link %q belongs to %q, which is not the agent's: take it out of there first", link.Link.Name, before.Name)

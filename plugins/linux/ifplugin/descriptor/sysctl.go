@@ -55,7 +55,7 @@ func parameter(v *interfaces.Interface) *interfaces.Sysctl {
 	return v.GetSysctls()[0]
 }
 
-// parameters returns the kernel parameters of an interface, and its offloads as such.
+// parameters returns the kernel parameters of an interface, and its offloads and queues as such.
 func parameters(v *interfaces.Interface) []*interfaces.Sysctl {
 	all := slices.Clip(v.GetSysctls())
 	for _, o := range v.GetOffloads() {
@@ -70,7 +70,24 @@ func parameters(v *interfaces.Interface) []*interfaces.Sysctl {
 			all = append(all, &interfaces.Sysctl{Name: name, Value: int32(*number)})
 		}
 	}
+	for name, setting := range checksumsOf(v) {
+		switch *setting {
+		case interfaces.VethLink_CHKSM_OFFLOAD_ENABLED:
+			all = append(all, &interfaces.Sysctl{Name: name, Value: 1})
+		case interfaces.VethLink_CHKSM_OFFLOAD_DISABLED:
+			all = append(all, &interfaces.Sysctl{Name: name})
+		}
+	}
 	return all
+}
+
+// checksumsOf returns the checksum offloading of a VETH, with the names of the parameters.
+func checksumsOf(v *interfaces.Interface) iter.Seq2[string, *interfaces.VethLink_ChecksumOffloading] {
+	return func(yield func(string, *interfaces.VethLink_ChecksumOffloading) bool) {
+		veth := v.GetVeth()
+		_ = veth == nil || yield(netlinkapi.OffloadParameter(netlinkapi.OffloadRXChecksum), &veth.RxChecksumOffloading) &&
+			yield(netlinkapi.OffloadParameter(netlinkapi.OffloadTXChecksum), &veth.TxChecksumOffloading)
+	}
 }
 
 // queuesOf returns the numbers of queues of an interface, with the names of their parameters.
@@ -151,12 +168,17 @@ func (d sysctl) create(ctx context.Context, key string, v *interfaces.Interface)
 	return nil, explain(d.set(p, v, now))
 }
 
-func (d sysctl) update(ctx context.Context, _ string, _, v *interfaces.Interface, _ any) (any, error) {
+// update sets a parameter that has been set, or one that the kernel has and that was not desired.
+func (d sysctl) update(ctx context.Context, key string, _, v *interfaces.Interface, _ any) (any, error) {
 	p, now, err := d.read(ctx, v)
 	if err != nil {
 		return nil, explain(err)
 	}
 	defer closeHandle(p)
+	link, want := linkID{p.Namespace(), p.Link.Index}, parameter(v)
+	if _, known := d.Former.of(key, link); !known {
+		d.Former.remember(key, link, want.GetName(), now, int(want.GetValue()))
+	}
 	return nil, explain(d.set(p, v, now))
 }
 
@@ -261,6 +283,9 @@ func (r *retrieval) wantedFor(s *space, l netlinkapi.Link) *interfaces.Interface
 func (s *space) addSysctls(l netlinkapi.Link, v *interfaces.Interface) {
 	for _, name := range slices.Sorted(maps.Keys(s.sysctls[l.Index])) {
 		value := s.sysctls[l.Index][name]
+		if addChecksum(v, name, value != 0) {
+			continue
+		}
 		if offload, ok := netlinkapi.OffloadOf(name); ok {
 			v.Offloads = append(v.Offloads, &interfaces.Offload{Name: offload, Enabled: value != 0})
 			continue
@@ -271,6 +296,20 @@ func (s *space) addSysctls(l netlinkapi.Link, v *interfaces.Interface) {
 		}
 		v.Sysctls = append(v.Sysctls, &interfaces.Sysctl{Name: name, Value: int32(value)})
 	}
+}
+
+// addChecksum fills in checksum offloading of a VETH; false if the parameter is another one.
+func addChecksum(v *interfaces.Interface, name string, on bool) (added bool) {
+	for known, setting := range checksumsOf(v) {
+		if known != name {
+			continue
+		}
+		added, *setting = true, interfaces.VethLink_CHKSM_OFFLOAD_DISABLED
+		if on {
+			*setting = interfaces.VethLink_CHKSM_OFFLOAD_ENABLED
+		}
+	}
+	return added
 }
 
 // addQueues fills in a number of queues of a link.

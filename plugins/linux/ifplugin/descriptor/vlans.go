@@ -222,8 +222,13 @@ func (d bridgeVlans) delete(ctx context.Context, _ string, v *interfaces.Interfa
 		return ignoreGone(err)
 	}
 	defer closeHandle(p)
-	if len(now) == 0 && p.Link.Master == 0 && v.GetType() != interfaces.Interface_BRIDGE {
-		return nil // it has left
+	if v.GetType() != interfaces.Interface_BRIDGE {
+		if p.Link.Master == 0 {
+			return nil // it has left
+		}
+		if master, err := p.LinkByIndex(p.Link.Master); err != nil || master.Kind != netlinkapi.KindBridge {
+			return ignoreGone(err) // for another kind of master
+		}
 	}
 	return ignoreGone(change(p, now, firstVLANs()))
 }

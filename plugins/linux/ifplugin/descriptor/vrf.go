@@ -66,11 +66,6 @@ func (d vrf) find(ctx context.Context, key string) (link, master *ifaceidx.Place
 		closeHandle(master)
 		return nil, nil, err
 	}
-	if link.Namespace() != master.Namespace() {
-		closeHandle(master)
-		closeHandle(link)
-		return nil, nil, fmt.Errorf("interface %q and its VRF %q are in different network namespaces", name, masterName)
-	}
 	return link, master, nil
 }
 
@@ -82,6 +77,8 @@ func (d vrf) create(ctx context.Context, key string, v *interfaces.Interface) (a
 	defer closeHandle(master)
 	defer closeHandle(link)
 	switch {
+	case link.Namespace() != master.Namespace():
+		return nil, fmt.Errorf("interface %q and its VRF %q are in different network namespaces", v.GetName(), v.GetVrfMasterInterface())
 	case link.Link.Master == master.Link.Index:
 		return nil, nil
 	case v.GetType() == interfaces.Interface_EXISTING:
@@ -102,7 +99,7 @@ func (d vrf) delete(ctx context.Context, key string, v *interfaces.Interface, _ 
 	}
 	defer closeHandle(master)
 	defer closeHandle(link)
-	if link.Link.Master != master.Link.Index {
+	if link.Namespace() != master.Namespace() || link.Link.Master != master.Link.Index {
 		return nil
 	}
 	return ignoreGone(link.SetMaster(link.Link.Index, 0))
@@ -115,7 +112,7 @@ func (d vrf) retrieveValue(ctx context.Context, key string, last *interfaces.Int
 	}
 	defer closeHandle(master)
 	defer closeHandle(link)
-	if link.Link.Master != master.Link.Index {
+	if link.Namespace() != master.Namespace() || link.Link.Master != master.Link.Index {
 		return nil, nil, false, nil
 	}
 	return last, nil, true, nil

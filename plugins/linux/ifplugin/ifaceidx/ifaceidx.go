@@ -28,6 +28,10 @@ type LinuxIfMetadata struct {
 	VrfDevRT     uint32                  // routing table, of VRFs only
 	MasterIf     string                  // logical name of the bridge or bond that it is a port of; empty: none
 	Existing     bool                    // of type EXISTING: another process owns the link
+	Parent       string                  // logical name of the link beneath that its MTU depends on; empty: none
+	MTU          int                     // as configured; 0: the MTU of the parent without the overhead
+	Overhead     int                     // bytes that the parent needs more
+	LinkOnly     bool                    // another process is in charge of its MTU
 }
 
 // IndexFields returns the name in the kernel and that of the TAP; see api.IndexedMetadata.

@@ -8,8 +8,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 )
 
 // ethtool requests, from linux/ethtool.h.
@@ -46,26 +44,6 @@ func (ns *namespace) ethtoolRequest(link string, data unsafe.Pointer) error {
 		return errno
 	}
 	return nil
-}
-
-func (h *handle) Checksums(link string) (netlinkapi.Checksums, error) {
-	rx, err := h.ns.ethtool(link, ethtoolGetRXChecksum, 0)
-	if err != nil {
-		return netlinkapi.Checksums{}, classify(fmt.Sprintf("read RX checksum offloading of %q", link), err)
-	}
-	tx, err := h.ns.ethtool(link, ethtoolGetTXChecksum, 0)
-	if err != nil {
-		return netlinkapi.Checksums{}, classify(fmt.Sprintf("read TX checksum offloading of %q", link), err)
-	}
-	return netlinkapi.Checksums{RX: rx != 0, TX: tx != 0}, nil
-}
-
-func (h *handle) SetChecksums(link string, want netlinkapi.Checksums) error {
-	if _, err := h.ns.ethtool(link, ethtoolSetRXChecksum, number(want.RX)); err != nil {
-		return classify(fmt.Sprintf("set RX checksum offloading of %q", link), err)
-	}
-	_, err := h.ns.ethtool(link, ethtoolSetTXChecksum, number(want.TX))
-	return classify(fmt.Sprintf("set TX checksum offloading of %q", link), err)
 }
 
 func number(b bool) uint32 {

@@ -43,6 +43,8 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"kinds":                    testKinds,
 		"can change":               testCanChange,
 		"parents":                  testParents,
+		"MTUs of parents":          testParentMTUs,
+		"loopback":                 testLoopback,
 		"bridge ports":             testBridgePorts,
 		"bond ports":               testBondPorts,
 		"sysctls":                  testSysctls,
@@ -186,17 +188,6 @@ func testSettings(t *testing.T, w *World) {
 	if l, err = own.LinkByIndex(i); err != nil || l.Alias != "" {
 		t.Errorf("alias is %q, error %v; expected none", l.Alias, err)
 	}
-	for _, c := range []netlinkapi.Checksums{{RX: false, TX: false}, {RX: true, TX: false}, {RX: true, TX: true}} {
-		if err := own.SetChecksums(l.Name, c); errors.Is(err, netlinkapi.ErrUnsupported) {
-			t.Logf("checksum offloading not tested: %v", err)
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := own.Checksums(l.Name); err != nil || got != c {
-			t.Errorf("checksums are %+v (error %v), expected %+v", got, err, c)
-		}
-	}
 	expect(t, "set MTU of nothing", own.SetMTU(4711, 1400), netlinkapi.ErrNotFound)
 	if err := own.SetMTU(i, 10); err == nil || errors.Is(err, netlinkapi.ErrNotFound) {
 		t.Errorf("MTU 10: error %v", err)
@@ -221,6 +212,44 @@ func testAddresses(t *testing.T, w *World) {
 	}
 	expect(t, "add to a link that is not there",
 		own.AddAddress(netlinkapi.Address{Link: 4711, Prefix: netip.MustParsePrefix("10.1.0.1/24")}), netlinkapi.ErrNotFound)
+}
+
+// testLoopback: the kernel gives a loopback its addresses when it is set up, and takes away the IPv6
+// address when it is set down or IPv6 is disabled.
+func testLoopback(t *testing.T, w *World) {
+	h := w.Make(t, "a")
+	lo := MustLink(t, h, "lo").Index
+	has := func(what string, four, six bool) {
+		t.Helper()
+		addrs, err := h.Addresses()
+		must(t, err)
+		for address, want := range map[string]bool{"127.0.0.1/8": four, "::1/128": six} {
+			if got := slices.ContainsFunc(addrs, func(a netlinkapi.Address) bool { return a.Prefix.String() == address }); got != want {
+				t.Errorf("%s: has %s: %t", what, address, got)
+			}
+		}
+	}
+	has("at first", false, false)
+	for range 2 {
+		must(t, h.SetUp(lo, true))
+		has("up", true, true)
+		must(t, h.SetUp(lo, false))
+		has("down", true, false)
+	}
+	must(t, h.SetUp(lo, true))
+	if err := h.SetSysctl("lo", "ipv6.disable_ipv6", 1); err != nil {
+		t.Logf("disable_ipv6 not tested: %v", err)
+		return
+	}
+	has("without IPv6", true, false)
+	must(t, errors.Join(h.SetUp(lo, false), h.SetUp(lo, true)))
+	has("without IPv6, up again", true, false)
+	must(t, h.SetSysctl("lo", "ipv6.disable_ipv6", 0))
+	has("with IPv6 again", true, true)
+	_, err := h.LinkByIndex(0)
+	if err == nil || netlinkapi.IsGone(err) {
+		t.Errorf("link 0: error %v", err)
+	}
 }
 
 func testRoutes(t *testing.T, w *World) {

@@ -117,6 +117,37 @@ func testCanChange(t *testing.T, _ *World) {
 	}
 }
 
+// testParentMTUs: a link is not larger than its parent. When that gets smaller, a MACVLAN does as well, and
+// stays so when the parent gets larger again; a VXLAN does not.
+func testParentMTUs(t *testing.T, w *World) {
+	own, a := w.Open(t, ""), w.Make(t, "a")
+	must(t, own.AddVeth("va", "vb"))
+	parent := MustLink(t, own, "va").Index
+	must(t, own.AddLink("m", netlinkapi.MACVLAN{Mode: netlinkapi.MACVLANBridge}, parent))
+	must(t, own.Move(MustLink(t, own, "m").Index, a))
+	must(t, own.AddLink("x", netlinkapi.VXLAN{VNI: 5, Port: 4789, Learning: true, Remote: netip.MustParseAddr("10.0.0.1")}, parent))
+	mtus := func(want ...int) {
+		t.Helper()
+		if m, x := MustLink(t, a, "m"), MustLink(t, own, "x"); m.MTU != want[0] || x.MTU != want[1] {
+			t.Errorf("MTUs are %d and %d, expected %d", m.MTU, x.MTU, want)
+		}
+	}
+	mtus(1500, 1450)
+	must(t, own.SetMTU(parent, 1400))
+	mtus(1400, 1450)
+	must(t, own.SetMTU(parent, 9000))
+	mtus(1400, 1450)
+	for h, link := range map[netlinkapi.Handle]string{a: "m", own: "x"} {
+		i := MustLink(t, h, link).Index
+		if err := h.SetMTU(i, 9001); err == nil {
+			t.Errorf("%s is larger than its parent", link)
+		}
+	}
+	must(t, own.SetMTU(MustLink(t, own, "x").Index, 8950))
+	must(t, a.SetMTU(MustLink(t, a, "m").Index, 9000))
+	mtus(9000, 8950)
+}
+
 // testParents: a link that stands on another one ends with it, in whatever namespace it is.
 func testParents(t *testing.T, w *World) {
 	own, a := w.Open(t, ""), w.Make(t, "a")

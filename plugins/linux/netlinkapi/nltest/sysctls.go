@@ -119,7 +119,7 @@ func testOffloads(t *testing.T, h netlinkapi.Handle) {
 	if err != nil || len(before) != len(names)+1 {
 		t.Errorf("offloads are %v (error %v)", before, err)
 	}
-	for _, name := range []string{netlinkapi.OffloadTXChecksum, "tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload", "tx-vlan-offload"} {
+	for _, name := range []string{netlinkapi.OffloadRXChecksum, netlinkapi.OffloadTXChecksum, "tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload", "tx-vlan-offload"} {
 		name = netlinkapi.OffloadParameter(name)
 		for _, value := range []int{0, 1, before[name]} {
 			if err := h.SetSysctl("v.a", name, value); err != nil {

@@ -14,7 +14,7 @@ import (
 // MakeTap makes a link in the agent's namespace that is like the Linux side of
 // a TAP of VPP: of no kind that the agent makes. Where the kernel has no TUN
 // driver the test is skipped.
-func (w *World) MakeTap(t *testing.T, name string) {
+func (w *World) MakeTap(t testing.TB, name string) {
 	t.Helper()
 	if w.Sim != nil {
 		w.Sim.AddDevice(name)
@@ -30,7 +30,7 @@ func (w *World) MakeTap(t *testing.T, name string) {
 
 // WriteSysctl writes a kernel parameter of a named namespace. Where /proc/sys
 // cannot be written the test is skipped.
-func (w *World) WriteSysctl(t *testing.T, name, value string, path ...string) {
+func (w *World) WriteSysctl(t testing.TB, name, value string, path ...string) {
 	t.Helper()
 	file := filepath.Join(append([]string{"/proc/sys"}, path...)...)
 	err := w.inside(name, func() error { return os.WriteFile(file, []byte(value), 0o644) })
