@@ -1,8 +1,6 @@
 package vpptest_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"flag"
 	"maps"
 	"slices"
@@ -10,10 +8,10 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/walktest"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	l2model "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
@@ -94,16 +92,6 @@ func deleted(vs values) values {
 func simOptions() vppsim.Options { return vppsim.Options{} }
 
 // text is a message on one line, always the same.
-func text(m proto.Message) string {
-	b, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
-	if err != nil {
-		return err.Error()
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, b); err != nil {
-		return err.Error()
-	}
-	return compact.String()
-}
+func text(m proto.Message) string { return walktest.Text(m) }
 
 func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

@@ -19,7 +19,8 @@ import (
 // change, and items of the catalogue.
 type walker struct {
 	*rand.Rand
-	walkKind
+	real     bool // on a real VPP, without what it cannot have on this machine
+	restarts bool // the agent restarts before each step
 
 	items   map[string]values // the items of the catalogue in the last configuration
 	pool    map[int]*interfaces.Interface
@@ -31,8 +32,8 @@ const (
 	walkItems = 12 // of the catalogue, at most
 )
 
-func newWalker(seed uint64, kind walkKind) *walker {
-	return &walker{Rand: rand.New(rand.NewPCG(seed, seed)), walkKind: kind, items: map[string]values{}, pool: map[int]*interfaces.Interface{}}
+func newWalker(seed uint64, real, restarts bool) *walker {
+	return &walker{Rand: rand.New(rand.NewPCG(seed, seed)), real: real, restarts: restarts, items: map[string]values{}, pool: map[int]*interfaces.Interface{}}
 }
 
 func (w *walker) chance(percent int) bool { return w.IntN(100) < percent }

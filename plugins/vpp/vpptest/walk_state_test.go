@@ -23,8 +23,8 @@ import (
 // chosenMAC begins the MAC addresses of configurations.
 const chosenMAC = "02:00:00:00:"
 
-// state is the state of VPP and of the values that are not configured.
-func (w *walk) state() []string {
+// State implements walktest.World.
+func (w *walk) State() []string {
 	var state []string
 	if w.target.Sim != nil {
 		state = w.simulated()
@@ -34,11 +34,6 @@ func (w *walk) state() []string {
 	for _, d := range w.AllInterfaces() {
 		if mac := d.L2Address; strings.HasPrefix(mac.String(), chosenMAC) {
 			state = append(state, fmt.Sprintf("MAC address of %s is %s", d.Tag, mac))
-		}
-	}
-	for _, v := range w.Scheduler.ListValueStatus("") {
-		if s := v.GetValue(); s.GetState() == failed || s.GetState() == pending {
-			state = append(state, fmt.Sprintf("value %s is %s", s.GetKey(), s.GetState()))
 		}
 	}
 	return state

@@ -3,14 +3,15 @@ package vpptest_test
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/walktest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 )
@@ -37,81 +38,18 @@ func TestWalks(t *testing.T) {
 }
 
 func walkAll(t *testing.T, count int, real bool) {
-	tried, items, different := 0, 0, 0
-	for n := range count {
-		seed := *walkSeed + uint64(n)
-		kind := walkKind{real: real, restarts: seed%2 == 1}
-		w := newWalker(seed, kind)
-		steps := make([]values, *walkSteps)
-		for s := range steps {
-			steps[s] = w.next()
-			items += len(steps[s])
-		}
-		at, diff := kind.diverges(t, steps)
-		if diff == "" {
-			tried += len(steps)
-			continue
-		}
-		tried += at + 1
-		different++
-		t.Errorf("walk %d, step %d of %d: the state depends on history\n%s", seed, at+1, len(steps), diff)
-		if different == 1 {
-			if short, diff := kind.shrink(t, steps[:at+1], diff); diff != "" {
-				t.Errorf("the shortest walk with it:\n%s%s", describeSteps(short), diff)
+	walktest.Walks{
+		Count: count, Steps: *walkSteps, Seed: *walkSeed, Settle: 3 * time.Second,
+		Generate: func(seed uint64) func() walktest.Step {
+			w, first := newWalker(seed, real, seed%2 == 1), true
+			return func() walktest.Step {
+				step := walktest.Step{Values: w.next(), Restart: w.restarts && !first}
+				first = false
+				return step
 			}
-		}
-	}
-	t.Logf("%d walks, %d of them with differences; %d configurations, %d items", count, different, tried, items)
-}
-
-// walkKind is the same for all steps of a walk.
-type walkKind struct {
-	real     bool // on a real VPP, without what it cannot have on this machine
-	restarts bool // the agent restarts before each step, with its state-dir
-	empty    bool // and meanwhile the simulator, which loses its state
-}
-
-// diverges walks over the configurations and returns the first one after which the state
-// differs from a fresh one, and the difference.
-func (k walkKind) diverges(t *testing.T, steps []values) (at int, diff string) {
-	walked := startWalk(t, k.real)
-	defer func() { walked.end() }()
-	for n, step := range steps {
-		if k.restarts && n > 0 {
-			walked.restart(k.empty)
-		}
-		walked.apply(step)
-		fresh := startWalk(t, k.real)
-		fresh.apply(step)
-		diff := onlyIn(walked.state(), fresh.state())
-		fresh.end()
-		if diff != "" {
-			return n, diff
-		}
-	}
-	return 0, ""
-}
-
-// onlyIn returns the lines that two states do not have in common.
-func onlyIn(walked, fresh []string) string {
-	count := map[string]int{}
-	for _, line := range walked {
-		count[line]++
-	}
-	for _, line := range fresh {
-		count[line]--
-	}
-	var lines []string
-	for line, n := range count {
-		switch {
-		case n > 0:
-			lines = append(lines, line+"\n  only after the walk\n")
-		case n < 0:
-			lines = append(lines, line+"\n  only in the fresh VPP\n")
-		}
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "")
+		},
+		Start: func() walktest.World { return startWalk(t, real) },
+	}.Run(t)
 }
 
 // walk is an agent and its VPP.
@@ -120,6 +58,7 @@ type walk struct {
 	target vpptest.Target
 	t      *testing.T
 	dir    string // the state-dir
+	empty  bool   // restarts of the agent restart the simulator, too, which loses its state
 }
 
 func startWalk(t *testing.T, real bool) *walk {
@@ -165,15 +104,23 @@ func (w *walk) start() {
 	}
 }
 
-// end ends the agent and VPP.
-func (w *walk) end() {
+// End implements walktest.World.
+func (w *walk) End() {
 	w.Stop()
 	if w.target.Real != nil {
 		w.target.Real.Kill()
 	}
 }
 
-// apply makes a configuration the only one. Items that VPP refuses stay failed.
+// Apply implements walktest.World. Items that VPP refuses stay failed.
+func (w *walk) Apply(step walktest.Step) {
+	if step.Restart {
+		w.restart(w.empty)
+	}
+	w.apply(step.Values)
+}
+
+// apply makes a configuration the only one.
 func (w *walk) apply(step values) {
 	txn := w.Scheduler.StartNBTransaction()
 	for key, v := range step {
@@ -183,49 +130,9 @@ func (w *walk) apply(step values) {
 	w.Scheduler.TransactionBarrier()
 }
 
-// shrink removes steps and items as long as the state still differs.
-func (k walkKind) shrink(t *testing.T, steps []values, diff string) ([]values, string) {
-	smaller := func(s []values) bool {
-		at, d := k.diverges(t, s)
-		if d != "" && at == len(s)-1 {
-			steps, diff = s, d
-			return true
-		}
-		return false
-	}
-	for n := 0; n < len(steps)-1; {
-		if !smaller(slices.Delete(slices.Clone(steps), n, n+1)) {
-			n++
-		}
-	}
-	for n := range steps {
-		keys := slices.Sorted(maps.Keys(steps[n]))
-		for size := (len(keys) + 1) / 2; size > 0; size /= 2 {
-			for chunk := range slices.Chunk(slices.Clone(keys), size) {
-				without := maps.Clone(steps[n])
-				for _, key := range chunk {
-					delete(without, key)
-				}
-				s := slices.Clone(steps)
-				s[n] = without
-				if smaller(s) {
-					keys = slices.DeleteFunc(keys, func(key string) bool { return slices.Contains(chunk, key) })
-				}
-			}
-		}
-	}
-	return steps, diff
-}
-
-func describeSteps(steps []values) string {
-	var b strings.Builder
-	for n, step := range steps {
-		fmt.Fprintf(&b, "step %d\n", n+1)
-		for _, key := range slices.Sorted(maps.Keys(step)) {
-			fmt.Fprintf(&b, "  %s %s\n", key, text(step[key]))
-		}
-	}
-	return b.String()
+// ListValueStatus implements walktest.World.
+func (w *walk) ListValueStatus(keyPrefix string) []*kvs.BaseValueStatus {
+	return w.Scheduler.ListValueStatus(keyPrefix)
 }
 
 // unreported are the beginnings of the names of items with settings that VPP does not report.
@@ -243,14 +150,19 @@ func TestChangedWhileStopped(t *testing.T) {
 		}
 		t.Run(i.Name, func(t *testing.T) {
 			t.Parallel()
-			steps := []values{with(i, i.Make())}
+			steps := []walktest.Step{{Values: with(i, i.Make())}}
 			for _, change := range slices.Concat(i.Updates, i.Recreates) {
-				steps = append(steps, with(i, i.Changed(change)))
+				steps = append(steps, walktest.Step{Values: with(i, i.Changed(change)), Restart: true})
 			}
-			steps = append(steps, i.Needed())
+			steps = append(steps, walktest.Step{Values: i.Needed(), Restart: true})
 			for _, empty := range []bool{false, true} {
-				if at, diff := (walkKind{restarts: true, empty: empty}).diverges(t, steps); diff != "" {
-					t.Errorf("step %d (VPP restarted, too: %t):\n%s%s", at+1, empty, describeSteps(steps[:at+1]), diff)
+				walks := walktest.Walks{Start: func() walktest.World {
+					w := startWalk(t, false)
+					w.empty = empty
+					return w
+				}}
+				if text := walks.Diverges(steps); text != "" {
+					t.Errorf("VPP restarted, too: %t:\n%s", empty, text)
 				}
 			}
 		})
@@ -275,7 +187,7 @@ func TestRemovedWithPlugin(t *testing.T) {
 			t.Parallel()
 			i := catalogue.All()[slices.IndexFunc(catalogue.All(), func(i catalogue.Item) bool { return i.Name == name })]
 			w := startWalk(t, false)
-			defer func() { w.end() }()
+			defer w.End()
 			w.apply(with(i, i.Make()))
 			w.Want(states{i.Key(): configured})
 			w.Stop()
