@@ -119,7 +119,8 @@ matrix: ## every item on every kind of interface, on VPP (VPP_BIN): which combin
 	go test ./plugins/vpp/vpptest -run '^TestMatrix$$/real' -v -count 1 -timeout 24h -matrix-all $(MATRIX) | grep -E "VPP died|combinations|^ *(---|ok|FAIL)|NOT CHECKED|^		"
 
 .PHONY: walks
-walks: ## random walks over configurations, WALKS times, on the simulator, or on VPP (VPP_BIN): the state depends on the last one only
+walks: ## random walks over configurations, WALKS times, on the simulators, on Linux (as root), on VPP (VPP_BIN): the state depends on the last one only
+	go test ./plugins/linux/linuxtest -run '^TestWalks$$' -v -count 1 -timeout 24h -walks $(or $(WALKS),300) -real-walks $(or $(WALKS),50) $(WALK) | grep -E "walks_test.go|^ *(---|ok|FAIL)|NOT CHECKED|^        "
 	go test ./plugins/vpp/vpptest -run '^TestWalks$$/^$(if $(VPP_BIN),real,simulator)$$' -v -count 1 -timeout 24h -walks $(or $(WALKS),10000) -real-walks $(or $(WALKS),300) $(WALK) | grep -E "walks_test.go|^ *(---|ok|FAIL)|NOT CHECKED|^        "
 
 .PHONY: stalls

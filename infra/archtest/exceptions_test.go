@@ -29,7 +29,6 @@ var complexFunctions = map[string]string{
 	"plugins/kvscheduler/internal/registry.check":               checks,
 	"plugins/kvscheduler/kvstest.cmdFail":                       reads,
 	"plugins/kvscheduler/kvstest.txnOptions":                    reads,
-	"plugins/linux/netlinkapi/nltest.testSettings":              checks,
 	"plugins/orchestrator.Plugin.outcome":                       notSplit,
 	"plugins/orchestrator.store.edit":                           notSplit,
 	"plugins/orchestrator.wantedAfter":                          notSplit,

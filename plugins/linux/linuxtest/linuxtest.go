@@ -95,6 +95,13 @@ func StartAdopting(t testing.TB, w *nltest.World, descriptors ...string) *Agent 
 // StartQuiet is Start without the logs of tests, which take time.
 func StartQuiet(t testing.TB, w *nltest.World) *Agent { return startWith(t, w, settings{quiet: true}) }
 
+// StartQuietIn is StartQuiet with a state-dir and TAPs of VPP.
+func StartQuietIn(t testing.TB, w *nltest.World, stateDir string, taps TAPs) *Agent {
+	conf := kvscheduler.DefaultConfig()
+	conf.StateDir = stateDir
+	return startWith(t, w, settings{taps: taps, scheduler: &conf, quiet: true})
+}
+
 // StartWireguardGo is Start with the program wireguard-go.
 func StartWireguardGo(t testing.TB, w *nltest.World, program string) *Agent {
 	return startWith(t, w, settings{wireguardGo: program})
