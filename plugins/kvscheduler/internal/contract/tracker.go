@@ -29,6 +29,7 @@ type Tracker struct {
 	report func([]Violation)
 
 	any   atomic.Bool
+	dry   atomic.Bool // see DryRun
 	mu    sync.Mutex
 	count map[string]uint64      // by descriptor, since the start
 	last  map[string][]string    // of the last Retrieve, by descriptor
@@ -61,8 +62,18 @@ func (t *Tracker) add(v Violation) bool {
 	return true
 }
 
+// DryRun ignores violations of values, and Forget, until the returned function is called: values of
+// a plan that is not applied have none.
+func (t *Tracker) DryRun() (end func()) {
+	t.dry.Store(true)
+	return func() { t.dry.Store(false) }
+}
+
 // note remembers a violation; false if it is known.
 func (t *Tracker) note(v Violation) bool {
+	if v.Key != "" && t.dry.Load() {
+		return false
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.any.Store(true)
@@ -91,7 +102,7 @@ func (t *Tracker) Begin(descriptor string) {
 
 // Forget removes the violations of a value whose descriptor is about to be called again.
 func (t *Tracker) Forget(key string) {
-	if !t.any.Load() {
+	if !t.any.Load() || t.dry.Load() {
 		return
 	}
 	t.mu.Lock()

@@ -21,8 +21,8 @@ type observer struct {
 }
 
 // observe adds the value of a change to the observed values.
-func (o *observer) observe(change *plan.Change) {
-	if change.Want != nil && change.Want.Observed {
+func (o *observer) observe(p *transaction, change *plan.Change) {
+	if !p.dry && change.Want != nil && change.Want.Observed {
 		o.observed[change.Key] = true
 	}
 }

@@ -57,7 +57,7 @@ func (e *Engine) prepareNB(p *transaction, changeOf func(n *graph.Node, kv api.R
 			asked := &p.request.Changes[len(p.request.Changes)-1]
 			e.retries.postpone(p, asked)
 			e.trials.changing(p, asked)
-			e.observer.observe(asked)
+			e.observer.observe(p, asked)
 		case !p.dry: // only how failures are retried is new
 			n.Retry = p.opts.Retry
 		}
@@ -69,7 +69,7 @@ func (e *Engine) prepareNB(p *transaction, changeOf func(n *graph.Node, kv api.R
 			e.trials.changing(p, &p.request.Changes[i])
 		}
 	}
-	if e.opts.Policies != nil {
+	if e.opts.Policies != nil && !p.dry {
 		e.observer.lookAtNew(p, p.opts.Resync == api.FullResync)
 	}
 }

@@ -72,6 +72,7 @@ func (t *txn) Plan(ctx context.Context, opts ...api.TxnOption) (*api.Plan, error
 	var result *api.Plan
 	var rejected []api.KeyWithError
 	err := t.engine.admission.onWorker(ctx, func() {
+		defer t.engine.southbound.contracts.DryRun()()
 		p := &transaction{entry: entryOf(what), dry: true}
 		_, _ = t.engine.prepare(p) // a northbound transaction only fails because of its deadline
 		rejected = p.rejected
