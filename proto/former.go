@@ -139,6 +139,7 @@ func (a *additions) reduceOptions(field string, o *descriptorpb.FieldOptions) {
 		o.Deprecated = nil
 	}
 	proto.ClearExtension(o, ligato.E_Sample)
+	proto.ClearExtension(o, ligato.E_Lenient)
 	limits, ok := proto.GetExtension(o, ligato.E_LigatoOptions).(*ligato.LigatoOptions)
 	if !ok || limits == nil {
 		return
@@ -179,7 +180,7 @@ func removeOneofs(m *descriptorpb.DescriptorProto) {
 
 // removeImports removes the imports of messages and enums that the file no longer uses.
 func removeImports(f *descriptorpb.FileDescriptorProto) {
-	used := map[string]bool{"ligato/annotations.proto": true, "google/protobuf/descriptor.proto": true} // of options
+	used := map[string]bool{"google/protobuf/descriptor.proto": true} // of options
 	add := func(name string) {
 		if d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(strings.TrimPrefix(name, "."))); err == nil {
 			used[d.ParentFile().Path()] = true
@@ -190,6 +191,7 @@ func removeImports(f *descriptorpb.FileDescriptorProto) {
 		for _, m := range messages {
 			for _, field := range m.Field {
 				add(field.GetTypeName())
+				used["ligato/annotations.proto"] = used["ligato/annotations.proto"] || proto.HasExtension(field.GetOptions(), ligato.E_LigatoOptions)
 			}
 			visit(m.NestedType)
 		}

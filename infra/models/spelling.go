@@ -7,8 +7,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-
-	"github.com/tenuto-dev/tenuto/proto/ligato"
 )
 
 // IsAddress reports whether a field is for an IP address, a network or a MAC address. A field
@@ -18,13 +16,8 @@ func IsAddress(f protoreflect.FieldDescriptor) bool {
 		return false
 	}
 	name := string(f.Name())
-	return addressType(f) != ligato.LigatoOptions_UNSPECIFIED ||
+	return Annotation(f).Form != nil ||
 		strings.HasSuffix(name, "phys_address") || strings.HasSuffix(name, "hw_address") || strings.Contains(name, "mac_address")
-}
-
-func addressType(f protoreflect.FieldDescriptor) ligato.LigatoOptions_Type {
-	opts, _ := proto.GetExtension(f.Options(), ligato.E_LigatoOptions).(*ligato.LigatoOptions)
-	return opts.GetType()
 }
 
 // address is a field of a name that is an address.
@@ -105,8 +98,8 @@ func addressesIn(name *Name) (all []address) {
 		return nil
 	}
 	for _, f := range name.Fields() {
-		if t := addressType(f); IsAddress(f) {
-			all = append(all, address{f, strings.HasSuffix(t.String(), "_MASK"), t == ligato.LigatoOptions_UNSPECIFIED})
+		if form := Annotation(f).Form; IsAddress(f) {
+			all = append(all, address{f, form != nil && form.WithLength, form == nil})
 		}
 	}
 	return all

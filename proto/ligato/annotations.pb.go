@@ -107,15 +107,15 @@ func (LigatoOptions_Type) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_annotations_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// Constraints of a field beyond its protobuf type. JSON Schema (REST, agentctl)
-// is generated from them; descriptors check the same things again when they
-// validate a value.
+// Constraints of a field beyond its protobuf type. The scheduler refuses values
+// that violate them before it asks the descriptor, and agentctl explains them.
+// A field that is lenient (item.proto) is left to the descriptor.
 type LigatoOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Textual form that a string field must have; for a repeated field it applies
-	// to every element.
+	// Textual form that a string field must have, unless it is empty; for a
+	// repeated field it applies to every element.
 	Type LigatoOptions_Type `protobuf:"varint,1,opt,name=type,proto3,enum=ligato.LigatoOptions_Type" json:"type,omitempty"`
-	// Bounds of an integer field.
+	// Limits of an integer field. If they exclude 0 the field must be set.
 	IntRange      *LigatoOptions_IntRange `protobuf:"bytes,2,opt,name=int_range,json=intRange,proto3" json:"int_range,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -120,6 +120,14 @@ var file_ligato_item_proto_extTypes = []protoimpl.ExtensionInfo{
 		Tag:           "bytes,2001,opt,name=sample",
 		Filename:      "ligato/item.proto",
 	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*bool)(nil),
+		Field:         2002,
+		Name:          "ligato.lenient",
+		Tag:           "varint,2002,opt,name=lenient",
+		Filename:      "ligato/item.proto",
+	},
 }
 
 // Extension fields to descriptorpb.MessageOptions.
@@ -137,6 +145,11 @@ var (
 	//
 	// optional string sample = 2001;
 	E_Sample = &file_ligato_item_proto_extTypes[1]
+	// The agent accepts more than the annotation (ligato_options) of the field
+	// says, as the predecessor did, and the descriptor checks the field.
+	//
+	// optional bool lenient = 2002;
+	E_Lenient = &file_ligato_item_proto_extTypes[2]
 )
 
 var File_ligato_item_proto protoreflect.FileDescriptor
@@ -150,7 +163,8 @@ const file_ligato_item_proto_rawDesc = "" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1a\n" +
 	"\btemplate\x18\x04 \x01(\tR\btemplate:B\n" +
 	"\x04item\x12\x1f.google.protobuf.MessageOptions\x18\xd1\x0f \x01(\v2\f.ligato.ItemR\x04item:6\n" +
-	"\x06sample\x12\x1d.google.protobuf.FieldOptions\x18\xd1\x0f \x01(\tR\x06sampleB2Z0github.com/tenuto-dev/tenuto/proto/ligato;ligatob\x06proto3"
+	"\x06sample\x12\x1d.google.protobuf.FieldOptions\x18\xd1\x0f \x01(\tR\x06sample:8\n" +
+	"\alenient\x12\x1d.google.protobuf.FieldOptions\x18\xd2\x0f \x01(\bR\alenientB2Z0github.com/tenuto-dev/tenuto/proto/ligato;ligatob\x06proto3"
 
 var (
 	file_ligato_item_proto_rawDescOnce sync.Once
@@ -173,11 +187,12 @@ var file_ligato_item_proto_goTypes = []any{
 var file_ligato_item_proto_depIdxs = []int32{
 	1, // 0: ligato.item:extendee -> google.protobuf.MessageOptions
 	2, // 1: ligato.sample:extendee -> google.protobuf.FieldOptions
-	0, // 2: ligato.item:type_name -> ligato.Item
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	2, // [2:3] is the sub-list for extension type_name
-	0, // [0:2] is the sub-list for extension extendee
+	2, // 2: ligato.lenient:extendee -> google.protobuf.FieldOptions
+	0, // 3: ligato.item:type_name -> ligato.Item
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	3, // [3:4] is the sub-list for extension type_name
+	0, // [0:3] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
 }
 
@@ -193,7 +208,7 @@ func file_ligato_item_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_item_proto_rawDesc), len(file_ligato_item_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   1,
-			NumExtensions: 2,
+			NumExtensions: 3,
 			NumServices:   0,
 		},
 		GoTypes:           file_ligato_item_proto_goTypes,

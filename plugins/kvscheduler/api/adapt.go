@@ -46,9 +46,11 @@ func Describe[V proto.Message, M any](m models.Model[V], d Descriptor[V, M]) *De
 
 // Adapt converts a typed descriptor for the scheduler. A value or metadata of a wrong type
 // does not reach the typed callbacks: the operation fails with an ErrInvalidValueType or an
-// ErrInvalidMetadataType.
+// ErrInvalidMetadataType. A value is INVALID if a field of it, or of a message in it, violates its
+// annotation (ligato_options): Validate of the descriptor is not called, and no other callback gets
+// the value.
 func Adapt[V proto.Message, M any](d *Descriptor[V, M]) *KVDescriptor {
-	a := adapter[V, M]{d}
+	a := adapter[V, M]{d, &annotations{}}
 	k := &KVDescriptor{
 		Name:                 d.Name,
 		NBKeyPrefix:          d.NBKeyPrefix,
@@ -119,7 +121,10 @@ func typeName[V proto.Message]() string {
 	return string(zero.ProtoReflect().Descriptor().FullName())
 }
 
-type adapter[V proto.Message, M any] struct{ d *Descriptor[V, M] }
+type adapter[V proto.Message, M any] struct {
+	d           *Descriptor[V, M]
+	annotations *annotations
+}
 
 func (a adapter[V, M]) value(key string, m proto.Message) (V, error) {
 	v, ok := m.(V)
@@ -191,7 +196,7 @@ func (a adapter[V, M]) adaptRetrieve(k *KVDescriptor) {
 		k.RetrieveContext = func(ctx context.Context, correlate []KVWithMetadata) ([]KVWithMetadata, error) {
 			typed := make([]KV[V, M], 0, len(correlate))
 			for _, kv := range correlate {
-				if v, m, err := a.existing(kv.Key, kv.Value, kv.Metadata); err == nil {
+				if v, m, err := a.existing(kv.Key, kv.Value, kv.Metadata); err == nil && a.annotations.check(v) == nil {
 					typed = append(typed, KV[V, M]{kv.Key, v, m, kv.Origin, kv.Unconfirmed, kv.DerivedUnconfirmed})
 				}
 			}
@@ -249,9 +254,13 @@ func (a adapter[V, M]) adaptPureCallbacks(k *KVDescriptor) {
 			return err1 == nil && err2 == nil && d.ValueComparator(key, ov, nv)
 		}
 	}
-	// A value of the wrong type is invalid even if the descriptor validates nothing.
+	// A value of the wrong type, or that its annotations exclude, is invalid even if the descriptor
+	// validates nothing.
 	k.Validate = func(key string, value proto.Message) error {
 		v, err := a.value(key, value)
+		if err == nil {
+			err = a.annotations.check(v)
+		}
 		if err != nil || d.Validate == nil {
 			return err
 		}
@@ -405,7 +414,7 @@ func (a adapter[V, M]) adaptPlain(k *KVDescriptor) {
 	plain.CreateBatch, plain.UpdateBatch, plain.DeleteBatch = nil, nil, nil
 	plain.RetrieveContext, plain.RetrieveValueContext = nil, nil
 	var adapted KVDescriptor
-	adapter[V, M]{plain.WithContexts()}.adaptContexts(&adapted)
+	adapter[V, M]{plain.WithContexts(), a.annotations}.adaptContexts(&adapted)
 	ctx := context.Background() // ignored
 	if f := adapted.CreateContext; f != nil {
 		k.Create = func(key string, v proto.Message) (Metadata, error) { return f(ctx, key, v) }

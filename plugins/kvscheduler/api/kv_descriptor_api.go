@@ -111,7 +111,8 @@ type Descriptor[V proto.Message, M any] struct {
 	ValueComparator func(key string, oldValue, newValue V) bool
 
 	// Validate checks a value from the northbound. A value with an error is INVALID and not
-	// applied; name the fields with NewInvalidValueError. Default: everything is valid.
+	// applied; name the fields with NewInvalidValueError. Annotations of fields (ligato_options)
+	// have been checked, see Adapt. Default: everything else is valid.
 	Validate func(key string, value V) error
 
 	// Create creates the value in the southbound. Without Create and Delete the values are

@@ -2118,17 +2118,17 @@ var File_ligato_linux_interfaces_interface_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
-	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\x9e\x0e\n" +
+	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\xa4\x0e\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12E\n" +
 	"\x04type\x18\x02 \x01(\x0e2'.ligato.linux.interfaces.Interface.TypeB\b\x8a}\x05DUMMYR\x04type\x12B\n" +
 	"\tnamespace\x18\x03 \x01(\v2$.ligato.linux.namespace.NetNamespaceR\tnamespace\x12 \n" +
 	"\fhost_if_name\x18\x04 \x01(\tR\n" +
 	"hostIfName\x12\x18\n" +
-	"\aenabled\x18\x05 \x01(\bR\aenabled\x12(\n" +
-	"\fip_addresses\x18\x06 \x03(\tB\x05\x82}\x02\b\x04R\vipAddresses\x12!\n" +
-	"\fphys_address\x18\a \x01(\tR\vphysAddress\x12\x1a\n" +
-	"\x03mtu\x18\b \x01(\rB\b\x82}\x05\x12\x03\x10\x80HR\x03mtu\x127\n" +
+	"\aenabled\x18\x05 \x01(\bR\aenabled\x12+\n" +
+	"\fip_addresses\x18\x06 \x03(\tB\b\x82}\x02\b\x04\x90}\x01R\vipAddresses\x12!\n" +
+	"\fphys_address\x18\a \x01(\tR\vphysAddress\x12\x1d\n" +
+	"\x03mtu\x18\b \x01(\rB\v\x82}\x05\x12\x03\x10\x80H\x90}\x01R\x03mtu\x127\n" +
 	"\x04veth\x18\x14 \x01(\v2!.ligato.linux.interfaces.VethLinkH\x00R\x04veth\x124\n" +
 	"\x03tap\x18\x15 \x01(\v2 .ligato.linux.interfaces.TapLinkH\x00R\x03tap\x12>\n" +
 	"\avrf_dev\x18\x16 \x01(\v2#.ligato.linux.interfaces.VrfDevLinkH\x00R\x06vrfDev\x12=\n" +
@@ -2179,11 +2179,11 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x0fAddressLifetime\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12)\n" +
 	"\tpreferred\x18\x02 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\tpreferred\x12!\n" +
-	"\x05valid\x18\x03 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\x05valid\"D\n" +
-	"\x06Queues\x12\x0e\n" +
-	"\x02rx\x18\x01 \x01(\rR\x02rx\x12\x0e\n" +
-	"\x02tx\x18\x02 \x01(\rR\x02tx\x12\x1a\n" +
-	"\bcombined\x18\x03 \x01(\rR\bcombined\"7\n" +
+	"\x05valid\x18\x03 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\x05valid\"e\n" +
+	"\x06Queues\x12\x19\n" +
+	"\x02rx\x18\x01 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x02rx\x12\x19\n" +
+	"\x02tx\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x02tx\x12%\n" +
+	"\bcombined\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\bcombined\"7\n" +
 	"\aOffload\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aenabled\x18\x02 \x01(\bR\aenabled\"2\n" +

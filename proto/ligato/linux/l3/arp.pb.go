@@ -95,11 +95,11 @@ var File_ligato_linux_l3_arp_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_l3_arp_proto_rawDesc = "" +
 	"\n" +
-	"\x19ligato/linux/l3/arp.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xb6\x01\n" +
+	"\x19ligato/linux/l3/arp.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xb9\x01\n" +
 	"\bARPEntry\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12$\n" +
+	"\tinterface\x18\x01 \x01(\tR\tinterface\x12'\n" +
 	"\n" +
-	"ip_address\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\tipAddress\x125\n" +
+	"ip_address\x18\x02 \x01(\tB\b\x82}\x02\b\x01\x90}\x01R\tipAddress\x125\n" +
 	"\n" +
 	"hw_address\x18\x03 \x01(\tB\x16\x8a}\x13\"02:fe:00:00:00:01\"R\thwAddress:/\x8a},\n" +
 	"\flinux.l3.arp\x12\x02v2\x1a\x18{interface}/{ip_address}B=Z;github.com/tenuto-dev/tenuto/proto/ligato/linux/l3;linux_l3b\x06proto3"

@@ -217,14 +217,14 @@ var File_ligato_linux_l3_nexthop_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_l3_nexthop_proto_rawDesc = "" +
 	"\n" +
-	"\x1dligato/linux/l3/nexthop.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\xf8\x03\n" +
+	"\x1dligato/linux/l3/nexthop.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\xfb\x03\n" +
 	"\aNexthop\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12B\n" +
 	"\tnamespace\x18\x02 \x01(\v2$.ligato.linux.namespace.NetNamespaceR\tnamespace\x12!\n" +
 	"\x02id\x18\x03 \x01(\rB\x11\x82}\n" +
 	"\x12\b\b\x01\x10\xff\xff\xff\xff\x0f\x8a}\x017R\x02id\x127\n" +
-	"\x12outgoing_interface\x18\x04 \x01(\tB\b\x8a}\x05veth1R\x11outgoingInterface\x12\x1e\n" +
-	"\agw_addr\x18\x05 \x01(\tB\x05\x82}\x02\b\x01R\x06gwAddr\x12\x17\n" +
+	"\x12outgoing_interface\x18\x04 \x01(\tB\b\x8a}\x05veth1R\x11outgoingInterface\x12!\n" +
+	"\agw_addr\x18\x05 \x01(\tB\b\x82}\x02\b\x01\x90}\x01R\x06gwAddr\x12\x17\n" +
 	"\aon_link\x18\x06 \x01(\bR\x06onLink\x12*\n" +
 	"\vmpls_labels\x18\a \x03(\rB\t\x82}\x06\x12\x04\x10\xff\xff?R\n" +
 	"mplsLabels\x12\x1c\n" +

@@ -251,7 +251,7 @@ var File_ligato_vpp_abf_abf_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_abf_abf_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/abf/abf.proto\x12\x0eligato.vpp.abf\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xdf\x04\n" +
+	"\x18ligato/vpp/abf/abf.proto\x12\x0eligato.vpp.abf\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xf6\x04\n" +
 	"\x03ABF\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12&\n" +
 	"\bacl_name\x18\x02 \x01(\tB\v\x8a}\bACL_NAMER\aaclName\x12V\n" +
@@ -260,13 +260,13 @@ const file_ligato_vpp_abf_abf_proto_rawDesc = "" +
 	"\x11AttachedInterface\x12'\n" +
 	"\x0finput_interface\x18\x01 \x01(\tR\x0einputInterface\x12\x1a\n" +
 	"\bpriority\x18\x02 \x01(\rR\bpriority\x12\x17\n" +
-	"\ais_ipv6\x18\x03 \x01(\bR\x06isIpv6\x1a\xa8\x01\n" +
-	"\x0eForwardingPath\x12%\n" +
-	"\vnext_hop_ip\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\tnextHopIp\x12%\n" +
-	"\x0einterface_name\x18\x02 \x01(\tR\rinterfaceName\x12\x16\n" +
-	"\x06weight\x18\x03 \x01(\rR\x06weight\x12\x1e\n" +
+	"\ais_ipv6\x18\x03 \x01(\bR\x06isIpv6\x1a\xbf\x01\n" +
+	"\x0eForwardingPath\x12(\n" +
+	"\vnext_hop_ip\x18\x01 \x01(\tB\b\x82}\x02\b\x01\x90}\x01R\tnextHopIp\x12%\n" +
+	"\x0einterface_name\x18\x02 \x01(\tR\rinterfaceName\x12 \n" +
+	"\x06weight\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x06weight\x12(\n" +
 	"\n" +
-	"preference\x18\x04 \x01(\rR\n" +
+	"preference\x18\x04 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\n" +
 	"preference\x12\x10\n" +
 	"\x03dvr\x18\x05 \x01(\bR\x03dvr:\x1e\x8a}\x1b\n" +
 	"\fvpp.abfs.abf\x12\x02v2\x1a\a{index}B;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf;vpp_abfb\x06proto3"

@@ -316,7 +316,7 @@ type Table struct {
 	// For example "000000000000000000000000000000000000000000000000000000000000ffffffff"
 	// is the destination address of IPv4 without VLAN tags, which is at byte 30.
 	Mask string `protobuf:"bytes,2,opt,name=mask,proto3" json:"mask,omitempty"`
-	// How many blocks of 16 bytes precede the mask, 0 to 16.
+	// How many blocks of 16 bytes precede the mask.
 	Skip uint32 `protobuf:"varint,3,opt,name=skip,proto3" json:"skip,omitempty"`
 	// Table that packets go to that no session matches; empty: none. The item
 	// waits for the table. It changes in place.
@@ -333,7 +333,7 @@ type Table struct {
 	// Whether the first byte is that which the node of VPP works on: of a binding
 	// of IP packets the IP header, with or without VLAN tags. For the use ACL only.
 	CurrentData bool `protobuf:"varint,7,opt,name=current_data,json=currentData,proto3" json:"current_data,omitempty"`
-	// Added to the position of the first byte, -256 to 256; needs current_data.
+	// Added to the position of the first byte; needs current_data.
 	CurrentDataOffset int32 `protobuf:"varint,8,opt,name=current_data_offset,json=currentDataOffset,proto3" json:"current_data_offset,omitempty"`
 	// What the table is for. Its next table must be for the same.
 	Use           Table_Use `protobuf:"varint,9,opt,name=use,proto3,enum=ligato.vpp.classify.Table_Use" json:"use,omitempty"`
@@ -626,7 +626,7 @@ var File_ligato_vpp_classify_classify_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_classify_classify_proto_rawDesc = "" +
 	"\n" +
-	"\"ligato/vpp/classify/classify.proto\x12\x13ligato.vpp.classify\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xa4\x03\n" +
+	"\"ligato/vpp/classify/classify.proto\x12\x13ligato.vpp.classify\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xb9\x03\n" +
 	"\x05Table\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\x04mask\x18\x02 \x01(\tB\t\x8a}\x06\"00ff\"R\x04mask\x12\x1b\n" +
@@ -635,8 +635,8 @@ const file_ligato_vpp_classify_classify_proto_rawDesc = "" +
 	"next_table\x18\x04 \x01(\tR\tnextTable\x12-\n" +
 	"\x04miss\x18\x05 \x01(\x0e2\x19.ligato.vpp.classify.NextR\x04miss\x12,\n" +
 	"\fmax_sessions\x18\x06 \x01(\rB\t\x82}\x06\x12\x04\x10\x80\x80@R\vmaxSessions\x12!\n" +
-	"\fcurrent_data\x18\a \x01(\bR\vcurrentData\x12.\n" +
-	"\x13current_data_offset\x18\b \x01(\x05R\x11currentDataOffset\x120\n" +
+	"\fcurrent_data\x18\a \x01(\bR\vcurrentData\x12C\n" +
+	"\x13current_data_offset\x18\b \x01(\x05B\x13\x82}\x10\x12\x0e\b\x80\xfe\xff\xff\xff\xff\xff\xff\xff\x01\x10\x80\x02R\x11currentDataOffset\x120\n" +
 	"\x03use\x18\t \x01(\x0e2\x1e.ligato.vpp.classify.Table.UseR\x03use\"%\n" +
 	"\x03Use\x12\a\n" +
 	"\x03ACL\x10\x00\x12\v\n" +

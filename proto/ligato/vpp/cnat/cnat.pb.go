@@ -413,7 +413,7 @@ type Translation struct {
 	// Virtual address. All translations of an address must agree on real_ip: VPP
 	// takes it from the first one.
 	Vip string `protobuf:"bytes,1,opt,name=vip,proto3" json:"vip,omitempty"`
-	// Port of the connections, 1 to 65535.
+	// Port of the connections.
 	Port uint32 `protobuf:"varint,2,opt,name=port,proto3" json:"port,omitempty"`
 	// Protocol of the connections.
 	Protocol Translation_Protocol `protobuf:"varint,3,opt,name=protocol,proto3,enum=ligato.vpp.cnat.Translation_Protocol" json:"protocol,omitempty"`
@@ -538,11 +538,11 @@ type Translation_Backend struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Address of the server, of the version of IP of the virtual one.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// Port of the server, 1 to 65535; 0 means the port of the translation.
+	// Port of the server; 0 means the port of the translation.
 	Port uint32 `protobuf:"varint,2,opt,name=port,proto3" json:"port,omitempty"`
 	// Source address that the server sees; empty: that of the client.
 	SourceAddress string `protobuf:"bytes,3,opt,name=source_address,json=sourceAddress,proto3" json:"source_address,omitempty"`
-	// Share of the connections, 0 to 255; 0 means 1. VPP knows no weights: the
+	// Share of the connections; 0 means 1. VPP knows no weights: the
 	// agent lists the backend as often. The sum of all is at most 255.
 	Weight uint32 `protobuf:"varint,4,opt,name=weight,proto3" json:"weight,omitempty"`
 	// Whether packets go to the server as they are, with the virtual address,

@@ -1998,7 +1998,7 @@ type GreLink struct {
 	DstAddr string `protobuf:"bytes,3,opt,name=dst_addr,json=dstAddr,proto3" json:"dst_addr,omitempty"`
 	// VRF table of the outer packets.
 	OuterFibId uint32 `protobuf:"varint,4,opt,name=outer_fib_id,json=outerFibId,proto3" json:"outer_fib_id,omitempty"`
-	// ERSPAN session, at most 1023. Only for type ERSPAN.
+	// ERSPAN session. Only for type ERSPAN.
 	SessionId     uint32 `protobuf:"varint,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2827,9 +2827,9 @@ type MplsTunnelLink_Path struct {
 	// Labels that packets get, from the outermost to the innermost, 1 to 16 of
 	// them, each 16 to 1048575. Label 3 (implicit null) alone is none.
 	OutLabels []uint32 `protobuf:"varint,4,rep,packed,name=out_labels,json=outLabels,proto3" json:"out_labels,omitempty"`
-	// Share among paths of equal preference, 0 to 255; 0 means 1.
+	// Share among paths of equal preference; 0 means 1.
 	Weight uint32 `protobuf:"varint,5,opt,name=weight,proto3" json:"weight,omitempty"`
-	// Paths of the lowest preference are used, 0 to 255.
+	// Paths of the lowest preference are used.
 	Preference    uint32 `protobuf:"varint,6,opt,name=preference,proto3" json:"preference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2911,13 +2911,13 @@ var File_ligato_vpp_interfaces_interface_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
-	"%ligato/vpp/interfaces/interface.proto\x12\x15ligato.vpp.interfaces\x1a\x18ligato/annotations.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a\x11ligato/item.proto\"\xbe\x11\n" +
+	"%ligato/vpp/interfaces/interface.proto\x12\x15ligato.vpp.interfaces\x1a\x18ligato/annotations.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a\x11ligato/item.proto\"\xc1\x11\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12O\n" +
 	"\x04type\x18\x02 \x01(\x0e2%.ligato.vpp.interfaces.Interface.TypeB\x14\x8a}\x11SOFTWARE_LOOPBACKR\x04type\x12\x18\n" +
 	"\aenabled\x18\x03 \x01(\bR\aenabled\x12!\n" +
-	"\fphys_address\x18\x04 \x01(\tR\vphysAddress\x12(\n" +
-	"\fip_addresses\x18\x05 \x03(\tB\x05\x82}\x02\b\x04R\vipAddresses\x12\x10\n" +
+	"\fphys_address\x18\x04 \x01(\tR\vphysAddress\x12+\n" +
+	"\fip_addresses\x18\x05 \x03(\tB\b\x82}\x02\b\x04\x90}\x01R\vipAddresses\x12\x10\n" +
 	"\x03vrf\x18\x06 \x01(\rR\x03vrf\x12&\n" +
 	"\x0fset_dhcp_client\x18\a \x01(\bR\rsetDhcpClient\x12=\n" +
 	"\x06ip6_nd\x18\x0e \x01(\v2&.ligato.vpp.interfaces.Interface.IP6NDR\x05ip6Nd\x12\x1a\n" +
@@ -2984,11 +2984,12 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\x04RDMA\x10\x0f\x12\x0f\n" +
 	"\vMPLS_TUNNEL\x10\x10:\x1f\x8a}\x1c\n" +
 	"\x0evpp.interfaces\x12\x02v2\x1a\x06{name}B\x06\n" +
-	"\x04link\"\xfa\x02\n" +
+	"\x04link\"\x86\x03\n" +
 	"\fSubInterface\x12\x1f\n" +
 	"\vparent_name\x18\x01 \x01(\tR\n" +
-	"parentName\x12\x15\n" +
-	"\x06sub_id\x18\x02 \x01(\rR\x05subId\x12Y\n" +
+	"parentName\x12!\n" +
+	"\x06sub_id\x18\x02 \x01(\rB\n" +
+	"\x82}\a\x12\x05\b\x01\x10\xff\x1fR\x05subId\x12Y\n" +
 	"\rtag_rw_option\x18\x03 \x01(\x0e25.ligato.vpp.interfaces.SubInterface.TagRewriteOptionsR\vtagRwOption\x12\x1d\n" +
 	"\n" +
 	"push_dot1q\x18\x04 \x01(\bR\tpushDot1q\x12\x12\n" +
@@ -3003,28 +3004,29 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\vTRANSLATE11\x10\x05\x12\x0f\n" +
 	"\vTRANSLATE12\x10\x06\x12\x0f\n" +
 	"\vTRANSLATE21\x10\a\x12\x0f\n" +
-	"\vTRANSLATE22\x10\b\"\xe0\x02\n" +
+	"\vTRANSLATE22\x10\b\"\xff\x02\n" +
 	"\tMemifLink\x12>\n" +
 	"\x04mode\x18\x01 \x01(\x0e2*.ligato.vpp.interfaces.MemifLink.MemifModeR\x04mode\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\bR\x06master\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\rR\x02id\x12'\n" +
 	"\x0fsocket_filename\x18\x04 \x01(\tR\x0esocketFilename\x12\x16\n" +
 	"\x06secret\x18\x05 \x01(\tR\x06secret\x12\x1b\n" +
-	"\tring_size\x18\x06 \x01(\rR\bringSize\x12\x1f\n" +
-	"\vbuffer_size\x18\a \x01(\rR\n" +
-	"bufferSize\x12\x1b\n" +
-	"\trx_queues\x18\b \x01(\rR\brxQueues\x12\x1b\n" +
-	"\ttx_queues\x18\t \x01(\rR\btxQueues\"2\n" +
+	"\tring_size\x18\x06 \x01(\rR\bringSize\x12*\n" +
+	"\vbuffer_size\x18\a \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\n" +
+	"bufferSize\x12%\n" +
+	"\trx_queues\x18\b \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\brxQueues\x12%\n" +
+	"\ttx_queues\x18\t \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\btxQueues\"2\n" +
 	"\tMemifMode\x12\f\n" +
 	"\bETHERNET\x10\x00\x12\x06\n" +
 	"\x02IP\x10\x01\x12\x0f\n" +
-	"\vPUNT_INJECT\x10\x02\"\xfa\x02\n" +
+	"\vPUNT_INJECT\x10\x02\"\x86\x03\n" +
 	"\tVxlanLink\x12&\n" +
 	"\vsrc_address\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\n" +
 	"srcAddress\x12&\n" +
 	"\vdst_address\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\n" +
-	"dstAddress\x12\x10\n" +
-	"\x03vni\x18\x03 \x01(\rR\x03vni\x12\x1c\n" +
+	"dstAddress\x12\x1c\n" +
+	"\x03vni\x18\x03 \x01(\rB\n" +
+	"\x82}\a\x12\x05\x10\xff\xff\xff\aR\x03vni\x12\x1c\n" +
 	"\tmulticast\x18\x04 \x01(\tR\tmulticast\x126\n" +
 	"\x03gpe\x18\x05 \x01(\v2$.ligato.vpp.interfaces.VxlanLink.GpeR\x03gpe\x1a\xb4\x01\n" +
 	"\x03Gpe\x12 \n" +
@@ -3080,9 +3082,9 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\venable_elog\x18\x02 \x01(\bR\n" +
 	"enableElog\x12\x19\n" +
 	"\brxq_size\x18\x03 \x01(\rR\arxqSize\x12\x19\n" +
-	"\btxq_size\x18\x04 \x01(\rR\atxqSize\"\xf9\x03\n" +
-	"\bBondLink\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\rR\x02id\x128\n" +
+	"\btxq_size\x18\x04 \x01(\rR\atxqSize\"\x86\x04\n" +
+	"\bBondLink\x12\x1b\n" +
+	"\x02id\x18\x01 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\x02id\x128\n" +
 	"\x04mode\x18\x03 \x01(\x0e2$.ligato.vpp.interfaces.BondLink.ModeR\x04mode\x12;\n" +
 	"\x02lb\x18\x04 \x01(\x0e2+.ligato.vpp.interfaces.BondLink.LoadBalanceR\x02lb\x12\\\n" +
 	"\x11bonded_interfaces\x18\f \x03(\v2/.ligato.vpp.interfaces.BondLink.BondedInterfaceR\x10bondedInterfaces\x1al\n" +
@@ -3104,16 +3106,16 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\x03L23\x10\x02\x12\x06\n" +
 	"\x02RR\x10\x03\x12\x06\n" +
 	"\x02BC\x10\x04\x12\x06\n" +
-	"\x02AB\x10\x05\"\x86\x02\n" +
+	"\x02AB\x10\x05\"\x90\x02\n" +
 	"\aGreLink\x12D\n" +
 	"\vtunnel_type\x18\x01 \x01(\x0e2#.ligato.vpp.interfaces.GreLink.TypeR\n" +
 	"tunnelType\x12 \n" +
 	"\bsrc_addr\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\asrcAddr\x12 \n" +
 	"\bdst_addr\x18\x03 \x01(\tB\x05\x82}\x02\b\x01R\adstAddr\x12 \n" +
 	"\fouter_fib_id\x18\x04 \x01(\rR\n" +
-	"outerFibId\x12\x1d\n" +
+	"outerFibId\x12'\n" +
 	"\n" +
-	"session_id\x18\x05 \x01(\rR\tsessionId\"0\n" +
+	"session_id\x18\x05 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\aR\tsessionId\"0\n" +
 	"\x04Type\x12\v\n" +
 	"\aUNKNOWN\x10\x00\x12\x06\n" +
 	"\x02L3\x10\x01\x12\a\n" +
@@ -3149,12 +3151,12 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\vprivate_key\x18\x02 \x01(\tR\n" +
 	"privateKey\x12\x1d\n" +
 	"\x04port\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x04port\x12 \n" +
-	"\bsrc_addr\x18\x04 \x01(\tB\x05\x82}\x02\b\x01R\asrcAddr\"\xd8\x01\n" +
+	"\bsrc_addr\x18\x04 \x01(\tB\x05\x82}\x02\b\x01R\asrcAddr\"\xe3\x01\n" +
 	"\bRDMALink\x12 \n" +
 	"\fhost_if_name\x18\x01 \x01(\tR\n" +
 	"hostIfName\x128\n" +
-	"\x04mode\x18\x02 \x01(\x0e2$.ligato.vpp.interfaces.RDMALink.ModeR\x04mode\x12\x17\n" +
-	"\arxq_num\x18\x03 \x01(\rR\x06rxqNum\x12\x19\n" +
+	"\x04mode\x18\x02 \x01(\x0e2$.ligato.vpp.interfaces.RDMALink.ModeR\x04mode\x12\"\n" +
+	"\arxq_num\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x06rxqNum\x12\x19\n" +
 	"\brxq_size\x18\x04 \x01(\rR\arxqSize\x12\x19\n" +
 	"\btxq_size\x18\x05 \x01(\rR\atxqSize\"!\n" +
 	"\x04Mode\x12\b\n" +

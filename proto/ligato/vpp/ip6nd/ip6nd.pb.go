@@ -62,9 +62,9 @@ type RouterAdvertisement struct {
 	// Seconds between two advertisements to all hosts, at least: 3 to 3/4 of max_interval; 0 means
 	// 3/4 of max_interval.
 	MinInterval uint32 `protobuf:"varint,11,opt,name=min_interval,json=minInterval,proto3" json:"min_interval,omitempty"`
-	// Advertisements in short succession after a change, 1 to 3; 0 means 3.
+	// Advertisements in short succession after a change; 0 means 3.
 	InitialCount uint32 `protobuf:"varint,12,opt,name=initial_count,json=initialCount,proto3" json:"initial_count,omitempty"`
-	// Seconds between these, at most, 1 to 16; 0 means 16.
+	// Seconds between these, at most; 0 means 16.
 	InitialInterval uint32 `protobuf:"varint,13,opt,name=initial_interval,json=initialInterval,proto3" json:"initial_interval,omitempty"`
 	// Networks that are advertised; the order has no meaning.
 	Prefixes      []*RouterAdvertisement_Prefix `protobuf:"bytes,14,rep,name=prefixes,proto3" json:"prefixes,omitempty"`

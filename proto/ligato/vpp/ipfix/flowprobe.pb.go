@@ -188,16 +188,16 @@ var File_ligato_vpp_ipfix_flowprobe_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_ipfix_flowprobe_proto_rawDesc = "" +
 	"\n" +
-	" ligato/vpp/ipfix/flowprobe.proto\x12\x10ligato.vpp.ipfix\x1a\x11ligato/item.proto\"\xa0\x01\n" +
+	" ligato/vpp/ipfix/flowprobe.proto\x12\x10ligato.vpp.ipfix\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xa0\x01\n" +
 	"\x10FlowProbeFeature\x12\x1c\n" +
 	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x0e\n" +
 	"\x02l2\x18\x02 \x01(\bR\x02l2\x12\x19\n" +
 	"\x03ip4\x18\x03 \x01(\bB\a\x8a}\x04trueR\x03ip4\x12\x10\n" +
 	"\x03ip6\x18\x04 \x01(\bR\x03ip6:1\x8a}.\n" +
-	"\x1bvpp.ipfix.flowprobe-feature\x12\x02v2\x1a\v{interface}\"\xde\x01\n" +
-	"\x0fFlowProbeParams\x12!\n" +
-	"\factive_timer\x18\x01 \x01(\rR\vactiveTimer\x12#\n" +
-	"\rpassive_timer\x18\x02 \x01(\rR\fpassiveTimer\x12\x1b\n" +
+	"\x1bvpp.ipfix.flowprobe-feature\x12\x02v2\x1a\v{interface}\"\xf8\x01\n" +
+	"\x0fFlowProbeParams\x12.\n" +
+	"\factive_timer\x18\x01 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\vactiveTimer\x120\n" +
+	"\rpassive_timer\x18\x02 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\fpassiveTimer\x12\x1b\n" +
 	"\trecord_l2\x18\x03 \x01(\bR\brecordL2\x12$\n" +
 	"\trecord_l3\x18\x04 \x01(\bB\a\x8a}\x04trueR\brecordL3\x12\x1b\n" +
 	"\trecord_l4\x18\x05 \x01(\bR\brecordL4:#\x8a} \n" +

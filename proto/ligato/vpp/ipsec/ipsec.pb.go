@@ -1026,7 +1026,7 @@ const file_ligato_vpp_ipsec_ipsec_proto_rawDesc = "" +
 	"\aDISCARD\x10\x01\x12\v\n" +
 	"\aRESOLVE\x10\x02\x12\v\n" +
 	"\aPROTECT\x10\x03:\x1f\x8a}\x1c\n" +
-	"\rvpp.ipsec.spd\x12\x02v2\x1a\a{index}\"\xb2\b\n" +
+	"\rvpp.ipsec.spd\x12\x02v2\x1a\a{index}\"\xbc\b\n" +
 	"\x0eSecurityPolicy\x12\x1b\n" +
 	"\tspd_index\x18\x01 \x01(\rR\bspdIndex\x12\x19\n" +
 	"\bsa_index\x18\x02 \x01(\rR\asaIndex\x12\x1a\n" +
@@ -1036,8 +1036,8 @@ const file_ligato_vpp_ipsec_ipsec_proto_rawDesc = "" +
 	"\x11remote_addr_start\x18\x05 \x01(\tB\x05\x82}\x02\b\x01R\x0fremoteAddrStart\x12/\n" +
 	"\x10remote_addr_stop\x18\x06 \x01(\tB\x05\x82}\x02\b\x01R\x0eremoteAddrStop\x12/\n" +
 	"\x10local_addr_start\x18\a \x01(\tB\x05\x82}\x02\b\x01R\x0elocalAddrStart\x12-\n" +
-	"\x0flocal_addr_stop\x18\b \x01(\tB\x05\x82}\x02\b\x01R\rlocalAddrStop\x12\x1a\n" +
-	"\bprotocol\x18\t \x01(\rR\bprotocol\x125\n" +
+	"\x0flocal_addr_stop\x18\b \x01(\tB\x05\x82}\x02\b\x01R\rlocalAddrStop\x12$\n" +
+	"\bprotocol\x18\t \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\bprotocol\x125\n" +
 	"\x11remote_port_start\x18\n" +
 	" \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x0fremotePortStart\x123\n" +
 	"\x10remote_port_stop\x18\v \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x0eremotePortStop\x123\n" +

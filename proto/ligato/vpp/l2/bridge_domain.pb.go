@@ -271,23 +271,23 @@ var File_ligato_vpp_l2_bridge_domain_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l2_bridge_domain_proto_rawDesc = "" +
 	"\n" +
-	"!ligato/vpp/l2/bridge_domain.proto\x12\rligato.vpp.l2\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x9f\x05\n" +
+	"!ligato/vpp/l2/bridge_domain.proto\x12\rligato.vpp.l2\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xb3\x05\n" +
 	"\fBridgeDomain\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05flood\x18\x02 \x01(\bR\x05flood\x122\n" +
 	"\x15unknown_unicast_flood\x18\x03 \x01(\bR\x13unknownUnicastFlood\x12\x18\n" +
 	"\aforward\x18\x04 \x01(\bR\aforward\x12\x14\n" +
 	"\x05learn\x18\x05 \x01(\bR\x05learn\x12'\n" +
-	"\x0farp_termination\x18\x06 \x01(\bR\x0earpTermination\x12\x17\n" +
-	"\amac_age\x18\a \x01(\rR\x06macAge\x12E\n" +
+	"\x0farp_termination\x18\x06 \x01(\bR\x0earpTermination\x12!\n" +
+	"\amac_age\x18\a \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x06macAge\x12E\n" +
 	"\n" +
 	"interfaces\x18d \x03(\v2%.ligato.vpp.l2.BridgeDomain.InterfaceR\n" +
 	"interfaces\x12c\n" +
-	"\x15arp_termination_table\x18f \x03(\v2/.ligato.vpp.l2.BridgeDomain.ArpTerminationEntryR\x13arpTerminationTable\x1a\x8b\x01\n" +
+	"\x15arp_termination_table\x18f \x03(\v2/.ligato.vpp.l2.BridgeDomain.ArpTerminationEntryR\x13arpTerminationTable\x1a\x95\x01\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12:\n" +
-	"\x19bridged_virtual_interface\x18\x02 \x01(\bR\x17bridgedVirtualInterface\x12.\n" +
-	"\x13split_horizon_group\x18\x03 \x01(\rR\x11splitHorizonGroup\x1a^\n" +
+	"\x19bridged_virtual_interface\x18\x02 \x01(\bR\x17bridgedVirtualInterface\x128\n" +
+	"\x13split_horizon_group\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x11splitHorizonGroup\x1a^\n" +
 	"\x13ArpTerminationEntry\x12$\n" +
 	"\n" +
 	"ip_address\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\tipAddress\x12!\n" +

@@ -473,15 +473,15 @@ const file_ligato_vpp_l3_l3_proto_rawDesc = "" +
 	"\flast_ip_addr\x18\x02 \x01(\tB\x05\x82}\x02\b\x02R\n" +
 	"lastIpAddr\x12\x15\n" +
 	"\x06vrf_id\x18\x03 \x01(\rR\x05vrfId:\x1c\x8a}\x19\n" +
-	"\x13vpp.proxyarp-global\x12\x02v2\"\xd4\x02\n" +
+	"\x13vpp.proxyarp-global\x12\x02v2\"\x86\x03\n" +
 	"\x0eIPScanNeighbor\x126\n" +
-	"\x04mode\x18\x01 \x01(\x0e2\".ligato.vpp.l3.IPScanNeighbor.ModeR\x04mode\x12#\n" +
-	"\rscan_interval\x18\x02 \x01(\rR\fscanInterval\x12\"\n" +
-	"\rmax_proc_time\x18\x03 \x01(\rR\vmaxProcTime\x12\x1d\n" +
+	"\x04mode\x18\x01 \x01(\x0e2\".ligato.vpp.l3.IPScanNeighbor.ModeR\x04mode\x12-\n" +
+	"\rscan_interval\x18\x02 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\fscanInterval\x12,\n" +
+	"\rmax_proc_time\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\vmaxProcTime\x12'\n" +
 	"\n" +
-	"max_update\x18\x04 \x01(\rR\tmaxUpdate\x12$\n" +
-	"\x0escan_int_delay\x18\x05 \x01(\rR\fscanIntDelay\x12'\n" +
-	"\x0fstale_threshold\x18\x06 \x01(\rR\x0estaleThreshold\"2\n" +
+	"max_update\x18\x04 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\tmaxUpdate\x12.\n" +
+	"\x0escan_int_delay\x18\x05 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\fscanIntDelay\x121\n" +
+	"\x0fstale_threshold\x18\x06 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x0estaleThreshold\"2\n" +
 	"\x04Mode\x12\f\n" +
 	"\bDISABLED\x10\x00\x12\b\n" +
 	"\x04IPV4\x10\x01\x12\b\n" +

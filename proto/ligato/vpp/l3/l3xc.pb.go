@@ -214,18 +214,18 @@ var File_ligato_vpp_l3_l3xc_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_l3xc_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/l3/l3xc.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xd1\x03\n" +
+	"\x18ligato/vpp/l3/l3xc.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xe5\x03\n" +
 	"\n" +
 	"L3XConnect\x12\x1c\n" +
 	"\tinterface\x18\x01 \x01(\tR\tinterface\x12>\n" +
 	"\bprotocol\x18\x02 \x01(\x0e2\".ligato.vpp.l3.L3XConnect.ProtocolR\bprotocol\x12p\n" +
-	"\x05paths\x18\x03 \x03(\v2\x1e.ligato.vpp.l3.L3XConnect.PathB:\x8a}7[{nextHopAddr: 10.0.0.1, outgoingInterface: INTERFACE}]R\x05paths\x1a\x98\x01\n" +
+	"\x05paths\x18\x03 \x03(\v2\x1e.ligato.vpp.l3.L3XConnect.PathB:\x8a}7[{nextHopAddr: 10.0.0.1, outgoingInterface: INTERFACE}]R\x05paths\x1a\xac\x01\n" +
 	"\x04Path\x12-\n" +
 	"\x12outgoing_interface\x18\x01 \x01(\tR\x11outgoingInterface\x12)\n" +
-	"\rnext_hop_addr\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\vnextHopAddr\x12\x16\n" +
-	"\x06weight\x18\x03 \x01(\rR\x06weight\x12\x1e\n" +
+	"\rnext_hop_addr\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\vnextHopAddr\x12 \n" +
+	"\x06weight\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x06weight\x12(\n" +
 	"\n" +
-	"preference\x18\x04 \x01(\rR\n" +
+	"preference\x18\x04 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\n" +
 	"preference\"\x1e\n" +
 	"\bProtocol\x12\b\n" +
 	"\x04IPV4\x10\x00\x12\b\n" +

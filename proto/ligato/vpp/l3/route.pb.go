@@ -214,18 +214,18 @@ var File_ligato_vpp_l3_route_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_route_proto_rawDesc = "" +
 	"\n" +
-	"\x19ligato/vpp/l3/route.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xf3\x05\n" +
+	"\x19ligato/vpp/l3/route.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x8d\x06\n" +
 	"\x05Route\x122\n" +
 	"\x04type\x18\n" +
 	" \x01(\x0e2\x1e.ligato.vpp.l3.Route.RouteTypeR\x04type\x12\x15\n" +
-	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12&\n" +
-	"\vdst_network\x18\x03 \x01(\tB\x05\x82}\x02\b\x04R\n" +
-	"dstNetwork\x124\n" +
-	"\rnext_hop_addr\x18\x04 \x01(\tB\x10\x82}\x02\b\x01\x8a}\b10.0.0.1R\vnextHopAddr\x12-\n" +
-	"\x12outgoing_interface\x18\x05 \x01(\tR\x11outgoingInterface\x12\x16\n" +
-	"\x06weight\x18\x06 \x01(\rR\x06weight\x12\x1e\n" +
+	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12)\n" +
+	"\vdst_network\x18\x03 \x01(\tB\b\x82}\x02\b\x04\x90}\x01R\n" +
+	"dstNetwork\x127\n" +
+	"\rnext_hop_addr\x18\x04 \x01(\tB\x13\x82}\x02\b\x01\x8a}\b10.0.0.1\x90}\x01R\vnextHopAddr\x12-\n" +
+	"\x12outgoing_interface\x18\x05 \x01(\tR\x11outgoingInterface\x12 \n" +
+	"\x06weight\x18\x06 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x06weight\x12(\n" +
 	"\n" +
-	"preference\x18\a \x01(\rR\n" +
+	"preference\x18\a \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\n" +
 	"preference\x12\x1c\n" +
 	"\n" +
 	"via_vrf_id\x18\b \x01(\rR\bviaVrfId\x12\x10\n" +

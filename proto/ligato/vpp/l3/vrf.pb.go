@@ -251,9 +251,9 @@ var File_ligato_vpp_l3_vrf_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_vrf_proto_rawDesc = "" +
 	"\n" +
-	"\x17ligato/vpp/l3/vrf.proto\x12\rligato.vpp.l3\x1a\x11ligato/item.proto\"\x8b\x04\n" +
-	"\bVrfTable\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\rR\x02id\x12<\n" +
+	"\x17ligato/vpp/l3/vrf.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x98\x04\n" +
+	"\bVrfTable\x12\x1b\n" +
+	"\x02id\x18\x01 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\x02id\x12<\n" +
 	"\bprotocol\x18\x02 \x01(\x0e2 .ligato.vpp.l3.VrfTable.ProtocolR\bprotocol\x12\x14\n" +
 	"\x05label\x18\x03 \x01(\tR\x05label\x12V\n" +
 	"\x12flow_hash_settings\x18\x04 \x01(\v2(.ligato.vpp.l3.VrfTable.FlowHashSettingsR\x10flowHashSettings\x1a\xed\x01\n" +

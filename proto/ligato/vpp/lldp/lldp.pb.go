@@ -32,9 +32,9 @@ type Global struct {
 	// Name of this system, at most 255 bytes. VPP keeps the last one that it got until it restarts:
 	// without a name, and after the item is deleted, too.
 	SystemName string `protobuf:"bytes,1,opt,name=system_name,json=systemName,proto3" json:"system_name,omitempty"`
-	// Intervals for which neighbors remember VPP, 1 to 100; 0 means 4.
+	// Intervals for which neighbors remember VPP; 0 means 4.
 	Hold uint32 `protobuf:"varint,2,opt,name=hold,proto3" json:"hold,omitempty"`
-	// Seconds between packets, 1 to 3600; 0 means 30.
+	// Seconds between packets; 0 means 30.
 	Interval      uint32 `protobuf:"varint,3,opt,name=interval,proto3" json:"interval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -189,7 +189,7 @@ type Route struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the MPLS table. The item waits for the table.
 	TableId uint32 `protobuf:"varint,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
-	// Label of the packets, 16 to 1048575.
+	// Label of the packets.
 	Label uint32 `protobuf:"varint,2,opt,name=label,proto3" json:"label,omitempty"`
 	// Whether the route is for packets with more labels below this one; otherwise
 	// it is for packets whose last label this is.
@@ -286,9 +286,9 @@ type Route_Path struct {
 	// innermost, at most 16; none removes the label. Of a stacked route label 3
 	// (implicit null) removes it.
 	OutLabels []uint32 `protobuf:"varint,4,rep,packed,name=out_labels,json=outLabels,proto3" json:"out_labels,omitempty"`
-	// Share among paths of equal preference, 0 to 255; 0 means 1.
+	// Share among paths of equal preference; 0 means 1.
 	Weight uint32 `protobuf:"varint,5,opt,name=weight,proto3" json:"weight,omitempty"`
-	// Paths of the lowest preference are used, 0 to 255.
+	// Paths of the lowest preference are used.
 	Preference    uint32 `protobuf:"varint,6,opt,name=preference,proto3" json:"preference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -370,29 +370,29 @@ var File_ligato_vpp_mpls_mpls_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_mpls_mpls_proto_rawDesc = "" +
 	"\n" +
-	"\x1aligato/vpp/mpls/mpls.proto\x12\x0fligato.vpp.mpls\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"L\n" +
-	"\x05Table\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\rR\x02id\x12\x14\n" +
+	"\x1aligato/vpp/mpls/mpls.proto\x12\x0fligato.vpp.mpls\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"Y\n" +
+	"\x05Table\x12\x1b\n" +
+	"\x02id\x18\x01 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\x02id\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label:\x1d\x8a}\x1a\n" +
 	"\x0evpp.mpls.table\x12\x02v1\x1a\x04{id}\"D\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name:#\x8a} \n" +
-	"\x12vpp.mpls.interface\x12\x02v1\x1a\x06{name}\"\x89\x05\n" +
+	"\x12vpp.mpls.interface\x12\x02v1\x1a\x06{name}\"\xa8\x05\n" +
 	"\x05Route\x12\x19\n" +
-	"\btable_id\x18\x01 \x01(\rR\atableId\x12\x1c\n" +
-	"\x05label\x18\x02 \x01(\rB\x06\x8a}\x03100R\x05label\x12\x18\n" +
+	"\btable_id\x18\x01 \x01(\rR\atableId\x12'\n" +
+	"\x05label\x18\x02 \x01(\rB\x11\x82}\b\x12\x06\b\x10\x10\xff\xff?\x8a}\x03100R\x05label\x12\x18\n" +
 	"\astacked\x18\x03 \x01(\bR\astacked\x128\n" +
 	"\apayload\x18\x04 \x01(\x0e2\x1e.ligato.vpp.mpls.Route.PayloadR\apayload\x12m\n" +
-	"\x05paths\x18\x05 \x03(\v2\x1b.ligato.vpp.mpls.Route.PathB:\x8a}7[{nextHopAddr: 10.0.0.1, outgoingInterface: INTERFACE}]R\x05paths\x1a\xce\x01\n" +
+	"\x05paths\x18\x05 \x03(\v2\x1b.ligato.vpp.mpls.Route.PathB:\x8a}7[{nextHopAddr: 10.0.0.1, outgoingInterface: INTERFACE}]R\x05paths\x1a\xe2\x01\n" +
 	"\x04Path\x12)\n" +
 	"\rnext_hop_addr\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\vnextHopAddr\x12-\n" +
 	"\x12outgoing_interface\x18\x02 \x01(\tR\x11outgoingInterface\x12\x15\n" +
 	"\x06vrf_id\x18\x03 \x01(\rR\x05vrfId\x12\x1d\n" +
 	"\n" +
-	"out_labels\x18\x04 \x03(\rR\toutLabels\x12\x16\n" +
-	"\x06weight\x18\x05 \x01(\rR\x06weight\x12\x1e\n" +
+	"out_labels\x18\x04 \x03(\rR\toutLabels\x12 \n" +
+	"\x06weight\x18\x05 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x06weight\x12(\n" +
 	"\n" +
-	"preference\x18\x06 \x01(\rR\n" +
+	"preference\x18\x06 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\n" +
 	"preference\")\n" +
 	"\aPayload\x12\a\n" +
 	"\x03IP4\x10\x00\x12\a\n" +

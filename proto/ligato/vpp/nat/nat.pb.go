@@ -1167,13 +1167,13 @@ const file_ligato_vpp_nat_nat_proto_rawDesc = "" +
 	"\x0ftcp_established\x18\x02 \x01(\rR\x0etcpEstablished\x12%\n" +
 	"\x0etcp_transitory\x18\x03 \x01(\rR\rtcpTransitory\x12\x12\n" +
 	"\x04icmp\x18\x04 \x01(\rR\x04icmp:\x1d\x8a}\x1a\n" +
-	"\x14vpp.nat.nat44-global\x12\x02v2\"\xd7\b\n" +
+	"\x14vpp.nat.nat44-global\x12\x02v2\"\xe1\b\n" +
 	"\x06DNat44\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\tR\x05label\x12E\n" +
 	"\vst_mappings\x18\x02 \x03(\v2$.ligato.vpp.nat.DNat44.StaticMappingR\n" +
 	"stMappings\x12G\n" +
 	"\vid_mappings\x18\x03 \x03(\v2&.ligato.vpp.nat.DNat44.IdentityMappingR\n" +
-	"idMappings\x1a\x91\x05\n" +
+	"idMappings\x1a\x9b\x05\n" +
 	"\rStaticMapping\x12-\n" +
 	"\x12external_interface\x18\x01 \x01(\tR\x11externalInterface\x12&\n" +
 	"\vexternal_ip\x18\x02 \x01(\tB\x05\x82}\x02\b\x02R\n" +
@@ -1183,13 +1183,13 @@ const file_ligato_vpp_nat_nat_proto_rawDesc = "" +
 	"\bprotocol\x18\x05 \x01(\x0e2\x1f.ligato.vpp.nat.DNat44.ProtocolR\bprotocol\x12N\n" +
 	"\ttwice_nat\x18\x06 \x01(\x0e21.ligato.vpp.nat.DNat44.StaticMapping.TwiceNatModeR\btwiceNat\x120\n" +
 	"\x11twice_nat_pool_ip\x18\b \x01(\tB\x05\x82}\x02\b\x02R\x0etwiceNatPoolIp\x12)\n" +
-	"\x10session_affinity\x18\a \x01(\rR\x0fsessionAffinity\x1a\x8e\x01\n" +
+	"\x10session_affinity\x18\a \x01(\rR\x0fsessionAffinity\x1a\x98\x01\n" +
 	"\aLocalIP\x12\x15\n" +
 	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12 \n" +
 	"\blocal_ip\x18\x02 \x01(\tB\x05\x82}\x02\b\x02R\alocalIp\x12(\n" +
 	"\n" +
-	"local_port\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\tlocalPort\x12 \n" +
-	"\vprobability\x18\x04 \x01(\rR\vprobability\"3\n" +
+	"local_port\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\tlocalPort\x12*\n" +
+	"\vprobability\x18\x04 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\vprobability\"3\n" +
 	"\fTwiceNatMode\x12\f\n" +
 	"\bDISABLED\x10\x00\x12\v\n" +
 	"\aENABLED\x10\x01\x12\b\n" +
@@ -1231,11 +1231,11 @@ const file_ligato_vpp_nat_nat_proto_rawDesc = "" +
 	"src_vrf_id\x18\x01 \x01(\rR\bsrcVrfId\x12 \n" +
 	"\fdest_vrf_ids\x18\x02 \x03(\rR\n" +
 	"destVrfIds:.\x8a}+\n" +
-	"\x11vpp.nat.nat44-vrf\x12\x02v2\x1a\x12vrfid/{src_vrf_id}\"\x9b\x01\n" +
+	"\x11vpp.nat.nat44-vrf\x12\x02v2\x1a\x12vrfid/{src_vrf_id}\"\xa8\x01\n" +
 	"\rNat44VrfRoute\x12\x1c\n" +
 	"\n" +
-	"src_vrf_id\x18\x01 \x01(\rR\bsrcVrfId\x12\x1e\n" +
-	"\vdest_vrf_id\x18\x02 \x01(\rR\tdestVrfId:L\x8a}I\n" +
+	"src_vrf_id\x18\x01 \x01(\rR\bsrcVrfId\x12+\n" +
+	"\vdest_vrf_id\x18\x02 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\tdestVrfId:L\x8a}I\n" +
 	"\x17vpp.nat.nat44-vrf-route\x12\x02v2\x1a*vrfid/{src_vrf_id}/destvrfid/{dest_vrf_id}B;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat;vpp_natb\x06proto3"
 
 var (

@@ -297,11 +297,11 @@ type StaticBIB struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// IPv6 address of the host.
 	InsideAddr string `protobuf:"bytes,1,opt,name=inside_addr,json=insideAddr,proto3" json:"inside_addr,omitempty"`
-	// Port of the host, or its ICMP identifier, 0 to 65535.
+	// Port of the host, or its ICMP identifier.
 	InsidePort uint32 `protobuf:"varint,2,opt,name=inside_port,json=insidePort,proto3" json:"inside_port,omitempty"`
 	// IPv4 address at which the host is reached.
 	OutsideAddr string `protobuf:"bytes,3,opt,name=outside_addr,json=outsideAddr,proto3" json:"outside_addr,omitempty"`
-	// Port at which the host is reached, or the ICMP identifier, 0 to 65535.
+	// Port at which the host is reached, or the ICMP identifier.
 	OutsidePort uint32 `protobuf:"varint,4,opt,name=outside_port,json=outsidePort,proto3" json:"outside_port,omitempty"`
 	// Protocol of the binding.
 	Protocol StaticBIB_Protocol `protobuf:"varint,5,opt,name=protocol,proto3,enum=ligato.vpp.nat64.StaticBIB_Protocol" json:"protocol,omitempty"`

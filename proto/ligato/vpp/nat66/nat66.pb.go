@@ -202,9 +202,9 @@ var File_ligato_vpp_nat66_nat66_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_nat66_nat66_proto_rawDesc = "" +
 	"\n" +
-	"\x1cligato/vpp/nat66/nat66.proto\x12\x10ligato.vpp.nat66\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"I\n" +
-	"\x06Global\x12$\n" +
-	"\x0eoutside_vrf_id\x18\x01 \x01(\rR\foutsideVrfId:\x19\x8a}\x16\n" +
+	"\x1cligato/vpp/nat66/nat66.proto\x12\x10ligato.vpp.nat66\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"V\n" +
+	"\x06Global\x121\n" +
+	"\x0eoutside_vrf_id\x18\x01 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\foutsideVrfId:\x19\x8a}\x16\n" +
 	"\x10vpp.nat66.global\x12\x02v1\"]\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +

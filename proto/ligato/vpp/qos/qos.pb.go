@@ -381,9 +381,9 @@ var File_ligato_vpp_qos_qos_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_qos_qos_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/qos/qos.proto\x12\x0eligato.vpp.qos\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xf7\x01\n" +
-	"\x03Map\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\rR\x02id\x12C\n" +
+	"\x18ligato/vpp/qos/qos.proto\x12\x0eligato.vpp.qos\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x84\x02\n" +
+	"\x03Map\x12\x1b\n" +
+	"\x02id\x18\x01 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\x02id\x12C\n" +
 	"\ftranslations\x18\x02 \x03(\v2\x1f.ligato.vpp.qos.Map.TranslationR\ftranslations\x1a\x7f\n" +
 	"\vTranslation\x12.\n" +
 	"\x06source\x18\x01 \x01(\x0e2\x16.ligato.vpp.qos.SourceR\x06source\x12\x1e\n" +

@@ -222,7 +222,7 @@ type Settings_Limits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Milliseconds after which a packet is given up. Default: 200 (full), 100 (shallow virtual).
 	Timeout uint32 `protobuf:"varint,1,opt,name=timeout,proto3" json:"timeout,omitempty"`
-	// Packets that are reassembled at a time. Default: 1024.
+	// Packets that are reassembled at a time, in tables that VPP allocates at once. Default: 1024.
 	MaxReassemblies uint32 `protobuf:"varint,2,opt,name=max_reassemblies,json=maxReassemblies,proto3" json:"max_reassemblies,omitempty"`
 	// Fragments of a packet. Default: 3.
 	MaxFragments uint32 `protobuf:"varint,3,opt,name=max_fragments,json=maxFragments,proto3" json:"max_fragments,omitempty"`
@@ -295,15 +295,15 @@ var File_ligato_vpp_reassembly_reassembly_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_reassembly_reassembly_proto_rawDesc = "" +
 	"\n" +
-	"&ligato/vpp/reassembly/reassembly.proto\x12\x15ligato.vpp.reassembly\x1a\x11ligato/item.proto\"\xf0\x03\n" +
+	"&ligato/vpp/reassembly/reassembly.proto\x12\x15ligato.vpp.reassembly\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xfb\x03\n" +
 	"\bSettings\x12D\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2(.ligato.vpp.reassembly.Settings.ProtocolR\bprotocol\x12:\n" +
 	"\x04full\x18\x02 \x01(\v2&.ligato.vpp.reassembly.Settings.LimitsR\x04full\x12O\n" +
 	"\x0fshallow_virtual\x18\x03 \x01(\v2&.ligato.vpp.reassembly.Settings.LimitsR\x0eshallowVirtual\x12%\n" +
-	"\x0elocal_disabled\x18\x04 \x01(\bR\rlocalDisabled\x1a\x9b\x01\n" +
+	"\x0elocal_disabled\x18\x04 \x01(\bR\rlocalDisabled\x1a\xa6\x01\n" +
 	"\x06Limits\x12\x18\n" +
-	"\atimeout\x18\x01 \x01(\rR\atimeout\x12)\n" +
-	"\x10max_reassemblies\x18\x02 \x01(\rR\x0fmaxReassemblies\x12#\n" +
+	"\atimeout\x18\x01 \x01(\rR\atimeout\x124\n" +
+	"\x10max_reassemblies\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\x80\x80@R\x0fmaxReassemblies\x12#\n" +
 	"\rmax_fragments\x18\x03 \x01(\rR\fmaxFragments\x12'\n" +
 	"\x0fexpiry_interval\x18\x04 \x01(\rR\x0eexpiryInterval\"\x1e\n" +
 	"\bProtocol\x12\b\n" +

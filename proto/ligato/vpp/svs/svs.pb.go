@@ -78,7 +78,7 @@ func (Protocol) EnumDescriptor() ([]byte, []int) {
 // that of a VRF table (vpp.vrf-table), since VPP has one table for both.
 type Table struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number, 1 to 4294967294.
+	// Number.
 	Id uint32 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Version of IP of the source networks.
 	Protocol      Protocol `protobuf:"varint,2,opt,name=protocol,proto3,enum=ligato.vpp.svs.Protocol" json:"protocol,omitempty"`
@@ -264,9 +264,10 @@ var File_ligato_vpp_svs_svs_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_svs_svs_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/svs/svs.proto\x12\x0eligato.vpp.svs\x1a\x11ligato/item.proto\x1a\x18ligato/annotations.proto\"\x85\x01\n" +
-	"\x05Table\x12\x14\n" +
-	"\x02id\x18\x01 \x01(\rB\x04\x8a}\x019R\x02id\x124\n" +
+	"\x18ligato/vpp/svs/svs.proto\x12\x0eligato.vpp.svs\x1a\x11ligato/item.proto\x1a\x18ligato/annotations.proto\"\x92\x01\n" +
+	"\x05Table\x12!\n" +
+	"\x02id\x18\x01 \x01(\rB\x11\x82}\n" +
+	"\x12\b\b\x01\x10\xfe\xff\xff\xff\x0f\x8a}\x019R\x02id\x124\n" +
 	"\bprotocol\x18\x02 \x01(\x0e2\x18.ligato.vpp.svs.ProtocolR\bprotocol:0\x8a}-\n" +
 	"\rvpp.svs.table\x12\x02v1\x1a\x18{id}/protocol/{protocol}\"\x9f\x01\n" +
 	"\x05Route\x12\x1f\n" +

@@ -130,12 +130,12 @@ var File_ligato_vpp_wireguard_wireguard_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_wireguard_wireguard_proto_rawDesc = "" +
 	"\n" +
-	"$ligato/vpp/wireguard/wireguard.proto\x12\x14ligato.vpp.wireguard\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xf8\x02\n" +
+	"$ligato/vpp/wireguard/wireguard.proto\x12\x14ligato.vpp.wireguard\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x83\x03\n" +
 	"\x04Peer\x12P\n" +
 	"\n" +
 	"public_key\x18\x01 \x01(\tB1\x8a}.\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"R\tpublicKey\x12\x1d\n" +
-	"\x04port\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x04port\x121\n" +
-	"\x14persistent_keepalive\x18\x03 \x01(\rR\x13persistentKeepalive\x12!\n" +
+	"\x04port\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x04port\x12<\n" +
+	"\x14persistent_keepalive\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x13persistentKeepalive\x12!\n" +
 	"\bendpoint\x18\x04 \x01(\tB\x05\x82}\x02\b\x01R\bendpoint\x12\x1c\n" +
 	"\n" +
 	"wg_if_name\x18\x05 \x01(\tR\bwgIfName\x12\x14\n" +

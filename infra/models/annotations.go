@@ -1,0 +1,246 @@
+package models
+
+import (
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/tenuto-dev/tenuto/proto/ligato"
+)
+
+// Annotations are what the options (ligato_options) say about the fields of a message type and of all
+// messages in it. They are immutable.
+type Annotations struct {
+	// Message is the type.
+	Message protoreflect.MessageDescriptor
+	// Fields are the annotated fields, and the fields with messages that have annotated fields.
+	Fields []AnnotatedField
+
+	oneofs []oneof
+}
+
+// AnnotatedField is a field with an annotation, or with messages that have annotated fields.
+type AnnotatedField struct {
+	protoreflect.FieldDescriptor
+	// Form is the form of addresses; nil if the field is not for addresses.
+	Form *AddressForm
+	// Limits are the limits of an integer; nil: none.
+	Limits *ligato.LigatoOptions_IntRange
+	// Within are the annotations of messages in the field; nil for other fields.
+	Within *Annotations
+	// Addresses reports that the field, or a message in it, is for addresses. It is false for maps.
+	Addresses bool
+
+	lenient bool // the descriptor checks the field
+	kind    fieldKind
+	signed  bool // an integer
+}
+
+// fieldKind is how the values of a field are found.
+type fieldKind int
+
+const (
+	plain    fieldKind = iota
+	optional           // it is known whether the field is set
+	member             // of a oneof
+	list
+	table
+)
+
+// oneof is a oneof with annotated fields.
+type oneof struct {
+	protoreflect.OneofDescriptor
+	fields map[protoreflect.FieldNumber]*AnnotatedField
+}
+
+// Annotation returns what the options of a field say, without the messages in it.
+func Annotation(fd protoreflect.FieldDescriptor) AnnotatedField {
+	o, _ := proto.GetExtension(fd.Options(), ligato.E_LigatoOptions).(*ligato.LigatoOptions)
+	lenient, _ := proto.GetExtension(fd.Options(), ligato.E_Lenient).(bool)
+	f := AnnotatedField{FieldDescriptor: fd, lenient: lenient}
+	switch fd.Kind() {
+	case protoreflect.StringKind:
+		f.Form = forms[o.GetType()]
+	case protoreflect.Uint32Kind, protoreflect.Uint64Kind, protoreflect.Fixed32Kind, protoreflect.Fixed64Kind:
+		f.Limits = o.GetIntRange()
+	case protoreflect.Int32Kind, protoreflect.Int64Kind, protoreflect.Sint32Kind, protoreflect.Sint64Kind,
+		protoreflect.Sfixed32Kind, protoreflect.Sfixed64Kind:
+		f.Limits, f.signed = o.GetIntRange(), true
+	}
+	switch of := fd.ContainingOneof(); {
+	case fd.IsMap():
+		f.kind = table
+	case fd.IsList():
+		f.kind = list
+	case of != nil && !of.IsSynthetic():
+		f.kind = member
+	case fd.HasPresence():
+		f.kind = optional
+	}
+	return f
+}
+
+// AnnotationsOf compiles the annotations of a message type.
+func AnnotationsOf(d protoreflect.MessageDescriptor) *Annotations {
+	return annotationsOf(d, map[protoreflect.FullName]*Annotations{})
+}
+
+func annotationsOf(d protoreflect.MessageDescriptor, known map[protoreflect.FullName]*Annotations) *Annotations {
+	if a := known[d.FullName()]; a != nil {
+		return a
+	}
+	a := &Annotations{Message: d}
+	known[d.FullName()] = a
+	isAddress := func(f AnnotatedField) bool { return f.Form != nil }
+	for i := range d.Fields().Len() {
+		f := Annotation(d.Fields().Get(i))
+		f.Addresses = f.kind != table && f.has(isAddress, nil)
+		if !f.has(func(f AnnotatedField) bool { return f.Limits != nil || isAddress(f) }, nil) {
+			continue
+		}
+		if of := f.messages(); of != nil {
+			f.Within = annotationsOf(of, known)
+		}
+		a.Fields = append(a.Fields, f)
+	}
+	for i := range a.Fields {
+		a.addMember(&a.Fields[i])
+	}
+	return a
+}
+
+func (a *Annotations) addMember(f *AnnotatedField) {
+	if f.kind != member {
+		return
+	}
+	of := f.ContainingOneof()
+	i := slices.IndexFunc(a.oneofs, func(o oneof) bool { return o.OneofDescriptor == of })
+	if i < 0 {
+		i, a.oneofs = len(a.oneofs), append(a.oneofs, oneof{of, map[protoreflect.FieldNumber]*AnnotatedField{}})
+	}
+	a.oneofs[i].fields[f.Number()] = f
+}
+
+// messages returns the type of the messages in the field; nil if it has none.
+func (f AnnotatedField) messages() protoreflect.MessageDescriptor {
+	if f.kind == table {
+		return f.MapValue().Message()
+	}
+	return f.Message()
+}
+
+// has reports whether the field is one, or a message in it has one. Types that were seen are skipped.
+func (f AnnotatedField) has(one func(AnnotatedField) bool, seen []protoreflect.FullName) bool {
+	of := f.messages()
+	if of == nil {
+		return one(f)
+	}
+	if slices.Contains(seen, of.FullName()) {
+		return false
+	}
+	seen = append(seen, of.FullName())
+	for i := range of.Fields().Len() {
+		if Annotation(of.Fields().Get(i)).has(one, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// Violation is a field with a value that its annotation excludes.
+type Violation struct {
+	// Field names the field as the schema does, with dots and with the indexes of lists:
+	// "rules[0].ip_rule.icmp.first".
+	Field string
+	// Err has the value and what is expected.
+	Err error
+}
+
+// Violations returns the fields of a message that have values that their annotations exclude. An empty
+// text is no address, but stands for none, so that only lists must not contain it. Fields that are
+// lenient are not checked. The cost is linear in the fields that are set.
+func (a *Annotations) Violations(m protoreflect.Message) (all []Violation) {
+	for i := range a.Fields {
+		f := &a.Fields[i]
+		switch {
+		case f.lenient || f.kind == member || f.kind != plain && !m.Has(f.FieldDescriptor):
+		case f.kind == list:
+			elements := m.Get(f.FieldDescriptor).List()
+			for n := range elements.Len() {
+				if found := f.check(elements.Get(n)); found != nil {
+					all = append(all, within(fmt.Sprintf("%s[%d]", f.Name(), n), found)...)
+				}
+			}
+		case f.kind == table:
+			all = append(all, f.checkTable(m.Get(f.FieldDescriptor).Map())...)
+		default:
+			all = append(all, within(string(f.Name()), f.check(m.Get(f.FieldDescriptor)))...)
+		}
+	}
+	for i := range a.oneofs {
+		if set := m.WhichOneof(a.oneofs[i].OneofDescriptor); set != nil {
+			if f := a.oneofs[i].fields[set.Number()]; f != nil {
+				all = append(all, within(string(f.Name()), f.check(m.Get(set)))...)
+			}
+		}
+	}
+	return all
+}
+
+// checkTable checks the messages in a map.
+func (f *AnnotatedField) checkTable(messages protoreflect.Map) (all []Violation) {
+	messages.Range(func(key protoreflect.MapKey, v protoreflect.Value) bool {
+		all = append(all, within(fmt.Sprintf("%s[%v]", f.Name(), key), f.check(v))...)
+		return true
+	})
+	return all
+}
+
+// within adds the field of a message to what was found in it.
+func within(field string, found []Violation) []Violation {
+	for i := range found {
+		if found[i].Field != "" {
+			field += "." + found[i].Field
+		}
+		found[i].Field = field
+	}
+	return found
+}
+
+// check checks a value of the field, or an element of it.
+func (f *AnnotatedField) check(v protoreflect.Value) []Violation {
+	var err error
+	switch {
+	case f.Within != nil:
+		return f.Within.Violations(v.Message())
+	case f.Limits != nil:
+		err = f.checkNumber(v)
+	default:
+		err = f.checkAddress(v.String())
+	}
+	if err == nil {
+		return nil
+	}
+	return []Violation{{Err: err}}
+}
+
+func (f *AnnotatedField) checkNumber(v protoreflect.Value) error {
+	low, high := f.Limits.GetMinimum(), f.Limits.GetMaximum()
+	if f.signed {
+		if n := v.Int(); n < low || n > 0 && uint64(n) > high {
+			return fmt.Errorf("%d, expected %d to %d", n, low, high)
+		}
+	} else if n := v.Uint(); n > high || low > 0 && n < uint64(low) {
+		return fmt.Errorf("%d, expected %d to %d", n, low, high)
+	}
+	return nil
+}
+
+func (f *AnnotatedField) checkAddress(text string) error {
+	if text == "" && f.kind != list || f.Form.accepts(text) {
+		return nil
+	}
+	return fmt.Errorf("%q%s", text, f.Form.expected)
+}
