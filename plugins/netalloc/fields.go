@@ -8,31 +8,16 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc/model"
-	"github.com/tenuto-dev/tenuto/proto/ligato"
 )
 
-// addressField is a field of a message for addresses, or for messages that have such fields.
-type addressField struct {
-	protoreflect.FieldDescriptor
-	mask, ipv4, ipv6 bool
-	within           []addressField
-}
-
-// addressFields returns those of a type of messages, without the fields with some names.
-func addressFields(d protoreflect.MessageDescriptor, without []string) (all []addressField) {
-	for i := range d.Fields().Len() {
-		f := addressField{FieldDescriptor: d.Fields().Get(i)}
-		opts, _ := proto.GetExtension(f.Options(), ligato.E_LigatoOptions).(*ligato.LigatoOptions)
-		switch t := opts.GetType(); {
-		case slices.Contains(without, string(f.Name())) || f.IsMap():
-		case f.Kind() == protoreflect.StringKind && t != ligato.LigatoOptions_UNSPECIFIED:
-			f.mask, f.ipv4, f.ipv6 = strings.HasSuffix(t.String(), "_WITH_MASK"), strings.HasPrefix(t.String(), "IPV4"), strings.HasPrefix(t.String(), "IPV6")
+// addressFields returns the fields of a type of messages that are for addresses, or for messages with
+// such fields, without the fields with some names.
+func addressFields(a *models.Annotations, without []string) (all []models.AnnotatedField) {
+	for _, f := range a.Fields {
+		if f.Addresses && !slices.Contains(without, string(f.Name())) {
 			all = append(all, f)
-		case f.Message() != nil && f.Message() != d:
-			if f.within = addressFields(f.Message(), nil); len(f.within) > 0 {
-				all = append(all, f)
-			}
 		}
 	}
 	return all
@@ -48,9 +33,9 @@ func madeUp(n int, ipv6 bool) string {
 }
 
 // likeThis returns an address as the field has it.
-func (f *addressField) likeThis(addr string) string {
+func likeThis(f *models.AnnotatedField, addr string) string {
 	switch {
-	case !f.mask:
+	case f.Form.Plain:
 		return addr
 	case strings.Contains(addr, ":"):
 		return addr + "/128"
@@ -59,21 +44,21 @@ func (f *addressField) likeThis(addr string) string {
 }
 
 // refers reports whether a message has references.
-func refers(m protoreflect.Message, fields []addressField) bool {
+func refers(m protoreflect.Message, fields []models.AnnotatedField) bool {
 	for i := range fields {
 		f := &fields[i]
-		if !m.Has(f.FieldDescriptor) {
+		if !f.Addresses || !m.Has(f.FieldDescriptor) {
 			continue
 		}
 		v := m.Get(f.FieldDescriptor)
 		if !f.IsList() {
-			if f.refers(v) {
+			if holds(f, v) {
 				return true
 			}
 			continue
 		}
 		for n := range v.List().Len() {
-			if f.refers(v.List().Get(n)) {
+			if holds(f, v.List().Get(n)) {
 				return true
 			}
 		}
@@ -81,29 +66,30 @@ func refers(m protoreflect.Message, fields []addressField) bool {
 	return false
 }
 
-func (f *addressField) refers(v protoreflect.Value) bool {
-	if f.within != nil {
-		return refers(v.Message(), f.within)
+// holds reports whether a value of a field is a reference, or a message with references.
+func holds(f *models.AnnotatedField, v protoreflect.Value) bool {
+	if f.Within != nil {
+		return refers(v.Message(), f.Within.Fields)
 	}
 	return model.IsRef(v.String())
 }
 
 // eachReference replaces the references in a message by what replace returns. path names the
 // field.
-func eachReference(m proto.Message, fields []addressField, replace func(path string, f *addressField, text string) string) {
+func eachReference(m proto.Message, fields []models.AnnotatedField, replace func(path string, f *models.AnnotatedField, text string) string) {
 	replaceIn(m.ProtoReflect(), fields, "", replace)
 }
 
-func replaceIn(m protoreflect.Message, fields []addressField, prefix string, replace func(path string, f *addressField, text string) string) {
+func replaceIn(m protoreflect.Message, fields []models.AnnotatedField, prefix string, replace func(path string, f *models.AnnotatedField, text string) string) {
 	for i := range fields {
 		f := &fields[i]
-		if !m.Has(f.FieldDescriptor) {
+		if !f.Addresses || !m.Has(f.FieldDescriptor) {
 			continue
 		}
 		path, v := prefix+string(f.Name()), m.Get(f.FieldDescriptor)
 		if !f.IsList() {
-			if f.within != nil {
-				replaceIn(v.Message(), f.within, path+".", replace)
+			if f.Within != nil {
+				replaceIn(v.Message(), f.Within.Fields, path+".", replace)
 			} else if text := v.String(); model.IsRef(text) {
 				set(replace(path, f, text), text, func(v protoreflect.Value) { m.Set(f.FieldDescriptor, v) })
 			}
@@ -111,8 +97,8 @@ func replaceIn(m protoreflect.Message, fields []addressField, prefix string, rep
 		}
 		for n, list := 0, v.List(); n < list.Len(); n++ {
 			at := fmt.Sprintf("%s[%d]", path, n)
-			if f.within != nil {
-				replaceIn(list.Get(n).Message(), f.within, at+".", replace)
+			if f.Within != nil {
+				replaceIn(list.Get(n).Message(), f.Within.Fields, at+".", replace)
 			} else if text := list.Get(n).String(); model.IsRef(text) {
 				set(replace(at, f, text), text, func(v protoreflect.Value) { list.Set(n, v) })
 			}

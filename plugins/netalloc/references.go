@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/tenuto-dev/tenuto/infra/models"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 )
@@ -50,7 +51,7 @@ func (r *registrar) resolving(d *kvs.KVDescriptor) *kvs.KVDescriptor {
 	if err != nil {
 		return d
 	}
-	fields := addressFields(t.Descriptor(), r.own)
+	fields := addressFields(models.AnnotationsOf(t.Descriptor()), r.own)
 	if len(fields) == 0 {
 		return d
 	}
@@ -71,7 +72,7 @@ func (r *registrar) resolving(d *kvs.KVDescriptor) *kvs.KVDescriptor {
 type resolver struct {
 	d         *kvs.KVDescriptor
 	addresses Addresses
-	fields    []addressField
+	fields    []models.AnnotatedField
 }
 
 // validate checks the references; the rest is checked when they are resolved. A value that is
@@ -86,8 +87,8 @@ func (s *resolver) validate(key string, v proto.Message) error {
 	}
 	var errs []error
 	iface := interfaceOf(v)
-	eachReference(v, s.fields, func(path string, f *addressField, text string) string {
-		if err := s.addresses.Check(text, iface, !f.mask); err != nil {
+	eachReference(v, s.fields, func(path string, f *models.AnnotatedField, text string) string {
+		if err := s.addresses.Check(text, iface, f.Form.Plain); err != nil {
 			errs = append(errs, invalid(path, "%w", err))
 		}
 		return text
@@ -109,7 +110,7 @@ func (s *resolver) dependencies(key string, v proto.Message) (deps []kvs.Depende
 	}
 	var texts []string
 	iface := interfaceOf(v)
-	eachReference(v, s.fields, func(_ string, _ *addressField, text string) string {
+	eachReference(v, s.fields, func(_ string, _ *models.AnnotatedField, text string) string {
 		if !slices.Contains(texts, text) {
 			deps = append(deps, model.Dependencies("", text, iface)...)
 			texts = append(texts, text)
@@ -134,12 +135,12 @@ func (s *resolver) dependencies(key string, v proto.Message) (deps []kvs.Depende
 func (s *resolver) made(key string, v proto.Message, ipv6 bool) (string, proto.Message) {
 	var texts []string
 	v = proto.Clone(v)
-	eachReference(v, s.fields, func(_ string, f *addressField, text string) string {
+	eachReference(v, s.fields, func(_ string, f *models.AnnotatedField, text string) string {
 		n := slices.Index(texts, text)
 		if n < 0 {
 			n, texts = len(texts), append(texts, text)
 		}
-		return f.likeThis(madeUp(n, f.ipv6 || ipv6 && !f.ipv4))
+		return likeThis(f, madeUp(n, f.Form.IPv6 || ipv6 && !f.Form.IPv4))
 	})
 	return key, v
 }
@@ -186,12 +187,12 @@ func (s *resolver) literal(v proto.Message) (proto.Message, error) {
 	var errs []error
 	iface := interfaceOf(v)
 	v = proto.Clone(v)
-	eachReference(v, s.fields, func(path string, f *addressField, text string) string {
+	eachReference(v, s.fields, func(path string, f *models.AnnotatedField, text string) string {
 		p, ok := s.addresses.Lookup(text, iface)
 		switch {
 		case !ok:
 			errs = append(errs, fmt.Errorf("%s: %s is not allocated", path, text))
-		case f.mask:
+		case !f.Form.Plain:
 			return p.Masked().String()
 		}
 		return p.Addr().String()

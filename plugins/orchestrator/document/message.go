@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"gopkg.in/yaml.v3"
 
+	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/proto/ligato"
 )
 
@@ -42,12 +42,9 @@ func (c *Codec) planOf(md protoreflect.MessageDescriptor) *plan {
 	c.plans[name] = p
 	for i := range md.Fields().Len() {
 		fd := md.Fields().Get(i)
-		f := &fieldPlan{FieldDescriptor: fd, kind: fd.Kind(), slot: i}
+		f := &fieldPlan{FieldDescriptor: fd, kind: fd.Kind(), slot: i, bounds: models.Annotation(fd).Limits}
 		if one := fd.ContainingOneof(); one != nil {
 			f.slot = md.Fields().Len() + one.Index()
-		}
-		if opts, ok := proto.GetExtension(fd.Options(), ligato.E_LigatoOptions).(*ligato.LigatoOptions); ok {
-			f.bounds = opts.GetIntRange()
 		}
 		p.fields[fd.JSONName()], p.fields[string(fd.Name())] = f, f
 		p.names = append(p.names, fd.JSONName())
