@@ -137,7 +137,7 @@ func TestQueues(t *testing.T) {
 			t.Error("a VETH has combined queues")
 		}
 		text := linuxtest.ErrorText(a.Apply(queues(x, &interfaces.Queues{Tx: 65536})))
-		if want := "queues.tx: 65536; expected at most 65535"; !strings.Contains(text, want) {
+		if want := "queues.tx: 65536, expected 0 to 65535"; !strings.Contains(text, want) {
 			t.Errorf("expected %q, got %q", want, text)
 		}
 	})

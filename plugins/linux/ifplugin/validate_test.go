@@ -60,7 +60,7 @@ func TestValidate(t *testing.T) {
 		{`{"name":"a","type":"BOND"}`, ""},
 		{`{"name":"a","type":"TAP"}`, ""},
 		{`{"name":"a","type":"VXLAN","vxlan":{"vni":5},"masterInterface":"b"}`, ""},
-		{`{"name":"a","type":"BRIDGE","vlan":{}}`, "vlan: not allowed for type BRIDGE"},
+		{`{"name":"a","type":"BRIDGE","vlan":{"vlanId":1}}`, "vlan: not allowed for type BRIDGE"},
 		{`{"name":"a","type":"BRIDGE","masterInterface":"b"}`, "master_interface: not allowed for type BRIDGE"},
 		{`{"name":"a","type":"LOOPBACK","masterInterface":"b"}`, "master_interface: not allowed for type LOOPBACK"},
 		{`{"name":"a","type":"TUN","masterInterface":"b"}`, "master_interface: not allowed for type TUN"},

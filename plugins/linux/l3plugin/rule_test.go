@@ -108,7 +108,7 @@ func TestValidateRule(t *testing.T) {
 		`{"name":"a","priority":5}`:                                                              "table: missing",
 		`{"name":"a","priority":5,"table":7,"namespace":{"reference":"x"}}`:                      "namespace: ",
 		`{"name":"a","priority":5,"table":7,"srcNetwork":"10.0.0.1/8"}`:                          "src_network: \"10.0.0.1/8\" has host bits",
-		`{"name":"a","priority":5,"table":7,"dstNetwork":"x"}`:                                   "dst_network: \"x\"; expected",
+		`{"name":"a","priority":5,"table":7,"dstNetwork":"x"}`:                                   "dst_network: \"x\": expected",
 		`{"name":"a","priority":5,"table":7,"dstNetwork":"0.0.0.0/0"}`:                           "dst_network: \"0.0.0.0/0\"; expected nothing",
 		`{"name":"a","priority":5,"table":7,"srcNetwork":"10.0.0.0/8","dstNetwork":"fd00::/64"}`: "dst_network: fd00::/64 is not",
 		`{"name":"a","priority":5,"table":7,"srcNetwork":"10.0.0.0/8","ipv6":true}`:              "ipv6: not allowed",

@@ -2,7 +2,6 @@ package bfdplugin
 
 import (
 	"context"
-	"math"
 
 	"go.fd.io/govpp/api"
 	bfdapi "go.fd.io/govpp/binapi/bfd"
@@ -105,7 +104,7 @@ func resolveSession(r *item.Resolver, v *bfd.Session) peering {
 			local: r.Host("local_address", v.GetLocalAddress()), peer: r.Host("peer_address", v.GetPeerAddress()),
 		},
 		minTx: orDefault(v.GetDesiredMinTx(), defaultInterval), minRx: orDefault(v.GetRequiredMinRx(), defaultInterval),
-		multiplier: uint8(r.Range("detect_multiplier", orDefault(v.GetDetectMultiplier(), defaultMultiplier), 1, math.MaxUint8)),
+		multiplier: uint8(orDefault(v.GetDetectMultiplier(), defaultMultiplier)),
 		down:       v.GetAdminDown(),
 	}
 	switch {
@@ -117,7 +116,7 @@ func resolveSession(r *item.Resolver, v *bfd.Session) peering {
 	if a := v.GetAuthentication(); a != nil {
 		p.auth = authentication{
 			on: true, key: a.GetKey(), delayed: a.GetDelayed(),
-			keyID: uint8(r.Range("authentication.key_id", a.GetKeyId(), 0, math.MaxUint8)),
+			keyID: uint8(a.GetKeyId()),
 		}
 		r.DependsOn("auth-key-exists", model.AuthKeyModel.Key(&bfd.AuthKey{Id: a.GetKey()}))
 	}

@@ -96,16 +96,13 @@ func NewGlobal(vpp *session.VPP) *kvs.KVDescriptor {
 func resolveGlobal(r *item.Resolver, v *cnat.Global) (s settings) {
 	r.Enum("policy", v.GetPolicy())
 	s.policy = cnatapi.CnatSnatPolicies(v.GetPolicy())
-	address := func(field, text string, is6 bool) (a netip.Addr) {
-		if text == "" {
-			return a
-		}
-		if a = ipconv.FromAddress(r.Host(field, text)); a.Is6() != is6 {
-			r.Fail(field, "%q has the wrong version of IP", text)
+	address := func(field, text string) (a netip.Addr) {
+		if text != "" {
+			a = ipconv.FromAddress(r.Host(field, text))
 		}
 		return a
 	}
-	s.ip4, s.ip6 = address("snat_ip4", v.GetSnatIp4(), false), address("snat_ip6", v.GetSnatIp6(), true)
+	s.ip4, s.ip6 = address("snat_ip4", v.GetSnatIp4()), address("snat_ip6", v.GetSnatIp6())
 	if v.GetSnatIp4() == "" && v.GetSnatIp6() == "" {
 		r.Fail("snat_ip4", "empty, expected an address here or in snat_ip6")
 	}

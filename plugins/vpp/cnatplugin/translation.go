@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net/netip"
 	"slices"
 
@@ -211,7 +210,7 @@ func resolveTranslation(r *item.Resolver, v *cnat.Translation) translation {
 	r.Enum("load_balancing", v.GetLoadBalancing())
 	t := translation{
 		translationID: translationID{
-			protocols[v.GetProtocol()], ipconv.FromAddress(r.Host("vip", v.GetVip())), uint16(r.Range("port", v.GetPort(), 1, math.MaxUint16)),
+			protocols[v.GetProtocol()], ipconv.FromAddress(r.Host("vip", v.GetVip())), uint16(v.GetPort()),
 		},
 		balancing: cnatapi.CnatLbType(v.GetLoadBalancing()),
 		untold:    untold{realIP: v.GetRealIp(), affinity: v.GetClientAffinity()},
@@ -250,7 +249,7 @@ func resolveBackend(r *item.Resolver, field string, t translation, v *cnat.Trans
 		return addr
 	}
 	b = backend{endpoint{
-		address: host("address", v.GetAddress()), port: uint16(r.Range(field+".port", v.GetPort(), 0, math.MaxUint16)),
+		address: host("address", v.GetAddress()), port: uint16(v.GetPort()),
 	}, v.GetNoNat()}
 	if v.GetSourceAddress() != "" {
 		b.source = host("source_address", v.GetSourceAddress())
@@ -258,7 +257,7 @@ func resolveBackend(r *item.Resolver, field string, t translation, v *cnat.Trans
 	if b.port == 0 {
 		b.port = t.port
 	}
-	return b, max(1, r.Range(field+".weight", v.GetWeight(), 0, maxBackends))
+	return b, max(1, v.GetWeight())
 }
 
 func translationValue(_ *item.Names, t translation) *cnat.Translation {

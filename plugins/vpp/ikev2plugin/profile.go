@@ -151,7 +151,7 @@ func resolveProfile(r *item.Resolver, v *ikev2.Profile) profile {
 	if v.GetTunnelInterface() != "" {
 		p.tunnel = r.Interface("tunnel_interface", v.GetTunnelInterface())
 	}
-	if port := r.Range("udp_port", v.GetUdpPort(), 0, noPort-1); port != 0 {
+	if port := v.GetUdpPort(); port != 0 {
 		p.udpPort = uint16(port)
 	}
 	p.udpEncap, p.nattOff, p.initiate = v.GetUdpEncap(), v.GetDisableNatt(), v.GetInitiate()
@@ -222,11 +222,7 @@ func resolveIdentity(r *item.Resolver, field string, v *ikev2.Profile_Identity) 
 }
 
 func resolveSelector(r *item.Resolver, field string, v *ikev2.Profile_TrafficSelector) selector {
-	s := selector{
-		protocol:  uint8(r.Range(field+".protocol", v.GetProtocol(), 0, math.MaxUint8)),
-		startPort: uint16(r.Range(field+".start_port", v.GetStartPort(), 0, math.MaxUint16)),
-		endPort:   uint16(r.Range(field+".end_port", v.GetEndPort(), 0, math.MaxUint16)),
-	}
+	s := selector{protocol: uint8(v.GetProtocol()), startPort: uint16(v.GetStartPort()), endPort: uint16(v.GetEndPort())}
 	if s.endPort == 0 {
 		s.endPort = math.MaxUint16
 	}

@@ -71,11 +71,7 @@ func NewFlowProbeParams(vpp *session.VPP) *kvs.KVDescriptor {
 }
 
 func resolveParams(r *item.Resolver, v *ipfix.FlowProbeParams) params {
-	// VPP takes the highest number for the default.
-	e := params{
-		ActiveTimer:  r.Range("active_timer", v.GetActiveTimer(), 0, math.MaxUint32-1),
-		PassiveTimer: r.Range("passive_timer", v.GetPassiveTimer(), 0, math.MaxUint32-1),
-	}
+	e := params{ActiveTimer: v.GetActiveTimer(), PassiveTimer: v.GetPassiveTimer()}
 	if e.PassiveTimer > 0 && e.PassiveTimer < e.ActiveTimer {
 		r.Fail("passive_timer", "%d, expected 0 or at least active_timer, %d", e.PassiveTimer, e.ActiveTimer)
 	}

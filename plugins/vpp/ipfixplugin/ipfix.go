@@ -78,7 +78,7 @@ func resolveExporter(r *item.Resolver, v *ipfix.IPFIX) exporter {
 		CollectorPort:    uint16(cmp.Or(r.Range("collector.port", v.GetCollector().GetPort(), 0, math.MaxUint16-1), defaultPort)),
 		SrcAddress:       ipv4(r, "source_address", v.GetSourceAddress()),
 		PathMtu:          cmp.Or(v.GetPathMtu(), defaultPathMTU),
-		TemplateInterval: cmp.Or(r.Range("template_interval", v.GetTemplateInterval(), 0, math.MaxUint32-1), defaultInterval),
+		TemplateInterval: cmp.Or(v.GetTemplateInterval(), defaultInterval),
 	}
 	r.Range("path_mtu", e.PathMtu, minPathMTU, maxPathMTU)
 	e.VrfID = r.Table(v.GetVrfId(), ip_types.Address{})

@@ -63,7 +63,7 @@ func resolvePolicy(r *item.Resolver, v *ipsec.SecurityPolicy) policy {
 	p := policy{
 		SpdID: v.GetSpdIndex(), SaID: v.GetSaIndex(), Priority: v.GetPriority(), IsOutbound: v.GetIsOutbound(),
 		Policy:   ipsec_types.IpsecSpdAction(v.GetAction()),
-		Protocol: uint8(r.Range("protocol", v.GetProtocol(), 0, math.MaxUint8)),
+		Protocol: uint8(v.GetProtocol()),
 	}
 	if p.Protocol == 0 {
 		p.Protocol = anyProtocol
@@ -103,12 +103,10 @@ func ports(r *item.Resolver, side string, first, last uint32) (start, stop uint1
 	if first == 0 && last == 0 {
 		return 0, math.MaxUint16
 	}
-	start = uint16(r.Range(side+"_port_start", first, 0, math.MaxUint16))
-	stop = uint16(r.Range(side+"_port_stop", last, 0, math.MaxUint16))
-	if stop < start {
+	if last < first {
 		r.Fail(side+"_port_stop", "%d is less than %s_port_start %d", last, side, first)
 	}
-	return start, stop
+	return uint16(first), uint16(last)
 }
 
 // policyOf returns what VPP lists, in the form of resolvePolicy. VPP lists an IPv6 address that

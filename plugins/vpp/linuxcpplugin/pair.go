@@ -113,8 +113,9 @@ func NewPair(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 func resolvePair(r *item.Resolver, v *linuxcp.Pair) pair {
 	p := pair{
 		iface: r.Interface("interface", v.GetInterface()), host: v.GetHostInterface(),
-		typ: lcp.LcpItfHostType(r.Range("type", uint32(v.GetType()), 0, 1)), namespace: v.GetNamespace(),
+		typ: lcp.LcpItfHostType(v.GetType()), namespace: v.GetNamespace(),
 	}
+	r.Enum("type", v.GetType())
 	if len(p.host) > maxHostName || !hostName.MatchString(p.host) {
 		r.Fail("host_interface", "%q, expected 1 to %d letters, digits and -_%%@:.", p.host, maxHostName)
 	}

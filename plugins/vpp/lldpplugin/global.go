@@ -34,8 +34,8 @@ func NewGlobal(vpp *session.VPP) *kvs.KVDescriptor {
 			atMost(r, "system_name", v.GetSystemName())
 			return lldpapi.LldpConfig{
 				SystemName: v.GetSystemName(),
-				TxHold:     r.Range("hold", cmp.Or(v.GetHold(), defaults().TxHold), 1, 100),
-				TxInterval: r.Range("interval", cmp.Or(v.GetInterval(), defaults().TxInterval), 1, 3600),
+				TxHold:     cmp.Or(v.GetHold(), defaults().TxHold),
+				TxInterval: cmp.Or(v.GetInterval(), defaults().TxInterval),
 			}
 		},
 		Set: func(ctx context.Context, _, c *lldpapi.LldpConfig) error {

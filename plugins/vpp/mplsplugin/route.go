@@ -3,7 +3,6 @@ package mplsplugin
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"net/netip"
 	"slices"
 
@@ -168,7 +167,7 @@ func NewRoute(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 func resolveRoute(r *item.Resolver, v *pb.Route) route {
 	r.DependsOn("mpls-table-exists", model.TableKey(v.GetTableId()))
 	out := route{
-		routeID: routeID{v.GetTableId(), r.Range("label", v.GetLabel(), firstLabel, maxLabel), !v.GetStacked()},
+		routeID: routeID{v.GetTableId(), v.GetLabel(), !v.GetStacked()},
 		payload: payloadOf(r, v),
 	}
 	switch n := len(v.GetPaths()); {
@@ -211,8 +210,8 @@ func payloadOf(r *item.Resolver, v *pb.Route) fib_types.FibPathNhProto {
 func resolvePath(r *item.Resolver, field string, payload fib_types.FibPathNhProto, v *pb.Route_Path) path {
 	p := path{
 		pathID{proto: payload, swIfIndex: item.NoInterface},
-		uint8(max(r.Range(field+".weight", v.GetWeight(), 0, math.MaxUint8), 1)),
-		uint8(r.Range(field+".preference", v.GetPreference(), 0, math.MaxUint8)),
+		uint8(max(v.GetWeight(), 1)),
+		uint8(v.GetPreference()),
 		resolveLabels(r, field, payload, v),
 		"",
 	}

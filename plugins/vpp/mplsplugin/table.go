@@ -2,7 +2,6 @@ package mplsplugin
 
 import (
 	"fmt"
-	"math"
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/mpls"
@@ -38,9 +37,6 @@ func NewTable(vpp *session.VPP) *kvs.KVDescriptor {
 	return item.NewEntry(vpp, nil, item.Entry[*pb.Table, mpls.MplsTable, uint32]{
 		Name: TableName, Model: model.TableModel, Operation: tables,
 		Resolve: func(r *item.Resolver, v *pb.Table) mpls.MplsTable {
-			if v.GetId() == math.MaxUint32 {
-				r.Fail("id", "%d stands for no table", v.GetId())
-			}
 			if n := len(v.GetLabel()); n > maxName {
 				r.Fail("label", "has %d bytes, expected at most %d", n, maxName)
 			}

@@ -18,9 +18,6 @@ const ClampName = "vpp-mss-clamp"
 // clamp has a size only for a version of IP that has a direction.
 type clamp = mss_clamp.MssClampDetails
 
-// maxMSS is the largest limit: the number above stands for none in VPP.
-const maxMSS = math.MaxUint16 - 1
-
 var clamps = item.Declare("MSS clamp", "mss_clamp", item.Variant[clamp]{
 	Change: change,
 	// VPP keeps the directions of a deleted interface, and takes the same ones for no change of
@@ -54,7 +51,7 @@ func NewClamp(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			}
 			e := clamp{
 				SwIfIndex: r.Interface("interface", v.GetInterface()),
-				IPv4Mss:   uint16(r.Range("ipv4_mss", v.GetIpv4Mss(), 0, maxMSS)), IPv6Mss: uint16(r.Range("ipv6_mss", v.GetIpv6Mss(), 0, maxMSS)),
+				IPv4Mss:   uint16(v.GetIpv4Mss()), IPv6Mss: uint16(v.GetIpv6Mss()),
 			}
 			e.IPv4Direction, e.IPv6Direction = direction(e.IPv4Mss, v.GetIpv4Direction()), direction(e.IPv6Mss, v.GetIpv6Direction())
 			return e

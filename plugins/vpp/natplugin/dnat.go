@@ -171,7 +171,7 @@ func (d *dnatResolver) outside(id *mappingID, field, ifField, iface, ipField, ip
 
 func (d *dnatResolver) static(field string, v *nat.DNat44_StaticMapping) mapping {
 	m := mapping{mappingID: mappingID{tag: d.tag, protocol: protocols[v.GetProtocol()]}, twice: twiceNAT(v.GetTwiceNat())}
-	m.port = d.port(field+".external_port", v.GetExternalPort())
+	m.port = uint16(v.GetExternalPort())
 	d.outside(&m.mappingID, field, "external_interface", v.GetExternalInterface(), "external_ip", v.GetExternalIp())
 	if m.protocol == 0 || m.twice < noTwiceNAT || m.twice > twiceNATSelf {
 		d.Fail(field, "unknown protocol or twice_nat")
@@ -191,7 +191,7 @@ func (d *dnatResolver) static(field string, v *nat.DNat44_StaticMapping) mapping
 	}
 	d.requireAddress(m.mappingID)
 	l := v.GetLocalIps()[0]
-	m.local, m.localPort = ip4(d.Resolver, field+".local_ips[0].local_ip", l.GetLocalIp()), d.port(field+".local_ips[0].local_port", l.GetLocalPort())
+	m.local, m.localPort = ip4(d.Resolver, field+".local_ips[0].local_ip", l.GetLocalIp()), uint16(l.GetLocalPort())
 	m.vrf = d.table(l.GetVrfId())
 	switch {
 	case (m.port == 0) != (m.localPort == 0):
@@ -200,10 +200,6 @@ func (d *dnatResolver) static(field string, v *nat.DNat44_StaticMapping) mapping
 		d.Fail(field+".twice_nat", "%s, expected DISABLED for all ports: VPP refuses it", v.GetTwiceNat())
 	}
 	return staticMapping(m)
-}
-
-func (d *dnatResolver) port(field string, n uint32) uint16 {
-	return uint16(d.Range(field, n, 0, math.MaxUint16))
 }
 
 func (d *dnatResolver) balanced(field string, v *nat.DNat44_StaticMapping, m mapping) mapping {
@@ -227,7 +223,7 @@ func (d *dnatResolver) balanced(field string, v *nat.DNat44_StaticMapping, m map
 		at := fmt.Sprintf("%s.local_ips[%d]", field, n)
 		e := local{
 			Addr: ip4(d.Resolver, at+".local_ip", l.GetLocalIp()), Port: uint16(d.Range(at+".local_port", l.GetLocalPort(), 1, math.MaxUint16)),
-			Probability: uint8(d.Range(at+".probability", l.GetProbability(), 0, math.MaxUint8)), VrfID: d.table(l.GetVrfId()),
+			Probability: uint8(l.GetProbability()), VrfID: d.table(l.GetVrfId()),
 		}
 		if end := (endpoint{e.Addr, e.Port, e.VrfID}); seen[end] {
 			d.Fail(at, "%s port %d in VRF table %d is listed twice", e.Addr, e.Port, e.VrfID)
@@ -300,7 +296,7 @@ func hasAddress(key string, pool models.KeyTemplate, twice string, addr netip.Ad
 
 func (d *dnatResolver) identity(field string, v *nat.DNat44_IdentityMapping) mapping {
 	id := mappingID{
-		tag: d.tag, protocol: protocols[v.GetProtocol()], port: d.port(field+".port", v.GetPort()), vrf: d.table(v.GetVrfId()),
+		tag: d.tag, protocol: protocols[v.GetProtocol()], port: uint16(v.GetPort()), vrf: d.table(v.GetVrfId()),
 	}
 	if id.protocol == 0 {
 		d.Fail(field+".protocol", "%d is unknown", v.GetProtocol())

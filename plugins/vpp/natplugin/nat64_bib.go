@@ -1,7 +1,6 @@
 package natplugin
 
 import (
-	"math"
 	"net/netip"
 
 	"go.fd.io/govpp/api"
@@ -70,8 +69,7 @@ func NewNAT64StaticBIB(vpp *session.VPP) *kvs.KVDescriptor {
 			}
 			return staticBIB{
 				IAddr: ip6(r, "inside_addr", v.GetInsideAddr()), OAddr: ip4(r, "outside_addr", v.GetOutsideAddr()),
-				IPort: uint16(r.Range("inside_port", v.GetInsidePort(), 0, math.MaxUint16)),
-				OPort: uint16(r.Range("outside_port", v.GetOutsidePort(), 0, math.MaxUint16)),
+				IPort: uint16(v.GetInsidePort()), OPort: uint16(v.GetOutsidePort()),
 				VrfID: r.Table(v.GetVrfId(), anyIP6), Proto: number,
 			}
 		},

@@ -38,9 +38,6 @@ func NewNAT66Global(vpp *session.VPP) *kvs.KVDescriptor {
 	return item.NewSingleton(vpp, item.Singleton[*nat66.Global, uint32]{
 		Name: NAT66GlobalName, Model: model.NAT66GlobalModel,
 		Resolve: func(r *item.Resolver, v *nat66.Global) uint32 {
-			if v.GetOutsideVrfId() == noVRF {
-				r.Fail("outside_vrf_id", "%d, expected a VRF table", v.GetOutsideVrfId())
-			}
 			return r.Table(v.GetOutsideVrfId(), anyIP6)
 		},
 		Value: func(vrf uint32) *nat66.Global {

@@ -146,9 +146,6 @@ func NewVrfRoute(vpp *session.VPP) *kvs.KVDescriptor {
 		Name: VrfRouteName, Model: model.VrfRouteModel, Parts: partsOf(vpp, vrfRouteOperations),
 		Resolve: func(r *item.Resolver, v *nat.Nat44VrfRoute) []vrfRoute {
 			r.DependsOn("vrf-table-exists", model.VrfTableModel.Key(&nat.Nat44VrfTable{SrcVrfId: v.GetSrcVrfId()}))
-			if v.GetDestVrfId() == noVRF {
-				r.Fail("dest_vrf_id", "%d, expected a VRF table", v.GetDestVrfId())
-			}
 			return []vrfRoute{{v.GetSrcVrfId(), v.GetDestVrfId()}}
 		},
 		ID: func(t vrfRoute) vrfRoute { return t },

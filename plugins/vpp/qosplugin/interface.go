@@ -61,7 +61,7 @@ func NewStore(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 		Resolve: func(r *item.Resolver, v *qos.Store) store {
 			return store{
 				SwIfIndex: r.Interface("interface", v.GetInterface()), InputSource: qosapi.QOS_API_SOURCE_IP,
-				Value: uint8(r.Range("value", v.GetValue(), 0, math.MaxUint8)),
+				Value: uint8(v.GetValue()),
 			}
 		},
 		ID: func(e store) store { return store{SwIfIndex: e.SwIfIndex, InputSource: e.InputSource} },

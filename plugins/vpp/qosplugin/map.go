@@ -2,7 +2,6 @@ package qosplugin
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"go.fd.io/govpp/api"
@@ -75,7 +74,7 @@ func NewMap(vpp *session.VPP) *kvs.KVDescriptor {
 }
 
 func resolveMap(r *item.Resolver, v *qos.Map) egressMap {
-	e := egressMap{id: r.Range("id", v.GetId(), 0, math.MaxUint32-1)}
+	e := egressMap{id: v.GetId()}
 	has := map[int]bool{}
 	for i, t := range v.GetTranslations() {
 		field := fmt.Sprintf("translations[%d].", i)

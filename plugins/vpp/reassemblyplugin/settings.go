@@ -41,10 +41,6 @@ func defaults() settings {
 	}}
 }
 
-// maxReassemblies keeps the tables of VPP below a gigabyte: it allocates them at once, and ends
-// without memory for them.
-const maxReassemblies = 1 << 20
-
 type settingsKV = kvs.KV[*reassembly.Settings, kvs.Metadata]
 
 type settingsDescriptor struct{ vpp *session.VPP }
@@ -74,8 +70,6 @@ func NewSettings(vpp *session.VPP) *kvs.KVDescriptor {
 func validate(_ string, v *reassembly.Settings) error {
 	var r item.Resolver
 	r.Enum("protocol", v.GetProtocol())
-	r.Range("full.max_reassemblies", v.GetFull().GetMaxReassemblies(), 0, maxReassemblies)
-	r.Range("shallow_virtual.max_reassemblies", v.GetShallowVirtual().GetMaxReassemblies(), 0, maxReassemblies)
 	return r.Err()
 }
 

@@ -31,17 +31,9 @@ type globalKV = kvs.KV[*srv6.SRv6Global, kvs.Metadata]
 func NewGlobal(vpp *session.VPP) *kvs.KVDescriptor {
 	d := &global{vpp}
 	return kvs.Adapt(kvs.Describe(GlobalModel, kvs.Descriptor[*srv6.SRv6Global, kvs.Metadata]{
-		Name:       GlobalName,
-		Southbound: item.Southbound,
-		Validate: func(_ string, v *srv6.SRv6Global) error {
-			_, err := source(v)
-			return err
-		},
-		ValueComparator: func(_ string, a, b *srv6.SRv6Global) bool {
-			x, errX := source(a)
-			y, errY := source(b)
-			return errX == nil && errY == nil && x == y
-		},
+		Name:            GlobalName,
+		Southbound:      item.Southbound,
+		ValueComparator: func(_ string, a, b *srv6.SRv6Global) bool { return source(a) == source(b) },
 		CreateContext: func(ctx context.Context, _ string, v *srv6.SRv6Global) (kvs.Metadata, error) {
 			return nil, d.set(ctx, v)
 		},
@@ -56,26 +48,17 @@ func NewGlobal(vpp *session.VPP) *kvs.KVDescriptor {
 	}))
 }
 
-func source(v *srv6.SRv6Global) (ip_types.IP6Address, error) {
-	if v.GetEncapSourceAddress() == "" {
-		return ip_types.IP6Address{}, nil
-	}
-	a, err := ipconv.ParseAddr(v.GetEncapSourceAddress())
-	if err != nil || !a.Is6() {
-		return ip_types.IP6Address{}, item.Invalid("encap_source_address", "%q, expected an IPv6 address", v.GetEncapSourceAddress())
-	}
-	return a.As16(), nil
+// source returns the address; "::" if there is none.
+func source(v *srv6.SRv6Global) ip_types.IP6Address {
+	a, _ := ipconv.ParseAddr(v.GetEncapSourceAddress())
+	return a.As16()
 }
 
 func (d *global) set(ctx context.Context, v *srv6.SRv6Global) error {
 	if err := sourceOperation.Check(d.vpp); err != nil {
 		return err
 	}
-	a, err := source(v)
-	if err != nil {
-		return err
-	}
-	if err := d.vpp.Call(ctx, &sr.SrSetEncapSource{EncapsSource: a}, &sr.SrSetEncapSourceReply{}); err != nil {
+	if err := d.vpp.Call(ctx, &sr.SrSetEncapSource{EncapsSource: source(v)}, &sr.SrSetEncapSourceReply{}); err != nil {
 		return err
 	}
 	return (&policies{d.vpp}).renew(ctx)
@@ -96,7 +79,7 @@ func (d *global) retrieve(ctx context.Context, correlate []globalKV) ([]globalKV
 	kv := globalKV{Key: GlobalModel.Key(nil), Value: &srv6.SRv6Global{EncapSourceAddress: a.String()}, Origin: kvs.UnknownOrigin}
 	if len(correlate) > 0 {
 		kv.Origin = kvs.FromNB
-		if want, err := source(correlate[0].Value); err == nil && want == a.As16() {
+		if source(correlate[0].Value) == a.As16() {
 			kv.Value = correlate[0].Value
 		}
 	}

@@ -99,7 +99,7 @@ func resolveLocalSID(r *item.Resolver, v *srv6.LocalSID) localSID {
 	case *srv6.LocalSID_EndFunctionX:
 		s.Behavior, s.EndPsp = sr_types.SR_BEHAVIOR_API_X, f.EndFunctionX.GetPsp()
 		s.SwIfIndex = r.Interface("end_function_x.outgoing_interface", f.EndFunctionX.GetOutgoingInterface())
-		s.NhAddr = nextHop(r, "end_function_x.next_hop", f.EndFunctionX.GetNextHop(), ip_types.ADDRESS_IP6)
+		s.NhAddr = r.Host("end_function_x.next_hop", f.EndFunctionX.GetNextHop())
 	case *srv6.LocalSID_EndFunctionT:
 		s.Behavior, s.EndPsp = sr_types.SR_BEHAVIOR_API_T, f.EndFunctionT.GetPsp()
 		s.SwIfIndex = interface_types.InterfaceIndex(table(r, lookup, f.EndFunctionT.GetVrfId(), l3.VrfTable_IPV6))
@@ -109,11 +109,11 @@ func resolveLocalSID(r *item.Resolver, v *srv6.LocalSID) localSID {
 	case *srv6.LocalSID_EndFunctionDx4:
 		s.Behavior = sr_types.SR_BEHAVIOR_API_DX4
 		s.SwIfIndex = r.Interface("end_function_dx4.outgoing_interface", f.EndFunctionDx4.GetOutgoingInterface())
-		s.NhAddr = nextHop(r, "end_function_dx4.next_hop", f.EndFunctionDx4.GetNextHop(), ip_types.ADDRESS_IP4)
+		s.NhAddr = r.Host("end_function_dx4.next_hop", f.EndFunctionDx4.GetNextHop())
 	case *srv6.LocalSID_EndFunctionDx6:
 		s.Behavior = sr_types.SR_BEHAVIOR_API_DX6
 		s.SwIfIndex = r.Interface("end_function_dx6.outgoing_interface", f.EndFunctionDx6.GetOutgoingInterface())
-		s.NhAddr = nextHop(r, "end_function_dx6.next_hop", f.EndFunctionDx6.GetNextHop(), ip_types.ADDRESS_IP6)
+		s.NhAddr = r.Host("end_function_dx6.next_hop", f.EndFunctionDx6.GetNextHop())
 	case *srv6.LocalSID_EndFunctionDt4:
 		s.Behavior = sr_types.SR_BEHAVIOR_API_DT4
 		s.SwIfIndex = interface_types.InterfaceIndex(table(r, lookup, f.EndFunctionDt4.GetVrfId(), l3.VrfTable_IPV4))
@@ -131,14 +131,6 @@ func resolveLocalSID(r *item.Resolver, v *srv6.LocalSID) localSID {
 		r.Fail("end_function", "empty, expected what happens to packets")
 	}
 	return s
-}
-
-func nextHop(r *item.Resolver, field, text string, af ip_types.AddressFamily) ip_types.Address {
-	a := r.Host(field, text)
-	if a != (ip_types.Address{}) && a.Af != af {
-		r.Fail(field, "%s, expected the other version of IP", text)
-	}
-	return a
 }
 
 // localSIDOf returns what VPP lists, in the form of resolveLocalSID. VPP lists what a behavior

@@ -80,7 +80,7 @@ func NewTable(vpp *session.VPP) *kvs.KVDescriptor {
 		Name: TableName, Model: TableModel, Operation: tables,
 		Resolve: func(r *item.Resolver, v *svs.Table) table {
 			r.Enum("protocol", v.GetProtocol())
-			return table{version(v.GetProtocol() == svs.Protocol_IPV6), r.Range("id", v.GetId(), 1, math.MaxUint32-1)}
+			return table{version(v.GetProtocol() == svs.Protocol_IPV6), v.GetId()}
 		},
 		ID: func(t table) table { return t },
 		Identities: func(v *svs.Table) []string {

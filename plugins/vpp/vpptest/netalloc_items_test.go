@@ -43,7 +43,7 @@ func TestUnsuitableAllocation(t *testing.T) {
 	pool := of(&nat.Nat44AddressPool{Name: "p", FirstIp: "alloc:net6/x"}, &nat.Nat44Global{})
 	b.Must(pool)
 	err := b.Commit(of(allocation("net6", "x", "2001:db8::1/64", "")))
-	if want := `first_ip: "2001:db8::1", expected the IPv4 address of one host`; err == nil || !strings.Contains(err.Error(), want) {
+	if want := `first_ip: "2001:db8::1", expected an IPv4 address`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, expected %q", err, want)
 	}
 	b.Must(of(allocation("net6", "x", "10.6.0.1/24", "")))

@@ -55,8 +55,8 @@ func NewPeer(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 		Resolve: func(r *item.Resolver, v *wg.Peer) peer {
 			p := peer{
 				PublicKey:           publicKey(r, v.GetPublicKey()),
-				Port:                uint16(r.Range("port", v.GetPort(), 0, math.MaxUint16)),
-				PersistentKeepalive: uint16(r.Range("persistent_keepalive", v.GetPersistentKeepalive(), 0, math.MaxUint16)),
+				Port:                uint16(v.GetPort()),
+				PersistentKeepalive: uint16(v.GetPersistentKeepalive()),
 				Endpoint:            r.Host("endpoint", v.GetEndpoint()),
 				SwIfIndex:           r.Interface("wg_if_name", v.GetWgIfName(), ifmodel.Wireguard),
 				TableID:             r.TableOf(v.GetWgIfName()),

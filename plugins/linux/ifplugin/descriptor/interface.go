@@ -129,7 +129,7 @@ func (d *iface) validate(_ string, v *interfaces.Interface) error {
 			errs = append(errs, invalid("phys_address", "%q; expected the MAC address of a single host, such as 02:fe:00:00:00:01", mac))
 		}
 	}
-	errs = append(errs, d.checkAddresses(v), checkLifetimes(v), checkSysctls(v), checkOffloads(v), checkQueues(v), checkVlans(v), checkMaster(v, k.traits()), k.check(v))
+	errs = append(errs, d.checkAddresses(v), checkLifetimes(v), checkSysctls(v), checkOffloads(v), checkVlans(v), checkMaster(v, k.traits()), k.check(v))
 	return errors.Join(errs...)
 }
 

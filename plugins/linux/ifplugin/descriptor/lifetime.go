@@ -68,8 +68,6 @@ func checkLifetimes(v *interfaces.Interface) error {
 			return invalid(field+".address", "%q; expected one of ip_addresses", l.GetAddress())
 		case seen[key]:
 			return invalid(field+".address", "%q is there twice", l.GetAddress())
-		case l.GetValid() == forever || l.GetPreferred() == forever:
-			return invalid(field, "lifetime of %d; expected 0 for an address that exists forever", uint32(forever))
 		case l.GetPreferred() > l.GetValid():
 			return invalid(field+".preferred", "%d; expected at most valid (%d)", l.GetPreferred(), l.GetValid())
 		}
@@ -77,9 +75,6 @@ func checkLifetimes(v *interfaces.Interface) error {
 	}
 	return nil
 }
-
-// forever is how the kernel writes an endless lifetime.
-const forever = 1<<32 - 1
 
 // expiryMargin is how much earlier than expected an address may expire: the kernel counts in
 // seconds.

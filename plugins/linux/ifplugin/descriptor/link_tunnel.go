@@ -66,11 +66,8 @@ func checkTunnel(v *interfaces.Interface) error {
 	if a := parseAddress(t.GetLocal()); !a.Is4() || a.IsUnspecified() || a.IsMulticast() {
 		errs = append(errs, invalid("tunnel.local", "%q; expected an IPv4 address of this host", t.GetLocal()))
 	}
-	if a := parseAddress(t.GetRemote()); t.GetRemote() != "" && (!a.Is4() || a.IsUnspecified() || a.IsMulticast()) {
+	if a := parseAddress(t.GetRemote()); a.IsUnspecified() || a.IsMulticast() {
 		errs = append(errs, invalid("tunnel.remote", "%q; expected the IPv4 address of another host", t.GetRemote()))
-	}
-	if t.GetTtl() > 255 {
-		errs = append(errs, invalid("tunnel.ttl", "%d; expected at most 255", t.GetTtl()))
 	}
 	if t.GetKey() != 0 && v.GetType() != interfaces.Interface_GRE {
 		errs = append(errs, invalid("tunnel.key", "not allowed for type %s; expected GRE", v.GetType()))

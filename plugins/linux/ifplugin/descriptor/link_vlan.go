@@ -1,7 +1,6 @@
 package descriptor
 
 import (
-	"errors"
 
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
@@ -9,9 +8,6 @@ import (
 
 // A VLAN has the frames of its parent that carry a tag. It is up or down as its value
 // says, whether the parent is up or not, but has a carrier only if that has one.
-
-// maxVLAN is the highest VLAN that can be used.
-const maxVLAN = 4094
 
 func vlanSpec() spec {
 	return spec{
@@ -22,13 +18,7 @@ func vlanSpec() spec {
 		parent:      func(v *interfaces.Interface) string { return v.GetVlan().GetParentInterface() },
 		needsParent: true,
 		overhead:    func(*interfaces.Interface) int { return 0 },
-		check: func(v *interfaces.Interface) error {
-			errs := []error{enumField("vlan.protocol", v.GetVlan().GetProtocol())}
-			if id := v.GetVlan().GetVlanId(); id == 0 || id > maxVLAN {
-				errs = append(errs, invalid("vlan.vlan_id", "%d; expected 1 to %d", id, maxVLAN))
-			}
-			return errors.Join(errs...)
-		},
+		check:       func(v *interfaces.Interface) error { return enumField("vlan.protocol", v.GetVlan().GetProtocol()) },
 		params: func(v *interfaces.Interface) netlinkapi.LinkParams {
 			p := netlinkapi.VLAN{ID: uint16(v.GetVlan().GetVlanId()), Protocol: netlinkapi.VLANProtocol}
 			if v.GetVlan().GetProtocol() == interfaces.VlanLink_DOT1AD {

@@ -10,10 +10,7 @@ import (
 // A VXLAN is a tunnel of Ethernet frames in UDP. Its packets are in the namespace that it
 // was made in: that of its parent, or its own if it has none.
 
-const (
-	defaultVXLANPort = 4789
-	maxVNI           = 1<<24 - 1
-)
+const defaultVXLANPort = 4789
 
 func vxlanSpec() spec {
 	return spec{
@@ -52,15 +49,6 @@ func vxlanOverhead(v *interfaces.Interface) int {
 func checkVXLAN(v *interfaces.Interface) error {
 	x := v.GetVxlan()
 	errs := []error{checkAddress("vxlan.remote", x.GetRemote()), checkAddress("vxlan.local", x.GetLocal())}
-	if x.GetVni() > maxVNI {
-		errs = append(errs, invalid("vxlan.vni", "%d; expected at most %d", x.GetVni(), maxVNI))
-	}
-	if x.GetPort() > 65535 {
-		errs = append(errs, invalid("vxlan.port", "%d; expected at most 65535", x.GetPort()))
-	}
-	if x.GetTtl() > 255 {
-		errs = append(errs, invalid("vxlan.ttl", "%d; expected at most 255", x.GetTtl()))
-	}
 	remote, local := parseAddress(x.GetRemote()), parseAddress(x.GetLocal())
 	if remote.IsMulticast() && x.GetParentInterface() == "" {
 		errs = append(errs, invalid("vxlan.parent_interface", "empty; expected the interface of the multicast group %s", remote))

@@ -98,17 +98,6 @@ func queuesOf(v *interfaces.Interface) iter.Seq2[string, *uint32] {
 	}
 }
 
-// checkQueues checks the numbers of queues of an interface.
-func checkQueues(v *interfaces.Interface) error {
-	var errs []error
-	for name, number := range queuesOf(v) {
-		if *number > netlinkapi.MaxQueues {
-			errs = append(errs, invalid(name, "%d; expected at most %d", *number, netlinkapi.MaxQueues))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // checkOffloads checks the offloads of an interface.
 func checkOffloads(v *interfaces.Interface) error {
 	var errs []error

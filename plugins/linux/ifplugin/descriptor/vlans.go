@@ -140,8 +140,6 @@ func checkVlans(v *interfaces.Interface) error {
 		return nil
 	case v.GetMasterInterface() == "" && v.GetType() != interfaces.Interface_BRIDGE:
 		return invalid("bridge_vlans", "only allowed for type BRIDGE, and with master_interface")
-	case vlans.GetPvid() > netlinkapi.MaxVLAN:
-		return invalid("bridge_vlans.pvid", "%d; expected at most %d", vlans.GetPvid(), netlinkapi.MaxVLAN)
 	}
 	var errs []error
 	var seen [netlinkapi.MaxVLAN + 1]string

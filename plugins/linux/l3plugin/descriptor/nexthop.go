@@ -186,8 +186,6 @@ func checkMembers(v *l3.Nexthop) error {
 			return invalid(field+".nexthop", "%q is the group itself", m.GetNexthop())
 		case seen[m.GetNexthop()]:
 			return invalid(field+".nexthop", "%q again; expected each once, with a weight", m.GetNexthop())
-		case m.GetWeight() > maxWeight:
-			return invalid(field+".weight", "%d; expected at most %d", m.GetWeight(), maxWeight)
 		}
 		seen[m.GetNexthop()] = true
 	}

@@ -20,13 +20,6 @@ import (
 // The next hops of a route: the one in its own fields, and further ones. The kernel
 // may list them in another order than the value.
 
-// Limits of the kernel.
-const (
-	maxWeight = 256
-	maxMTU    = 65520
-	maxMSS    = 65495
-)
-
 // hop is a next hop.
 type hop struct {
 	iface   string
@@ -118,7 +111,6 @@ func checkNexthop(v *l3.Route) error {
 
 // Limits of MPLS labels in the kernel.
 const (
-	maxLabel     = 1<<20 - 1
 	maxLabels    = 30
 	implicitNull = 3
 )
@@ -128,10 +120,7 @@ func checkLabels(field string, labels []uint32) error {
 		return invalid(field, "%d labels; expected at most %d", len(labels), maxLabels)
 	}
 	for i, label := range labels {
-		switch {
-		case label > maxLabel:
-			return invalid(fmt.Sprintf("%s[%d]", field, i), "%d; expected a label of at most %d", label, maxLabel)
-		case label == implicitNull:
+		if label == implicitNull {
 			return invalid(fmt.Sprintf("%s[%d]", field, i), "%d is the implicit null label, which no packet has; expected none instead", label)
 		}
 	}
@@ -140,16 +129,7 @@ func checkLabels(field string, labels []uint32) error {
 
 // checkHops checks the fields about next hops; dst is invalid if it is not known.
 func checkHops(v *l3.Route, dst netip.Prefix) error {
-	var errs []error
-	for _, c := range []struct {
-		field    string
-		value, m uint32
-	}{{"weight", v.GetWeight(), maxWeight}, {"mtu", v.GetMtu(), maxMTU}, {"adv_mss", v.GetAdvMss(), maxMSS}} {
-		if c.value > c.m {
-			errs = append(errs, invalid(c.field, "%d; expected at most %d", c.value, c.m))
-		}
-	}
-	errs = append(errs, checkLabels("mpls_labels", v.GetMplsLabels()))
+	errs := []error{checkLabels("mpls_labels", v.GetMplsLabels())}
 	if len(v.GetNextHops()) == 0 {
 		if v.GetWeight() != 0 {
 			errs = append(errs, invalid("weight", "not allowed without next_hops"))
@@ -176,8 +156,6 @@ func checkHop(field string, h *l3.Route_NextHop, dst netip.Prefix, again bool) e
 	switch {
 	case h.GetOutgoingInterface() == "":
 		return invalid(field+".outgoing_interface", "empty; expected the name of an interface")
-	case h.GetWeight() > maxWeight:
-		return invalid(field+".weight", "%d; expected at most %d", h.GetWeight(), maxWeight)
 	case again:
 		return invalid(field, "the same next hop again; expected each once, with a weight")
 	case gateway == "" && h.GetOnLink():

@@ -24,10 +24,7 @@ import (
 // RuleName is the name of the descriptor of policy rules.
 const RuleName = "linux-rule"
 
-const (
-	maxRulePriority = 32765 // the kernel's own are the next two
-	allBits         = 1<<32 - 1
-)
+const allBits = 1<<32 - 1
 
 type rule struct{ Deps }
 
@@ -98,9 +95,6 @@ func validateRule(_ string, v *l3.Rule) error {
 	if err := nsmodel.Validate(v.GetNamespace()); err != nil {
 		errs = append(errs, invalid("namespace", "%w", err))
 	}
-	if p := v.GetPriority(); p == 0 || p > maxRulePriority {
-		errs = append(errs, invalid("priority", "%d; expected 1 to %d", p, maxRulePriority))
-	}
 	if v.GetTable() == 0 {
 		errs = append(errs, invalid("table", "missing; expected the number of a routing table"))
 	}
@@ -129,10 +123,8 @@ func ruleNetwork(field, text string) (netip.Prefix, error) {
 	if text == "" {
 		return netip.Prefix{}, nil
 	}
-	p, err := netip.ParsePrefix(text)
+	p, _ := netip.ParsePrefix(text) // its annotation was checked
 	switch {
-	case err != nil:
-		return p, invalid(field, "%q; expected a network with prefix length, such as 10.0.0.0/24", text)
 	case p != p.Masked():
 		return p, invalid(field, "%q has host bits; expected %s", text, p.Masked())
 	case p.Addr().Is4In6():

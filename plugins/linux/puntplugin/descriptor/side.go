@@ -17,10 +17,7 @@ import (
 	punt "github.com/tenuto-dev/tenuto/proto/ligato/linux/punt"
 )
 
-const (
-	maxPort = 65535
-	maxPath = 107 // bytes, as the kernel has it
-)
+const maxPath = 107 // bytes, as the kernel has it
 
 // side is one side of a proxy that is valid.
 type side struct {
@@ -143,16 +140,12 @@ func validatePort(field string, p *punt.PortBased) error {
 	if _, known := punt.PortBased_L3Protocol_name[int32(l3)]; !known || l3 == punt.PortBased_UNDEFINED_L3 {
 		errs = append(errs, invalid(field+".l3_protocol", "%s; expected IPV4, IPV6 or ALL", l3))
 	}
-	if p.GetPort() == 0 || p.GetPort() > maxPort {
-		errs = append(errs, invalid(field+".port", "%d; expected 1 to %d", p.GetPort(), maxPort))
+	if p.GetPort() == 0 {
+		errs = append(errs, invalid(field+".port", "0; expected 1 to 65535"))
 	}
 	if text := p.GetIpAddress(); text != "" {
-		ip, err := netip.ParseAddr(text)
-		ip = ip.Unmap()
-		switch {
-		case err != nil:
-			errs = append(errs, invalid(field+".ip_address", "%q; expected an IP address", text))
-		case l3 == punt.PortBased_IPV4 && !ip.Is4(), l3 == punt.PortBased_IPV6 && !ip.Is6():
+		ip, _ := netip.ParseAddr(text) // its annotation was checked
+		if ip = ip.Unmap(); l3 == punt.PortBased_IPV4 && !ip.Is4() || l3 == punt.PortBased_IPV6 && !ip.Is6() {
 			errs = append(errs, invalid(field+".ip_address", "%s; expected one of l3_protocol, which is %s", ip, l3))
 		}
 	}

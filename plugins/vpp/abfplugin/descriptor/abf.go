@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -38,8 +37,8 @@ const (
 	ABFInterfaceName = "vpp-abf-to-interface"
 )
 
-// maxByte is the largest value of numbers that VPP keeps in a byte.
-const maxByte = math.MaxUint8
+// maxPaths is the largest number of paths that VPP accepts.
+const maxPaths = 255
 
 // concurrency is how many policies may be in flight at a time.
 const concurrency = 64
@@ -89,8 +88,8 @@ func validateABF(_ string, v *abf.ABF) error {
 	if v.GetAclName() == "" {
 		errs = append(errs, item.Invalid("acl_name", "empty, expected the name of an access control list"))
 	}
-	if n := len(v.GetForwardingPaths()); n == 0 || n > maxByte {
-		errs = append(errs, item.Invalid("forwarding_paths", "%d paths, expected 1 to %d", n, maxByte))
+	if n := len(v.GetForwardingPaths()); n == 0 || n > maxPaths {
+		errs = append(errs, item.Invalid("forwarding_paths", "%d paths, expected 1 to %d", n, maxPaths))
 	}
 	seen := map[pathID]bool{}
 	for n, p := range v.GetForwardingPaths() {
@@ -118,12 +117,6 @@ func validatePath(field string, p *abf.ABF_ForwardingPath) error {
 		errs = append(errs, item.Invalid(field+".next_hop_ip", "%s, expected none for dvr", hop))
 	case iface == "" && err == nil && (!hop.IsValid() || hop.IsUnspecified()):
 		errs = append(errs, item.Invalid(field+".interface_name", "empty, and so is next_hop_ip, expected at least one"))
-	}
-	if p.GetWeight() > maxByte {
-		errs = append(errs, item.Invalid(field+".weight", "%d, expected 0 to %d", p.GetWeight(), maxByte))
-	}
-	if p.GetPreference() > maxByte {
-		errs = append(errs, item.Invalid(field+".preference", "%d, expected 0 to %d", p.GetPreference(), maxByte))
 	}
 	return errors.Join(errs...)
 }

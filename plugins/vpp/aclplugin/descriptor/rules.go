@@ -169,8 +169,8 @@ func (t *translator) layer4(v *acl.ACL_Rule_IpRule) acl_types.ACLRule {
 		r := acl_types.ACLRule{Proto: protoTCP}
 		r.SrcportOrIcmptypeFirst, r.SrcportOrIcmptypeLast = t.ports("ip_rule.tcp.source_port_range", tcp.GetSourcePortRange())
 		r.DstportOrIcmpcodeFirst, r.DstportOrIcmpcodeLast = t.ports("ip_rule.tcp.destination_port_range", tcp.GetDestinationPortRange())
-		r.TCPFlagsMask = uint8(t.number("ip_rule.tcp.tcp_flags_mask", tcp.GetTcpFlagsMask(), math.MaxUint8))
-		r.TCPFlagsValue = uint8(t.number("ip_rule.tcp.tcp_flags_value", tcp.GetTcpFlagsValue(), math.MaxUint8))
+		r.TCPFlagsMask = uint8(tcp.GetTcpFlagsMask())
+		r.TCPFlagsValue = uint8(tcp.GetTcpFlagsValue())
 		return r
 	case udp != nil:
 		r := acl_types.ACLRule{Proto: protoUDP}
@@ -178,7 +178,7 @@ func (t *translator) layer4(v *acl.ACL_Rule_IpRule) acl_types.ACLRule {
 		r.DstportOrIcmpcodeFirst, r.DstportOrIcmpcodeLast = t.ports("ip_rule.udp.destination_port_range", udp.GetDestinationPortRange())
 		return r
 	}
-	proto := ip_types.IPProto(t.number("ip_rule.ip.protocol", v.GetIp().GetProtocol(), math.MaxUint8))
+	proto := ip_types.IPProto(v.GetIp().GetProtocol())
 	last := lastOf(proto)
 	return acl_types.ACLRule{Proto: proto, SrcportOrIcmptypeLast: last, DstportOrIcmpcodeLast: last}
 }
@@ -200,7 +200,7 @@ func (t *translator) icmp(v *acl.ACL_Rule_IpRule_Icmp) acl_types.ACLRule {
 		if v == nil {
 			return 0, math.MaxUint8
 		}
-		return t.span(field, "first", v.GetFirst(), "last", v.GetLast(), math.MaxUint8)
+		return t.span(field, "first", v.GetFirst(), "last", v.GetLast())
 	}
 	r.SrcportOrIcmptypeFirst, r.SrcportOrIcmptypeLast = span("ip_rule.icmp.icmp_type_range", v.GetIcmpTypeRange())
 	r.DstportOrIcmpcodeFirst, r.DstportOrIcmpcodeLast = span("ip_rule.icmp.icmp_code_range", v.GetIcmpCodeRange())
@@ -211,25 +211,14 @@ func (t *translator) ports(field string, v *acl.ACL_Rule_IpRule_PortRange) (firs
 	if v == nil {
 		return 0, math.MaxUint16
 	}
-	return t.span(field, "lower_port", v.GetLowerPort(), "upper_port", v.GetUpperPort(), math.MaxUint16)
+	return t.span(field, "lower_port", v.GetLowerPort(), "upper_port", v.GetUpperPort())
 }
 
-func (t *translator) span(field, low string, first uint32, high string, last, limit uint32) (uint16, uint16) {
-	if first > last || last > limit {
-		t.number(field+"."+low, first, limit)
-		t.number(field+"."+high, last, limit)
-	}
+func (t *translator) span(field, low string, first uint32, high string, last uint32) (uint16, uint16) {
 	if first > last {
 		t.fail(field+"."+low, "%d, expected at most %s %d", first, high, last)
 	}
 	return uint16(first), uint16(last)
-}
-
-func (t *translator) number(field string, n, limit uint32) uint32 {
-	if n > limit {
-		t.fail(field, "%d, expected 0 to %d", n, limit)
-	}
-	return n
 }
 
 // mac appends the rules of VPP.
@@ -284,10 +273,12 @@ func (t *translator) sources(m *acl.ACL_Rule_MacIpRule) []netip.Prefix {
 		t.fail("macip_rule.source_address", "%w", err)
 		return nil
 	}
-	if bits := t.number(field, m.GetSourceAddressPrefix(), uint32(addr.BitLen())); bits <= uint32(addr.BitLen()) {
-		return []netip.Prefix{netip.PrefixFrom(addr, int(bits)).Masked()}
+	bits := int(m.GetSourceAddressPrefix())
+	if bits > addr.BitLen() {
+		t.fail(field, "%d, expected 0 to %d", bits, addr.BitLen())
+		return nil
 	}
-	return nil
+	return []netip.Prefix{netip.PrefixFrom(addr, bits).Masked()}
 }
 
 // rulesOf translates the rules of a list that VPP has.

@@ -119,14 +119,6 @@ func conflict(err error, fields ...field) error {
 	return fmt.Errorf("%s: %s: %w", strings.Join(paths, ", "), strings.Join(values, ", "), err)
 }
 
-// atMost is the error of a number in a field that is too large.
-func atMost(field string, value, most uint32) error {
-	if value <= most {
-		return nil
-	}
-	return invalid(field, "%d, expected at most %d", value, most)
-}
-
 // orDefault replaces 0 by the default.
 func orDefault(value, byDefault uint32) uint32 {
 	if value == 0 {

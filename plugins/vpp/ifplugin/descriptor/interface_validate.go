@@ -25,7 +25,7 @@ func (d *interfaceDescriptor) validate(_ string, i *interfaces.Interface) error 
 		validateName(i.GetName()),
 		d.validateType(i),
 		validateAddresses(i, d.alloc),
-		validateNumbers(i),
+		validateHardware(i),
 		validateRxPlacements(i),
 		validateIP6ND(i),
 	)
@@ -120,17 +120,13 @@ func validateAddresses(i *interfaces.Interface, alloc netalloc.Addresses) error 
 	return errors.Join(errs...)
 }
 
-func validateNumbers(i *interfaces.Interface) error {
-	var errs []error
+func validateHardware(i *interfaces.Interface) error {
 	if mac := i.GetPhysAddress(); mac != "" {
 		if _, err := ipconv.ParseMAC(mac); err != nil {
-			errs = append(errs, invalid("phys_address", "%w", err))
+			return invalid("phys_address", "%w", err)
 		}
 	}
-	if i.GetMtu() > maxMTU {
-		errs = append(errs, invalid("mtu", "%d, expected 0 to %d", i.GetMtu(), maxMTU))
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // validateIP6ND refuses what VPP would ignore.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -36,9 +35,6 @@ func (bond) traits() traits {
 func (bond) check(i *interfaces.Interface) error {
 	l := i.GetBond()
 	var errs []error
-	if l.GetId() == math.MaxUint32 {
-		errs = append(errs, invalid("bond.id", "%d, expected at most %d: VPP would choose a number", l.GetId(), uint32(math.MaxUint32-1)))
-	}
 	lb, known := loadBalance(l)
 	switch {
 	case !known:

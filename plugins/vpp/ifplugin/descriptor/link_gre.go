@@ -35,7 +35,7 @@ var greTunnels = linkSpec[gre.GreTunnel]{
 		return gre.GreTunnel{ // the types of VPP begin with 0, those of the configuration with 1
 			Src: src, Dst: dst, Type: gre.GreTunnelType(t - interfaces.GreLink_L3), Instance: anyInstance,
 			OuterTableID: r.TableAs("vrf-table-for-gre-exists", l.GetOuterFibId(), src),
-			SessionID:    uint16(r.Range("gre.session_id", l.GetSessionId(), 0, 1023)),
+			SessionID:    uint16(l.GetSessionId()),
 		}
 	},
 	describe: func(i *interfaces.Interface, t gre.GreTunnel, _ about) {

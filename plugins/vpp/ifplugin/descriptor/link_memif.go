@@ -65,11 +65,7 @@ func (memif) check(i *interfaces.Interface) error {
 		errs = append(errs, invalid("memif.ring_size", "%d, expected a power of 2 up to %d, or 0 for %d",
 			n, maxMemifRing, defaultMemifRing))
 	}
-	return errors.Join(append(errs,
-		atMost("memif.buffer_size", l.GetBufferSize(), 65535),
-		atMost("memif.rx_queues", l.GetRxQueues(), 255),
-		atMost("memif.tx_queues", l.GetTxQueues(), 255),
-	)...)
+	return errors.Join(errs...)
 }
 
 func (memif) identities(i *interfaces.Interface) []string {

@@ -145,8 +145,8 @@ func resolveMPLSTunnel(r *item.Resolver, i *interfaces.Interface) mplsTunnel {
 func resolveMPLSPath(r *item.Resolver, field, tunnel string, v *interfaces.MplsTunnelLink_Path) mplsPath {
 	p := mplsPath{
 		nextHop: end(r, field+".next_hop_addr", v.GetNextHopAddr()), via: noInterface,
-		weight:     uint8(r.Range(field+".weight", cmp.Or(v.GetWeight(), 1), 0, 255)),
-		preference: uint8(r.Range(field+".preference", v.GetPreference(), 0, 255)),
+		weight:     uint8(cmp.Or(v.GetWeight(), 1)),
+		preference: uint8(v.GetPreference()),
 	}
 	switch via := v.GetOutgoingInterface(); {
 	case via == "":

@@ -40,7 +40,7 @@ var rdmaCards = linkSpec[rdma.RdmaCreateV4]{
 		r.CreatedWith("rdma-host-interface-exists", linuxmodel.HostInterfaceKey.Key(host))
 		return rdma.RdmaCreateV4{
 			HostIf: host, Name: host, Mode: rdma.RdmaMode(l.GetMode()),
-			RxqNum:  uint16(r.Range("rdma.rxq_num", orDefault(l.GetRxqNum(), 1), 1, 65535)),
+			RxqNum:  uint16(orDefault(l.GetRxqNum(), 1)),
 			RxqSize: rdmaQueue.size(r, "rdma.rxq_size", l.GetRxqSize()), TxqSize: rdmaQueue.size(r, "rdma.txq_size", l.GetTxqSize()),
 		}
 	},

@@ -46,9 +46,6 @@ func (subif) check(i *interfaces.Interface) error {
 	case i.GetName():
 		errs = append(errs, invalid("sub.parent_name", "is the interface itself"))
 	}
-	if id := l.GetSubId(); id == 0 || id > maxVLAN {
-		errs = append(errs, invalid("sub.sub_id", "%d, expected a VLAN from 1 to %d", id, maxVLAN))
-	}
 	op, known := tagsOf[l.GetTagRwOption()]
 	switch {
 	case !known:
@@ -58,8 +55,8 @@ func (subif) check(i *interfaces.Interface) error {
 			l.GetTagRwOption(), op.pops))
 	}
 	for n, tag := range []uint32{l.GetTag1(), l.GetTag2()} {
-		if field := fmt.Sprintf("sub.tag%d", n+1); n < op.pushes {
-			errs = append(errs, atMost(field, tag, maxVLAN))
+		if n < op.pushes && tag > maxVLAN {
+			errs = append(errs, invalid(fmt.Sprintf("sub.tag%d", n+1), "%d, expected at most %d", tag, maxVLAN))
 		}
 	}
 	return errors.Join(errs...)

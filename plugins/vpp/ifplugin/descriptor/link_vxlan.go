@@ -44,7 +44,7 @@ var vxlanTunnels = linkSpec[vxlanTunnel]{
 			Instance: anyInstance, SrcAddress: src, DstAddress: dst, DecapNextIndex: anyNext,
 			McastSwIfIndex: multicast(r, "vxlan-multicast-interface-exists", "vxlan.multicast", l.GetMulticast(), dst, i),
 			EncapVrfID:     r.TableAs("vrf-table-for-vxlan-exists", i.GetVrf(), src),
-			Vni:            r.Range("vxlan.vni", l.GetVni(), 0, 1<<24-1),
+			Vni:            l.GetVni(),
 		}
 	},
 	describe: func(i *interfaces.Interface, t vxlanTunnel, known about) {

@@ -49,7 +49,7 @@ var wireguards = linkSpec[wireguardParams]{
 			r.Fail("wireguard.private_key", "expected %d bytes in base64, which is 44 characters", len(p.key))
 		}
 		p.src = ipconv.Address(end(r, "wireguard.src_addr", l.GetSrcAddr()))
-		p.port = uint16(r.Range("wireguard.port", l.GetPort(), 0, 65535))
+		p.port = uint16(l.GetPort())
 		return p
 	},
 	describe: func(i *interfaces.Interface, p wireguardParams, _ about) {

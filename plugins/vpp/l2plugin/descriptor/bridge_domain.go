@@ -24,12 +24,8 @@ import (
 // of them do; VPP refuses to delete it while it has any. All parameters can be
 // changed in place.
 
-const (
-	// maxTag is the longest name, in bytes.
-	maxTag = 63
-	// maxByte is the largest value of numbers that VPP keeps in a byte.
-	maxByte = 255
-)
+// maxTag is the longest name, in bytes.
+const maxTag = 63
 
 // bridgeDomain is what VPP has of a bridge domain, but for its interfaces.
 type bridgeDomain struct {
@@ -73,9 +69,6 @@ func resolveBridgeDomain(r *item.Resolver, bd *l2.BridgeDomain) bridgeDomain {
 	case strings.Contains(name, "/interface/") || strings.HasSuffix(name, "/interface"):
 		r.Fail("name", "%q contains the reserved element \"interface\"", name)
 	}
-	if bd.GetMacAge() > maxByte {
-		r.Fail("mac_age", "%d minutes, expected 0 to %d", bd.GetMacAge(), maxByte)
-	}
 	checkMembers(r, bd)
 	return bridgeDomain{answers: resolveAnswers(r, bd), params: vppcalls.BridgeDomain{
 		BdTag: bd.GetName(), Flood: bd.GetFlood(), UuFlood: bd.GetUnknownUnicastFlood(), Forward: bd.GetForward(),
@@ -92,7 +85,6 @@ func checkMembers(r *item.Resolver, bd *l2.BridgeDomain) {
 			r.Fail(field+".name", "%q is listed twice", name)
 		}
 		seen[name] = true
-		r.Range(field+".split_horizon_group", m.GetSplitHorizonGroup(), 0, maxByte)
 		if m.GetBridgedVirtualInterface() {
 			if bvi != "" {
 				r.Fail(field+".bridged_virtual_interface", "%q is the BVI already, expected at most one", bvi)

@@ -3,7 +3,6 @@ package descriptor
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -58,22 +57,9 @@ func NewIPScanNeighbor(vpp ipScanNeighborCalls) *kvs.KVDescriptor {
 }
 
 func validateIPScan(_ string, s *l3.IPScanNeighbor) error {
-	var errs []error
-	if _, ok := l3.IPScanNeighbor_Mode_name[int32(s.GetMode())]; !ok {
-		errs = append(errs, item.Invalid("mode", "%d, expected DISABLED, IPV4, IPV6 or BOTH", s.GetMode()))
-	}
-	for _, f := range []struct {
-		name  string
-		value uint32
-	}{
-		{"scan_interval", s.GetScanInterval()}, {"max_proc_time", s.GetMaxProcTime()}, {"max_update", s.GetMaxUpdate()},
-		{"scan_int_delay", s.GetScanIntDelay()}, {"stale_threshold", s.GetStaleThreshold()},
-	} {
-		if f.value > maxByte {
-			errs = append(errs, item.Invalid(f.name, "%d, expected 0 to %d", f.value, maxByte))
-		}
-	}
-	return errors.Join(errs...)
+	var r item.Resolver
+	r.Enum("mode", s.GetMode())
+	return r.Err()
 }
 
 // scan applies the defaults; none is a scan that is disabled.
@@ -91,11 +77,8 @@ func sameIPScan(_ string, a, b *l3.IPScanNeighbor) bool {
 	if a.GetMode() != b.GetMode() {
 		return false
 	}
-	return a.GetMode() == l3.IPScanNeighbor_DISABLED || validThreshold(a) == validThreshold(b) && scan(a) == scan(b)
+	return a.GetMode() == l3.IPScanNeighbor_DISABLED || scan(a) == scan(b)
 }
-
-// validThreshold is false for what stands for other ages.
-func validThreshold(s *l3.IPScanNeighbor) bool { return s.GetStaleThreshold() <= maxByte }
 
 // retrieve returns nothing when nothing ages, unless that is the desired state. What
 // VPP does not have is as it is wanted, or the default.

@@ -133,8 +133,8 @@ func resolveL3XC(r *item.Resolver, v *l3.L3XConnect) l3xconnect {
 func resolveL3XCPath(r *item.Resolver, field string, p *l3.L3XConnect_Path, ipv6 bool) vppcalls.Path {
 	out := vppcalls.Path{
 		SwIfIndex: vppcalls.NoInterface, NextHop: netip.IPv4Unspecified(),
-		Weight:     uint8(max(r.Range(field+".weight", p.GetWeight(), 0, maxByte), 1)),
-		Preference: uint8(r.Range(field+".preference", p.GetPreference(), 0, maxByte)),
+		Weight:     uint8(max(p.GetWeight(), 1)),
+		Preference: uint8(p.GetPreference()),
 	}
 	if ipv6 {
 		out.NextHop = netip.IPv6Unspecified()

@@ -62,8 +62,6 @@ func validateRoute(_ string, v *l3.Route) error {
 	}
 	checkNextHop(&r, v, dst)
 	checkRouteType(&r, v)
-	r.Range("weight", v.GetWeight(), 0, maxByte)
-	r.Range("preference", v.GetPreference(), 0, maxByte)
 	checkLabels(&r, v)
 	if v.GetBfd() && (v.GetType() != l3.Route_INTRA_VRF || v.GetOutgoingInterface() == "" || !nextHop(v).IsValid()) {
 		r.Fail("bfd", "expected an address in next_hop_addr, and outgoing_interface, for type INTRA_VRF")

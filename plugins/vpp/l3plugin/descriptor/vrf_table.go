@@ -56,9 +56,6 @@ func NewVrfTable(vpp *vppcalls.Calls) *kvs.KVDescriptor {
 
 func validateVrfTable(_ string, t *l3.VrfTable) error {
 	var r item.Resolver
-	if t.GetId() == noTable {
-		r.Fail("id", "%d stands for no table", t.GetId())
-	}
 	if _, ok := l3.VrfTable_Protocol_name[int32(t.GetProtocol())]; !ok {
 		r.Fail("protocol", "%d, expected IPV4 or IPV6", t.GetProtocol())
 	}

@@ -21,8 +21,6 @@ import (
 const (
 	// vrrpUnit is the unit of intervals in VPP, in milliseconds.
 	vrrpUnit = 10
-	// minInterval and maxInterval are in milliseconds.
-	minInterval, maxInterval = vrrpUnit, 65535
 	// priorityOwner is the priority of the router that has the addresses itself.
 	priorityOwner = 255
 )
@@ -67,11 +65,8 @@ func NewVRRP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 func resolveVRRP(r *item.Resolver, e *l3.VRRPEntry) vppcalls.VirtualRouter {
 	var out vppcalls.VirtualRouter
 	out.SwIfIndex = uint32(r.Interface("interface", e.GetInterface(), ifmodel.MAC("a virtual router")))
-	out.ID = uint8(r.Range("vr_id", e.GetVrId(), 1, maxByte))
-	out.Priority = uint8(r.Range("priority", e.GetPriority(), 1, priorityOwner))
-	if i := e.GetInterval(); i < minInterval || i > maxInterval {
-		r.Fail("interval", "%d ms, expected %d to %d", i, minInterval, maxInterval)
-	}
+	out.ID = uint8(e.GetVrId())
+	out.Priority = uint8(e.GetPriority())
 	out.Interval = uint16(e.GetInterval() / vrrpUnit)
 	out.Preempt, out.Accept, out.Unicast, out.Running = e.GetPreempt(), e.GetAccept(), e.GetUnicast(), e.GetEnabled()
 	if n := len(e.GetIpAddresses()); n == 0 || n > maxByte {

@@ -74,7 +74,7 @@ func bfdSession() Item {
 			"peer_address: 224.0.0.1, expected":      session(func(s *bfd.Session) { s.PeerAddress = "224.0.0.1" }),
 			"peer_address: 2001:db8::1, expected":    session(func(s *bfd.Session) { s.PeerAddress = "2001:db8::1" }),
 			"peer_address: 10.71.0.1 is local":       session(func(s *bfd.Session) { s.PeerAddress = "10.71.0.1" }),
-			"detect_multiplier: 256, expected 1":     session(func(s *bfd.Session) { s.DetectMultiplier = 256 }),
+			"detect_multiplier: 256, expected 0":     session(func(s *bfd.Session) { s.DetectMultiplier = 256 }),
 			"authentication.key_id: 256, expected 0": session(func(s *bfd.Session) { s.Authentication.KeyId = 256 }),
 		},
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {

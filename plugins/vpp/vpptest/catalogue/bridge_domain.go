@@ -35,7 +35,7 @@ func bridgeDomain() Item {
 			To(func(bd *l2.BridgeDomain) { bd.ArpTerminationTable = entry("10.0.0.2", "02:00:00:00:00:02") }),
 		},
 		Refusals: map[string]Change{
-			"mac_age: 300 minutes, expected 0 to 255":      To(func(bd *l2.BridgeDomain) { bd.MacAge = 300 }),
+			"mac_age: 300, expected 0 to 255":              To(func(bd *l2.BridgeDomain) { bd.MacAge = 300 }),
 			`interfaces[1].name: "member" is listed twice`: To(func(bd *l2.BridgeDomain) { bd.Interfaces = BridgeDomain("", "member", "member").Interfaces }),
 			`interfaces[1].bridged_virtual_interface: "a" is the BVI already`: To(func(bd *l2.BridgeDomain) {
 				bd.Interfaces = BridgeDomain("", "a", "b").Interfaces

@@ -68,7 +68,7 @@ func rdma() Item {
 			"rdma.host_if_name: empty":                    link(func(l *interfaces.RDMALink) { l.HostIfName = "" }),
 			"rdma.rxq_size: 1000, expected a power of 2":  link(func(l *interfaces.RDMALink) { l.RxqSize = 1000 }),
 			"rdma.txq_size: 65536, expected a power of 2": link(func(l *interfaces.RDMALink) { l.TxqSize = 65536 }),
-			"rdma.rxq_num: 65536, expected 1 to 65535":    link(func(l *interfaces.RDMALink) { l.RxqNum = 65536 }),
+			"rdma.rxq_num: 65536, expected 0 to 65535":    link(func(l *interfaces.RDMALink) { l.RxqNum = 65536 }),
 			"rdma.mode: 9, expected AUTO, IBV, DV":        link(func(l *interfaces.RDMALink) { l.Mode = 9 }),
 		},
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {

@@ -37,8 +37,8 @@ func cnatGlobal() Item {
 		},
 		Refusals: map[string]Change{
 			"snat_ip4: empty, expected an address": To(func(g *cnat.Global) { g.SnatIp4, g.SnatIp6 = "", "" }),
-			`snat_ip4: "2001:db8::1" has the wron`: To(func(g *cnat.Global) { g.SnatIp4 = "2001:db8::1" }),
-			`snat_ip6: "192.0.2.1" has the wrong `: To(func(g *cnat.Global) { g.SnatIp6 = "192.0.2.1" }),
+			`snat_ip4: "2001:db8::1", expected an`: To(func(g *cnat.Global) { g.SnatIp4 = "2001:db8::1" }),
+			`snat_ip6: "192.0.2.1", expected an I`: To(func(g *cnat.Global) { g.SnatIp6 = "192.0.2.1" }),
 			"snat_ip6: ::, expected the address o": To(func(g *cnat.Global) { g.SnatIp6 = "::" }),
 			"policy: 3, expected ALL, INTERFACES,": To(func(g *cnat.Global) { g.Policy = 3 }),
 			"excluded_prefixes[1]: 198.51.100.0/2": To(func(g *cnat.Global) { g.ExcludedPrefixes[1] = "198.51.100.0/24" }),

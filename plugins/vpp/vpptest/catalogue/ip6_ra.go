@@ -71,8 +71,8 @@ func routerAdvertisementRefusals() map[string]Change {
 	return map[string]Change{
 		"suppress, cease: both true":                      ra(func(v *ip6nd.RouterAdvertisement) { v.Suppress, v.Cease = true, true }),
 		"initial_count: 1, expected 2 or 3 with cease":    ra(func(v *ip6nd.RouterAdvertisement) { v.InitialCount, v.Cease = 1, true }),
-		"initial_count: 4, expected 1 to 3":               ra(func(v *ip6nd.RouterAdvertisement) { v.InitialCount = 4 }),
-		"initial_interval: 17, expected 1 to 16":          ra(func(v *ip6nd.RouterAdvertisement) { v.InitialInterval = 17 }),
+		"initial_count: 4, expected 0 to 3":               ra(func(v *ip6nd.RouterAdvertisement) { v.InitialCount = 4 }),
+		"initial_interval: 17, expected 0 to 16":          ra(func(v *ip6nd.RouterAdvertisement) { v.InitialInterval = 17 }),
 		"max_interval: 3, expected 4 to 1800":             ra(func(v *ip6nd.RouterAdvertisement) { v.MaxInterval = 3 }),
 		"min_interval: 451, expected 3 to 450":            ra(func(v *ip6nd.RouterAdvertisement) { v.MinInterval = 451 }),
 		"lifetime: 600, expected 601 to 9000":             ra(func(v *ip6nd.RouterAdvertisement) { v.Lifetime = 600 }),

@@ -49,7 +49,7 @@ func linuxcpPair() Item {
 			`host_interface: "e/0", expected`:              pair(func(p *linuxcp.Pair) { p.HostInterface = "e/0" }),
 			`host_interface: "sixteen-letters-", expected`: pair(func(p *linuxcp.Pair) { p.HostInterface = "sixteen-letters-" }),
 			`namespace: "a/b", expected the name`:          pair(func(p *linuxcp.Pair) { p.Namespace = "a/b" }),
-			"type: 2, expected 0 to 1":                     pair(func(p *linuxcp.Pair) { p.Type = 2 }),
+			"type: 2, expected TAP, TUN":                   pair(func(p *linuxcp.Pair) { p.Type = 2 }),
 		},
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &lcp.LcpItfPairAddDelV2{SwIfIndex: interface_types.InterfaceIndex(index(m.(*linuxcp.Pair).Interface))}, &lcp.LcpItfPairAddDelV2Reply{}

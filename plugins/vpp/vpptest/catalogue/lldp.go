@@ -20,8 +20,8 @@ func lldpGlobal() Item {
 		},
 		Refusals: map[string]Change{
 			"system_name: 256 bytes, expected at most 255": To(func(g *lldp.Global) { g.SystemName = strings.Repeat("x", 256) }),
-			"hold: 101, expected 1 to 100":                 To(func(g *lldp.Global) { g.Hold = 101 }),
-			"interval: 3601, expected 1 to 3600":           To(func(g *lldp.Global) { g.Interval = 3601 }),
+			"hold: 101, expected 0 to 100":                 To(func(g *lldp.Global) { g.Hold = 101 }),
+			"interval: 3601, expected 0 to 3600":           To(func(g *lldp.Global) { g.Interval = 3601 }),
 		},
 		Without: map[string]string{
 			"Needs": "it is for all interfaces", "Recreates": "VPP changes all", "Conflicts": "there is one value",
@@ -45,9 +45,9 @@ func lldpInterface() Item {
 		},
 		Refusals: map[string]Change{
 			"port_description: 256 bytes, expected at most 255": To(func(i *lldp.Interface) { i.PortDescription = strings.Repeat("x", 256) }),
-			`management_ipv4: "x": expected an IP address`:      To(func(i *lldp.Interface) { i.ManagementIpv4 = "x" }),
-			"management_ipv4: 2001:db8::1, expected an IPv4":    To(func(i *lldp.Interface) { i.ManagementIpv4 = "2001:db8::1" }),
-			"management_ipv6: 10.0.0.1, expected an IPv6":       To(func(i *lldp.Interface) { i.ManagementIpv6 = "10.0.0.1" }),
+			`management_ipv4: "x", expected an IPv4 address`:    To(func(i *lldp.Interface) { i.ManagementIpv4 = "x" }),
+			`management_ipv4: "2001:db8::1", expected an IPv4`:  To(func(i *lldp.Interface) { i.ManagementIpv4 = "2001:db8::1" }),
+			`management_ipv6: "10.0.0.1", expected an IPv6`:     To(func(i *lldp.Interface) { i.ManagementIpv6 = "10.0.0.1" }),
 			"management_ipv6: ff02::1, expected the address":    To(func(i *lldp.Interface) { i.ManagementIpv6 = "ff02::1" }),
 		},
 		Without: map[string]string{

@@ -25,8 +25,8 @@ func mplsTable() Item {
 			To(func(t *mpls.Table) { t.Label = "others" }),
 		},
 		Refusals: map[string]Change{
-			"id: 4294967295 stands": To(func(t *mpls.Table) { t.Id = 4294967295 }),
-			"label: has 64 bytes":   To(func(t *mpls.Table) { t.Label = string(make([]byte, 64)) }),
+			"id: 4294967295, exp": To(func(t *mpls.Table) { t.Id = 4294967295 }),
+			"label: has 64 bytes": To(func(t *mpls.Table) { t.Label = string(make([]byte, 64)) }),
 		},
 		ByHand: func(_ func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &mplsapi.MplsTableAddDel{MtTable: mplsapi.MplsTable{MtTableID: m.(*mpls.Table).Id}}, &mplsapi.MplsTableAddDelReply{}

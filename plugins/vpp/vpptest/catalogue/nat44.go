@@ -115,7 +115,7 @@ func nat44Pool() Item {
 		},
 		Refusals: map[string]Change{
 			`first_ip: "", expected the IPv4`:          To(func(p *nat.Nat44AddressPool) { p.FirstIp = "" }),
-			`last_ip: "2001:db8::1", expected the IPv`: To(func(p *nat.Nat44AddressPool) { p.LastIp = "2001:db8::1" }),
+			`last_ip: "2001:db8::1", expected an IPv4`: To(func(p *nat.Nat44AddressPool) { p.LastIp = "2001:db8::1" }),
 			"last_ip: 192.0.2.1 is before first_ip 19": To(func(p *nat.Nat44AddressPool) { p.LastIp = "192.0.2.1" }),
 			"last_ip: 16777216 addresses, expected at": To(func(p *nat.Nat44AddressPool) { p.FirstIp, p.LastIp = "10.0.0.0", "10.255.255.255" }),
 		},
@@ -219,7 +219,7 @@ func natRefusals() map[string]Change {
 		`st_mappings[1].external_ip: "192.0.2.7" together with ex`: To(func(d *nat.DNat44) { d.StMappings[1].ExternalIp = "192.0.2.7" }),
 		"st_mappings[0].external_port: 70000, expected":            To(func(d *nat.DNat44) { d.StMappings[0].ExternalPort = 70000 }),
 		"st_mappings[0].local_ips[0].local_port: 0, expected both": To(func(d *nat.DNat44) { d.StMappings[0].LocalIps[0].LocalPort = 0 }),
-		`st_mappings[0].local_ips[0].local_ip: "::1", expected th`: To(func(d *nat.DNat44) { d.StMappings[0].LocalIps[0].LocalIp = "::1" }),
+		`st_mappings[0].local_ips[0].local_ip: "::1", expected an`: To(func(d *nat.DNat44) { d.StMappings[0].LocalIps[0].LocalIp = "::1" }),
 		"st_mappings[2].local_ips[1].local_port: 0, expected 1 to": To(func(d *nat.DNat44) { d.StMappings[2].LocalIps[1].LocalPort = 0 }),
 		"st_mappings[2].local_ips[0].probability: 256, expected 0": To(func(d *nat.DNat44) { d.StMappings[2].LocalIps[0].Probability = 256 }),
 		"st_mappings[2].external_port: 0, expected a port":         To(func(d *nat.DNat44) { d.StMappings[2].ExternalPort = 0 }),

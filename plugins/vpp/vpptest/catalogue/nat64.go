@@ -87,7 +87,7 @@ func nat64Pool() Item {
 		},
 		Refusals: map[string]Change{
 			`first_ip: "", expected the IPv4`:          To(func(p *nat64.Pool) { p.FirstIp = "" }),
-			`last_ip: "2001:db8::1", expected the IPv`: To(func(p *nat64.Pool) { p.LastIp = "2001:db8::1" }),
+			`last_ip: "2001:db8::1", expected an IPv4`: To(func(p *nat64.Pool) { p.LastIp = "2001:db8::1" }),
 			"last_ip: 192.0.2.1 is before first_ip 19": To(func(p *nat64.Pool) { p.LastIp = "192.0.2.1" }),
 			"last_ip: 16777216 addresses, expected at": To(func(p *nat64.Pool) { p.FirstIp, p.LastIp = "10.0.0.0", "10.255.255.255" }),
 		},
@@ -122,11 +122,11 @@ func nat64StaticBIB() Item {
 			To(func(b *nat64.StaticBIB) { b.Protocol = nat64.StaticBIB_ICMP }),
 		},
 		Refusals: map[string]Change{
-			`inside_addr: "10.1.1.1", expected the IPv6`: To(func(b *nat64.StaticBIB) { b.InsideAddr = "10.1.1.1" }),
-			`outside_addr: "::1", expected the IPv4`:     To(func(b *nat64.StaticBIB) { b.OutsideAddr = "::1" }),
-			"inside_port: 65536, expected 0 to 65535":    To(func(b *nat64.StaticBIB) { b.InsidePort = 65536 }),
-			"outside_port: 65536, expected 0 to 65535":   To(func(b *nat64.StaticBIB) { b.OutsidePort = 65536 }),
-			"protocol: 9, expected TCP, UDP or ICMP":     To(func(b *nat64.StaticBIB) { b.Protocol = 9 }),
+			`inside_addr: "10.1.1.1", expected an IPv6`: To(func(b *nat64.StaticBIB) { b.InsideAddr = "10.1.1.1" }),
+			`outside_addr: "::1", expected an IPv4`:     To(func(b *nat64.StaticBIB) { b.OutsideAddr = "::1" }),
+			"inside_port: 65536, expected 0 to 65535":   To(func(b *nat64.StaticBIB) { b.InsidePort = 65536 }),
+			"outside_port: 65536, expected 0 to 65535":  To(func(b *nat64.StaticBIB) { b.OutsidePort = 65536 }),
+			"protocol: 9, expected TCP, UDP or ICMP":    To(func(b *nat64.StaticBIB) { b.Protocol = 9 }),
 		},
 		ByHand: func(_ func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			b := m.(*nat64.StaticBIB)
@@ -207,8 +207,8 @@ func nat66Mapping() Item {
 		Spellings:  []Change{To(func(m *nat66.StaticMapping) { m.ExternalAddr = "2001:DB8:67:0::1" })},
 		Updates:    []Change{To(func(m *nat66.StaticMapping) { m.ExternalAddr = "2001:db8:67::2" })},
 		Refusals: map[string]Change{
-			`local_addr: "10.1.1.1", expected the IPv6`: To(func(m *nat66.StaticMapping) { m.LocalAddr = "10.1.1.1" }),
-			`external_addr: "::", expected the IPv6`:    To(func(m *nat66.StaticMapping) { m.ExternalAddr = "::" }),
+			`local_addr: "10.1.1.1", expected an IPv6`: To(func(m *nat66.StaticMapping) { m.LocalAddr = "10.1.1.1" }),
+			`external_addr: "::", expected the IPv6`:   To(func(m *nat66.StaticMapping) { m.ExternalAddr = "::" }),
 		},
 		Conflicts: []Conflict{{
 			First:  &nat66.StaticMapping{LocalAddr: "2001:db8:66::1", ExternalAddr: "2001:db8:67::1", VrfId: natVrf},

@@ -18,7 +18,7 @@ func pathMTU() Item {
 		Capability: "path MTU",
 		Updates:    []Change{To(func(m *pmtu.PathMTU) { m.Mtu = 1280 })},
 		Refusals: map[string]Change{
-			"mtu: 0, expected 1280 to":             To(func(m *pmtu.PathMTU) { m.Mtu = 0 }),
+			"mtu: 0, expected 68 to ":              To(func(m *pmtu.PathMTU) { m.Mtu = 0 }),
 			"mtu: 1279, expected 1280 to 65534":    To(func(m *pmtu.PathMTU) { m.Mtu = 1279 }),
 			"mtu: 67, expected 68 to 65534":        To(func(m *pmtu.PathMTU) { m.Address, m.Mtu = "10.1.1.9", 67 }),
 			"mtu: 65535, expected":                 To(func(m *pmtu.PathMTU) { m.Mtu = 65535 }),

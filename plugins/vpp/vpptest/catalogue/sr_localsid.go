@@ -72,15 +72,15 @@ func otherBehaviors() []Change {
 func localSIDRefusals() map[string]Change {
 	sid := To[*srv6.LocalSID]
 	return map[string]Change{
-		`sid: "10.0.0.1", expected an IPv6 address`:             sid(func(s *srv6.LocalSID) { s.Sid = "10.0.0.1" }),
-		"end_function: empty":                                   sid(func(s *srv6.LocalSID) { s.EndFunction = nil }),
-		"end_function_x.outgoing_interface: empty":              sid(func(s *srv6.LocalSID) { s.EndFunction = endX("", "2001:db8::9") }),
-		"end_function_x.next_hop: 10.1.1.9, expected the other": sid(func(s *srv6.LocalSID) { s.EndFunction = endX("lo", "10.1.1.9") }),
-		`end_function_x.next_hop: "x": expected an IP address`:  sid(func(s *srv6.LocalSID) { s.EndFunction = endX("lo", "x") }),
-		"end_function_ad.incoming_interface: empty":             endAD("lo", "", ""),
-		"end_function_ad.outgoing_interface: empty":             endAD("", "lo", ""),
-		`end_function_ad.l3_service_address: "x"`:               endAD("lo", "lo", "x"),
-		"end_function_dx4.next_hop: 2001:db8::1, expected the other": sid(func(s *srv6.LocalSID) {
+		`sid: "10.0.0.1", expected an IPv6 address`:              sid(func(s *srv6.LocalSID) { s.Sid = "10.0.0.1" }),
+		"end_function: empty":                                    sid(func(s *srv6.LocalSID) { s.EndFunction = nil }),
+		"end_function_x.outgoing_interface: empty":               sid(func(s *srv6.LocalSID) { s.EndFunction = endX("", "2001:db8::9") }),
+		`end_function_x.next_hop: "10.1.1.9", expected an IPv6`:  sid(func(s *srv6.LocalSID) { s.EndFunction = endX("lo", "10.1.1.9") }),
+		`end_function_x.next_hop: "x", expected an IPv6 address`: sid(func(s *srv6.LocalSID) { s.EndFunction = endX("lo", "x") }),
+		"end_function_ad.incoming_interface: empty":              endAD("lo", "", ""),
+		"end_function_ad.outgoing_interface: empty":              endAD("", "lo", ""),
+		`end_function_ad.l3_service_address: "x"`:                endAD("lo", "lo", "x"),
+		`end_function_dx4.next_hop: "2001:db8::1", expected an IPv4`: sid(func(s *srv6.LocalSID) {
 			s.EndFunction = &srv6.LocalSID_EndFunctionDx4{EndFunctionDx4: &srv6.LocalSID_EndDX4{OutgoingInterface: "lo", NextHop: "2001:db8::1"}}
 		}),
 	}

@@ -1,6 +1,8 @@
 package catalogue
 
 import (
+	"slices"
+
 	"net/netip"
 
 	"go.fd.io/govpp/api"
@@ -27,7 +29,7 @@ func srPolicy() Item {
 	lists := func(all ...*srv6.Policy_SegmentList) Change {
 		return policy(func(p *srv6.Policy) { p.SegmentLists = all })
 	}
-	many := make([]string, 17)
+	many := slices.Repeat([]string{"2001:db8::1"}, 17)
 	return Item{
 		Name: "vpp.srv6.policy",
 		Make: func() proto.Message {

@@ -33,7 +33,7 @@ func subInterface() Item {
 		Spellings:  []Change{subLink(func(l *interfaces.SubInterface) { l.Tag1 = 9 })}, // that nothing puts on
 		Recreates:  []Change{subLink(func(l *interfaces.SubInterface) { l.SubId = 200 })},
 		Refusals: map[string]Change{
-			"sub.sub_id: 5000, expected a VLAN from 1 to 4095": subLink(func(l *interfaces.SubInterface) { l.SubId = 5000 }),
+			"sub.sub_id: 5000, expected 1 to 4095":             subLink(func(l *interfaces.SubInterface) { l.SubId = 5000 }),
 			"sub.sub_id: 0":                                    subLink(func(l *interfaces.SubInterface) { l.SubId = 0 }),
 			"sub.parent_name: empty":                           subLink(func(l *interfaces.SubInterface) { l.ParentName = "" }),
 			"sub.parent_name: is the interface itself":         subLink(func(l *interfaces.SubInterface) { l.ParentName = "parent.100" }),
