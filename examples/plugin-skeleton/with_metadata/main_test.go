@@ -20,7 +20,7 @@ device: add child of size 1 as number 2
 # the parent grows
 device: resize number 1 to 3
 # a size that is not possible
-error: create config/skeleton/v1/item/huge: size: expected 1 to 100
+error: create config/skeleton/v1/item/huge: size: 1000, expected 1 to 100
 metadata: child has number 2
 metadata: parent has number 1
 index: number 2 is [child]

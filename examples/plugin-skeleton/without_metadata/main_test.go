@@ -23,7 +23,7 @@ device: delete parent
 device: add parent of size 3
 device: add child of size 1
 # a size that is not possible
-error: create config/skeleton/v1/item/huge: size: expected 1 to 100
+error: create config/skeleton/v1/item/huge: size: 1000, expected 1 to 100
 # a full resync without items removes them, the child first
 device: delete child
 device: delete parent

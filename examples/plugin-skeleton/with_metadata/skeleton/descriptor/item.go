@@ -53,11 +53,8 @@ func NewItemDescriptor(device Device) *api.KVDescriptor {
 
 // validate refuses values that the device could never have.
 func (d *itemDescriptor) validate(_ string, item *model.Item) error {
-	switch {
-	case item.Name == "":
+	if item.Name == "" {
 		return api.NewInvalidValueError(errors.New("expected a name"), "name")
-	case item.Size < 1 || item.Size > 100:
-		return api.NewInvalidValueError(errors.New("expected 1 to 100"), "size")
 	}
 	return nil
 }

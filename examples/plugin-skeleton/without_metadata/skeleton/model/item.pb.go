@@ -28,7 +28,7 @@ type Item struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name, unique among items; it is the last part of the key.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Size, from 1 to 100.
+	// Size. The scheduler refuses others, so the descriptor need not check it.
 	Size uint32 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
 	// Name of an item that must exist before this one; empty: none.
 	Parent        string `protobuf:"bytes,3,opt,name=parent,proto3" json:"parent,omitempty"`
@@ -91,10 +91,10 @@ var File_examples_plugin_skeleton_without_metadata_skeleton_model_item_proto pro
 
 const file_examples_plugin_skeleton_without_metadata_skeleton_model_item_proto_rawDesc = "" +
 	"\n" +
-	"Cexamples/plugin-skeleton/without_metadata/skeleton/model/item.proto\x12\x15tenuto.skeleton.plain\x1a\x11ligato/item.proto\"f\n" +
+	"Cexamples/plugin-skeleton/without_metadata/skeleton/model/item.proto\x12\x15tenuto.skeleton.plain\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"q\n" +
 	"\x04Item\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
-	"\x04size\x18\x02 \x01(\rR\x04size\x12\x16\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
+	"\x04size\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\b\x01\x10dR\x04size\x12\x16\n" +
 	"\x06parent\x18\x03 \x01(\tR\x06parent:\x1e\x8a}\x1b\n" +
 	"\rskeleton.item\x12\x02v1\x1a\x06{name}BWZUgithub.com/tenuto-dev/tenuto/examples/plugin-skeleton/without_metadata/skeleton/modelb\x06proto3"
 

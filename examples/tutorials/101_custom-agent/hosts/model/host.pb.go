@@ -92,10 +92,10 @@ var File_examples_tutorials_101_custom_agent_hosts_model_host_proto protoreflect
 
 const file_examples_tutorials_101_custom_agent_hosts_model_host_proto_rawDesc = "" +
 	"\n" +
-	":examples/tutorials/101_custom-agent/hosts/model/host.proto\x12\x0ftenuto.tutorial\x1a\x11ligato/item.proto\"s\n" +
+	":examples/tutorials/101_custom-agent/hosts/model/host.proto\x12\x0ftenuto.tutorial\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"z\n" +
 	"\x04Host\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x1c\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
+	"\aaddress\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\aaddress\x12\x1c\n" +
 	"\tinterface\x18\x03 \x01(\tR\tinterface:\x1f\x8a}\x1c\n" +
 	"\x0etutorial.hosts\x12\x02v1\x1a\x06{name}B\n" +
 	"Z\b./;modelb\x06proto3"
