@@ -1,7 +1,6 @@
 package descriptor
 
 import (
-
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
