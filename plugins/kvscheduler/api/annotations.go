@@ -2,17 +2,17 @@ package api
 
 import (
 	"errors"
-	"sync/atomic"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
 )
 
-// annotations checks values with the annotations of their type, which it compiles at first use. It is
+// annotations checks values with the annotations of their types, which it compiles at first use. It is
 // safe for concurrent use.
 type annotations struct {
-	compiled atomic.Pointer[models.Annotations]
+	compiled sync.Map // *models.Annotations by protoreflect.MessageDescriptor
 }
 
 // check returns an InvalidValueError for each field with a value that its annotation excludes, joined.
@@ -21,13 +21,12 @@ func (a *annotations) check(v proto.Message) error {
 		return nil
 	}
 	m := v.ProtoReflect()
-	compiled := a.compiled.Load()
-	if d := m.Descriptor(); compiled == nil || compiled.Message != d {
-		compiled = models.AnnotationsOf(d)
-		a.compiled.Store(compiled)
+	compiled, ok := a.compiled.Load(m.Descriptor())
+	if !ok {
+		compiled, _ = a.compiled.LoadOrStore(m.Descriptor(), models.AnnotationsOf(m.Descriptor()))
 	}
 	var errs []error
-	for _, violation := range compiled.Violations(m) {
+	for _, violation := range compiled.(*models.Annotations).Violations(m) {
 		errs = append(errs, NewInvalidValueError(violation.Err, violation.Field))
 	}
 	return errors.Join(errs...)
