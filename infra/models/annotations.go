@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -27,7 +28,7 @@ type AnnotatedField struct {
 	// Form is the form of addresses; nil if the field is not for addresses.
 	Form *AddressForm
 	// Limits are the limits of an integer; nil: none.
-	Limits *ligato.LigatoOptions_IntRange
+	Limits *Limits
 	// Within are the annotations of messages in the field; nil for other fields.
 	Within *Annotations
 	// Addresses reports that the field, or a message in it, is for addresses. It is false for maps.
@@ -36,6 +37,12 @@ type AnnotatedField struct {
 	lenient bool // the descriptor checks the field
 	kind    fieldKind
 	signed  bool // an integer
+}
+
+// Limits are the smallest and the largest value of a field.
+type Limits struct {
+	Min int64
+	Max uint64
 }
 
 // fieldKind is how the values of a field are found.
@@ -63,11 +70,14 @@ func Annotation(fd protoreflect.FieldDescriptor) AnnotatedField {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
 		f.Form = forms[o.GetType()]
-	case protoreflect.Uint32Kind, protoreflect.Uint64Kind, protoreflect.Fixed32Kind, protoreflect.Fixed64Kind:
-		f.Limits = o.GetIntRange()
-	case protoreflect.Int32Kind, protoreflect.Int64Kind, protoreflect.Sint32Kind, protoreflect.Sint64Kind,
-		protoreflect.Sfixed32Kind, protoreflect.Sfixed64Kind:
-		f.Limits, f.signed = o.GetIntRange(), true
+	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
+		f.Limits = limitsOf(o, math.MaxUint32)
+	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
+		f.Limits = limitsOf(o, math.MaxUint64)
+	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
+		f.Limits, f.signed = limitsOf(o, math.MaxInt32), true
+	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
+		f.Limits, f.signed = limitsOf(o, math.MaxInt64), true
 	}
 	switch of := fd.ContainingOneof(); {
 	case fd.IsMap():
@@ -80,6 +90,18 @@ func Annotation(fd protoreflect.FieldDescriptor) AnnotatedField {
 		f.kind = optional
 	}
 	return f
+}
+
+// limitsOf returns the limits of an integer; largest is the largest value of its type.
+func limitsOf(o *ligato.LigatoOptions, largest uint64) *Limits {
+	r := o.GetIntRange()
+	switch {
+	case r == nil:
+		return nil
+	case r.GetMaximum() == 0 && r.GetMinimum() >= 0:
+		return &Limits{r.GetMinimum(), largest}
+	}
+	return &Limits{r.GetMinimum(), r.GetMaximum()}
 }
 
 // AnnotationsOf compiles the annotations of a message type.
@@ -154,7 +176,7 @@ type Violation struct {
 	// Field names the field as the schema does, with dots and with the indexes of lists:
 	// "rules[0].ip_rule.icmp.first".
 	Field string
-	// Err has the value and what is expected.
+	// Err names the value and what was expected.
 	Err error
 }
 
@@ -200,11 +222,11 @@ func (f *AnnotatedField) checkTable(messages protoreflect.Map) (all []Violation)
 
 // within adds the field of a message to what was found in it.
 func within(field string, found []Violation) []Violation {
-	for i := range found {
-		if found[i].Field != "" {
-			field += "." + found[i].Field
-		}
+	for i, v := range found {
 		found[i].Field = field
+		if v.Field != "" {
+			found[i].Field += "." + v.Field
+		}
 	}
 	return found
 }
@@ -227,7 +249,7 @@ func (f *AnnotatedField) check(v protoreflect.Value) []Violation {
 }
 
 func (f *AnnotatedField) checkNumber(v protoreflect.Value) error {
-	low, high := f.Limits.GetMinimum(), f.Limits.GetMaximum()
+	low, high := f.Limits.Min, f.Limits.Max
 	if f.signed {
 		if n := v.Int(); n < low || n > 0 && uint64(n) > high {
 			return fmt.Errorf("%d, expected %d to %d", n, low, high)

@@ -45,6 +45,7 @@ func TestViolations(t *testing.T) {
 		{&l3.TeibEntry{PeerAddr: "", NextHopAddr: "::ffff:10.0.0.1"}, ""},
 		{&l3.TeibEntry{PeerAddr: "x", NextHopAddr: "fe80::1%eth0"}, "peer_addr: \"x\": expected an IP address\nnext_hop_addr: \"fe80::1%eth0\": expected an IP address"},
 		{&l3.TeibEntry{PeerAddr: "10.0.0.1/24"}, `peer_addr: "10.0.0.1/24": expected an IP address`},
+		{&l3.ProxyARP{Ranges: []*l3.ProxyARP_Range{{}, {FirstIpAddr: "x", LastIpAddr: "y"}}}, "ranges[1].first_ip_addr: \"x\", expected an IPv4 address\nranges[1].last_ip_addr: \"y\", expected an IPv4 address"},
 		{&l3.ProxyARP{Ranges: []*l3.ProxyARP_Range{{FirstIpAddr: "2001:db8::1", LastIpAddr: "::ffff:10.0.0.1"}}}, `ranges[0].first_ip_addr: "2001:db8::1", expected an IPv4 address`},
 		{&wireguard.Peer{AllowedIps: []string{"10.0.0.0/8", "10.0.0.1", ""}}, "allowed_ips[1]: \"10.0.0.1\": expected an IP address with prefix length\nallowed_ips[2]: \"\": expected an IP address with prefix length"},
 		{tcp(&acl.ACL_Rule_IpRule_PortRange{LowerPort: 65535}), ""},
@@ -83,12 +84,13 @@ func customType(t *testing.T) protoreflect.MessageType {
 		field(1, "signed", number, limits(-5, 5)), field(2, "maybe", number, limits(1, 5)), field(3, "lenient", number, limits(1, 5)),
 		field(4, "v4", text, address(ligato.LigatoOptions_IPV4_WITH_MASK)), field(5, "v6", text, address(ligato.LigatoOptions_IPV6_OPTIONAL_MASK)),
 		field(6, "others", message, nil), field(7, "next", message, nil), field(8, "one", number, limits(1, 5)), field(9, "other", number, nil),
+		field(10, "least", number, limits(1, 0)), field(11, "negative", number, limits(-5, 0)),
 	}
 	proto.SetExtension(fields[2].Options, ligato.E_Lenient, true)
 	fields[1].Proto3Optional, fields[1].OneofIndex = proto.Bool(true), proto.Int32(1)
 	fields[5].Label, fields[5].TypeName = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum(), proto.String(".custom.Item.OthersEntry")
 	fields[6].TypeName = proto.String(".custom.Item")
-	fields[7].OneofIndex, fields[8].OneofIndex = proto.Int32(0), proto.Int32(0)
+	fields[7].OneofIndex, fields[8].OneofIndex, fields[9].OneofIndex = proto.Int32(0), proto.Int32(0), proto.Int32(0)
 	value := field(2, "value", message, nil)
 	value.TypeName = proto.String(".custom.Item")
 	d, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
@@ -126,6 +128,9 @@ func TestViolationsOfCustomTypes(t *testing.T) {
 		`{"v6": "::ffff:10.0.0.1"}`:           `v6: "::ffff:10.0.0.1", expected an IPv6 address, with or without prefix length`,
 		`{"one": "6"}`:                        "one: 6, expected 1 to 5",
 		`{"other": "6"}`:                      "",
+		`{"least": "9223372036854775807"}`:    "",
+		`{"least": "-1"}`:                     "least: -1, expected 1 to 9223372036854775807",
+		`{"negative": "1"}`:                   "negative: 1, expected -5 to 0",
 		`{"next": {"next": {"signed": "6"}}}`: "next.next.signed: 6, expected -5 to 5",
 		`{"others": {"a": {"one": "0"}}}`:     "others[a].one: 0, expected 1 to 5",
 	} {

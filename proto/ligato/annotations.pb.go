@@ -170,7 +170,7 @@ type LigatoOptions_IntRange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Smallest value allowed.
 	Minimum int64 `protobuf:"varint,1,opt,name=minimum,proto3" json:"minimum,omitempty"`
-	// Largest value allowed.
+	// Largest value allowed. 0 means no limit, unless the minimum is negative.
 	Maximum       uint64 `protobuf:"varint,2,opt,name=maximum,proto3" json:"maximum,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -10,7 +10,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
-	"github.com/tenuto-dev/tenuto/proto/ligato"
 )
 
 // plan is how the fields of one type of message are read.
@@ -24,9 +23,9 @@ type plan struct {
 type fieldPlan struct {
 	protoreflect.FieldDescriptor
 	kind   protoreflect.Kind
-	bounds *ligato.LigatoOptions_IntRange // of an integer; nil: none
-	within *plan                          // of a message, or of messages in a list
-	slot   int                            // the same for all fields of a oneof
+	bounds *models.Limits // of an integer; nil: none
+	within *plan          // of a message, or of messages in a list
+	slot   int            // the same for all fields of a oneof
 }
 
 // planOf makes the plan of a type of message and of all types in it.

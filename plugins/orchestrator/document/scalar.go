@@ -176,10 +176,7 @@ func limits(f *fieldPlan) (low int64, high uint64) {
 		low, high = math.MinInt32, math.MaxInt32
 	}
 	if f.bounds != nil {
-		low = max(low, f.bounds.GetMinimum())
-		if f.bounds.GetMaximum() > 0 {
-			high = min(high, f.bounds.GetMaximum())
-		}
+		low, high = max(low, f.bounds.Min), min(high, f.bounds.Max)
 	}
 	return low, high
 }

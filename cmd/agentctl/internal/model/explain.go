@@ -274,8 +274,8 @@ func limitsOf(f protoreflect.FieldDescriptor) string {
 		return ""
 	}
 	var limits []string
-	if r := o.GetIntRange(); r != nil {
-		limits = append(limits, fmt.Sprintf("%d to %d", r.GetMinimum(), r.GetMaximum()))
+	if r := models.Annotation(f).Limits; r != nil {
+		limits = append(limits, fmt.Sprintf("%d to %d", r.Min, r.Max))
 	}
 	if form := map[ligato.LigatoOptions_Type]string{
 		ligato.LigatoOptions_IP: "an IP address", ligato.LigatoOptions_IPV4: "an IPv4 address", ligato.LigatoOptions_IPV6: "an IPv6 address",
