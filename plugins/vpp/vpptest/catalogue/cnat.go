@@ -1,6 +1,8 @@
 package catalogue
 
 import (
+	"math"
+
 	"go.fd.io/govpp/api"
 	cnatapi "go.fd.io/govpp/binapi/cnat"
 	"go.fd.io/govpp/binapi/interface_types"
@@ -116,17 +118,17 @@ func cnatTranslation() Item {
 			}),
 		},
 		Refusals: map[string]Change{
-			"vip: 0.0.0.0, expected the address":      To(func(t *cnat.Translation) { t.Vip = "0.0.0.0" }),
-			"port: 0, expected 1 to 65535":            To(func(t *cnat.Translation) { t.Port = 0 }),
-			"protocol: 3, expected TCP, UDP, SCTP":    To(func(t *cnat.Translation) { t.Protocol = 3 }),
-			"load_balancing: 2, expected FLOW_HASH":   To(func(t *cnat.Translation) { t.LoadBalancing = 2 }),
-			"backends: empty, expected at least one":  backends(),
-			"backends[1]: is backends[0] again; we":   backends(server("10.1.1.8"), server("10.1.1.8")),
-			"backends[0].address: 2001:db8::1, expec": backends(server("2001:db8::1")),
-			"backends[0].source_address: 2001:db8::1": To(func(t *cnat.Translation) { t.Backends[0].SourceAddress = "2001:db8::1" }),
-			"backends[0].port: 65536, expected 0 to":  To(func(t *cnat.Translation) { t.Backends[0].Port = 65536 }),
-			"backends[0].weight: 256, expected 0 to":  To(func(t *cnat.Translation) { t.Backends[0].Weight = 256 }),
-			"backends: the sum of the weights is 256": To(func(t *cnat.Translation) { t.Backends[0].Weight = 255 }),
+			"vip: 0.0.0.0, expected the address":       To(func(t *cnat.Translation) { t.Vip = "0.0.0.0" }),
+			"port: 0, expected 1 to 65535":             To(func(t *cnat.Translation) { t.Port = 0 }),
+			"protocol: 3, expected TCP, UDP, SCTP":     To(func(t *cnat.Translation) { t.Protocol = 3 }),
+			"load_balancing: 2, expected FLOW_HASH":    To(func(t *cnat.Translation) { t.LoadBalancing = 2 }),
+			"backends: empty, expected at least one":   backends(),
+			"backends[1]: is backends[0] again; we":    backends(server("10.1.1.8"), server("10.1.1.8")),
+			"backends[0].address: 2001:db8::1, expec":  backends(server("2001:db8::1")),
+			"backends[0].source_address: 2001:db8::1":  To(func(t *cnat.Translation) { t.Backends[0].SourceAddress = "2001:db8::1" }),
+			"backends[0].port: 65536, expected 0 to":   To(func(t *cnat.Translation) { t.Backends[0].Port = 65536 }),
+			"backends[0].weight: 4294967295, expected": To(func(t *cnat.Translation) { t.Backends[0].Weight = math.MaxUint32 }),
+			"backends: the sum of the weights is 256":  To(func(t *cnat.Translation) { t.Backends[0].Weight = 255 }),
 		},
 		ByHand: func(_ func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &cnatapi.CnatTranslationDel{ID: 0}, &cnatapi.CnatTranslationDelReply{}

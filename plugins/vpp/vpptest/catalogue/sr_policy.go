@@ -1,9 +1,8 @@
 package catalogue
 
 import (
-	"slices"
-
 	"net/netip"
+	"slices"
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/sr"
