@@ -1,7 +1,6 @@
 package models_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -15,11 +14,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/proto/ligato"
-	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
-	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
-	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
-	mpls "github.com/tenuto-dev/tenuto/proto/ligato/vpp/mpls"
-	wireguard "github.com/tenuto-dev/tenuto/proto/ligato/vpp/wireguard"
 )
 
 // violations returns a line for each violation.
@@ -30,36 +24,6 @@ func violations(m proto.Message) string {
 		lines = append(lines, v.Field+": "+v.Err.Error())
 	}
 	return strings.Join(lines, "\n")
-}
-
-func TestViolations(t *testing.T) {
-	t.Parallel()
-	tcp := func(r *acl.ACL_Rule_IpRule_PortRange) *acl.ACL {
-		return &acl.ACL{Rules: []*acl.ACL_Rule{{}, {IpRule: &acl.ACL_Rule_IpRule{Tcp: &acl.ACL_Rule_IpRule_Tcp{SourcePortRange: r}}}}}
-	}
-	for _, c := range []struct {
-		m    proto.Message
-		want string
-	}{
-		{&l3.TeibEntry{PeerAddr: "10.0.0.1", NextHopAddr: "2001:db8::1"}, ""},
-		{&l3.TeibEntry{PeerAddr: "", NextHopAddr: "::ffff:10.0.0.1"}, ""},
-		{&l3.TeibEntry{PeerAddr: "x", NextHopAddr: "fe80::1%eth0"}, "peer_addr: \"x\": expected an IP address\nnext_hop_addr: \"fe80::1%eth0\": expected an IP address"},
-		{&l3.TeibEntry{PeerAddr: "10.0.0.1/24"}, `peer_addr: "10.0.0.1/24": expected an IP address`},
-		{&l3.ProxyARP{Ranges: []*l3.ProxyARP_Range{{}, {FirstIpAddr: "x", LastIpAddr: "y"}}}, "ranges[1].first_ip_addr: \"x\", expected an IPv4 address\nranges[1].last_ip_addr: \"y\", expected an IPv4 address"},
-		{&l3.ProxyARP{Ranges: []*l3.ProxyARP_Range{{FirstIpAddr: "2001:db8::1", LastIpAddr: "::ffff:10.0.0.1"}}}, `ranges[0].first_ip_addr: "2001:db8::1", expected an IPv4 address`},
-		{&wireguard.Peer{AllowedIps: []string{"10.0.0.0/8", "10.0.0.1", ""}}, "allowed_ips[1]: \"10.0.0.1\": expected an IP address with prefix length\nallowed_ips[2]: \"\": expected an IP address with prefix length"},
-		{tcp(&acl.ACL_Rule_IpRule_PortRange{LowerPort: 65535}), ""},
-		{tcp(&acl.ACL_Rule_IpRule_PortRange{UpperPort: 65536}), "rules[1].ip_rule.tcp.source_port_range.upper_port: 65536, expected 0 to 65535"},
-		{&l3.VRRPEntry{VrId: 1, Priority: 256}, "priority: 256, expected 1 to 255\ninterval: 0, expected 10 to 65535"},
-		{&mpls.Route{Label: 16, Paths: []*mpls.Route_Path{nil, {NextHopAddr: "10.0.0.1"}}}, ""},
-		{&interfaces.Interface{Link: &interfaces.Interface_Vxlan{Vxlan: &interfaces.VxlanLink{SrcAddress: "x"}}}, `vxlan.src_address: "x": expected an IP address`},
-		{&interfaces.Interface{Link: &interfaces.Interface_Vxlan{}}, ""},
-		{(*l3.TeibEntry)(nil), ""},
-	} {
-		if got := violations(c.m); got != c.want {
-			t.Errorf("%v:\n got %s\nwant %s", c.m, got, c.want)
-		}
-	}
 }
 
 // customType returns a message type with all kinds of annotated fields, which contains itself.
@@ -140,43 +104,6 @@ func TestViolationsOfCustomTypes(t *testing.T) {
 		}
 		if got := violations(m); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", text, got, want)
-		}
-	}
-}
-
-func benchmarkRoute() *l3.Route {
-	return &l3.Route{VrfId: 1, DstNetwork: "10.0.0.0/24", NextHopAddr: "10.0.1.1", OutgoingInterface: "loop1", Weight: 1}
-}
-
-// The check of a valid value needs no memory, except for a list of addresses.
-func TestAllocationsOfChecks(t *testing.T) {
-	if n := allocations(benchmarkRoute()); n > 0 {
-		t.Errorf("%v allocations for a route, expected none", n)
-	}
-	a := &acl.ACL{}
-	for i := range 100 {
-		a.Rules = append(a.Rules, &acl.ACL_Rule{IpRule: &acl.ACL_Rule_IpRule{Ip: &acl.ACL_Rule_IpRule_Ip{
-			SourceNetwork: fmt.Sprintf("10.0.%d.0/24", i), Protocol: 6,
-		}}})
-	}
-	if n := allocations(a); n > 1 {
-		t.Errorf("%v allocations for 100 rules, expected one for the list", n)
-	}
-}
-
-func allocations(m proto.Message) float64 {
-	r := m.ProtoReflect()
-	annotations := models.AnnotationsOf(r.Descriptor())
-	return testing.AllocsPerRun(100, func() { annotations.Violations(r) })
-}
-
-func BenchmarkViolations(b *testing.B) {
-	m := benchmarkRoute().ProtoReflect()
-	a := models.AnnotationsOf(m.Descriptor())
-	b.ReportAllocs()
-	for b.Loop() {
-		if len(a.Violations(m)) > 0 {
-			b.Fatal("the route is invalid")
 		}
 	}
 }
