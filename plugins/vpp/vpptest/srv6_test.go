@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"go.fd.io/govpp/binapi/ip"
 	"go.fd.io/govpp/binapi/sr"
 	"go.fd.io/govpp/binapi/sr_types"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 	srv6 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/srv6"
@@ -48,6 +50,27 @@ func TestSRv6SourceAndListsChange(t *testing.T) {
 		b.Must(all)
 		b.InSync()
 	}
+}
+
+// VPP makes tables of its own for policies, which have no number. They are no items.
+func TestSRv6TablesAreNoItems(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		b.Must(of(catalogue.SRv6Policy("2001:db8::1", catalogue.SRv6Segments(1, "2001:db8:1::1"))))
+		tables, err := binapi.Dump[*ip.IPTableDetails](t.Context(), b.Mux.Conn(), &ip.IPTableDump{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(slices.DeleteFunc(tables, func(d *ip.IPTableDetails) bool { return d.Table.TableID == 0 })); n != 2 {
+			t.Errorf("VPP has %d tables besides table 0, expected 2", n)
+		}
+		b.InSync()
+		for key := range b.Dump("vpp-vrf-table") {
+			if !strings.Contains(key, "/id/0/") {
+				t.Errorf("there is %s", key)
+			}
+		}
+	})
 }
 
 // A new source address is that of the policies which exist, too.

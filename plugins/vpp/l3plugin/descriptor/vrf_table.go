@@ -148,6 +148,9 @@ func (d *vrfTableDescriptor) retrieve(ctx context.Context, correlate []vrfTableK
 	}
 	var out []vrfTableKV
 	for _, found := range all {
+		if found.TableID == noTable { // VPP's own, such as those for SRv6 steering
+			continue
+		}
 		t := &l3.VrfTable{Id: found.TableID, Label: found.Name}
 		if found.IsIP6 {
 			t.Protocol = l3.VrfTable_IPV6
@@ -157,7 +160,7 @@ func (d *vrfTableDescriptor) retrieve(ctx context.Context, correlate []vrfTableK
 		switch {
 		case ok:
 			kv.Origin = kvs.FromNB
-		case found.TableID == 0 || found.TableID == noTable:
+		case found.TableID == 0:
 			kv.Origin = kvs.FromSB // VPP's own
 		}
 		if ok && w.Metadata != nil {

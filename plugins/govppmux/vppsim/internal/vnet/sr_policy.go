@@ -72,6 +72,14 @@ func (ps *srPolicies) reset() {
 	ps.pool, ps.lists, ps.source = pool[srPolicy]{}, pool[sr.Srv6SidList]{}, ip_types.IP6Address{}
 }
 
+// none reports that there is no policy.
+func (ps *srPolicies) none() bool {
+	for range ps.all() {
+		return false
+	}
+	return true
+}
+
 func (ps *srPolicies) lookup(bsid ip_types.IP6Address) (uint32, *srPolicy) {
 	return ps.find(func(p *srPolicy) bool { return p.bsid == bsid })
 }

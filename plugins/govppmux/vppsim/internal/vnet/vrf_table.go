@@ -70,6 +70,12 @@ func (n *VNet) vrfTableDump(c *wire.Call, _ *ip.IPTableDump) {
 			c.Send(&ip.IPTableDetails{Table: ip.IPTable{TableID: t.ID, IsIP6: f == ip6, Name: t.Name}})
 		}
 	}
+	if !n.srPolicies.none() { // their tables have no number, and do not go before the last policy
+		for _, version := range []string{"IP6", "IP4"} {
+			name := "SRv6 steering of " + version + " prefixes through BSIDs"
+			c.Send(&ip.IPTableDetails{Table: ip.IPTable{TableID: none, IsIP6: true, Name: name}})
+		}
+	}
 }
 
 func (n *VNet) setFlowHash(af ip_types.AddressFamily, id, config uint32) retval {
