@@ -257,7 +257,11 @@ func startWith(t *testing.T, dir, network string, args ...string) []string {
 // run runs agentctl. Findings (exit code 2) are as good as nothing found.
 func run(t *testing.T, global []string, dir, line string) string {
 	t.Helper()
-	args := words(strings.NewReplacer("network.yaml", filepath.Join(dir, "network.yaml"), "/tmp/", dir+"/").Replace(line))
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := words(strings.NewReplacer("network.yaml", filepath.Join(dir, "network.yaml"), "/tmp/", dir+"/", "../tenuto", root).Replace(line))
 	var out, errs bytes.Buffer
 	code := cli.Run(t.Context(), append(args, global...), cli.Streams{Out: &out, Err: &errs}, config.NoEnviron)
 	if code != 0 && code != 2 {
