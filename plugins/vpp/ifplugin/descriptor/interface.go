@@ -65,6 +65,8 @@ type interfaceDescriptor struct {
 
 	// rewritten are indices of interfaces whose VLAN tags were rewritten; see endRewrite.
 	rewritten sync.Map
+	// own has the names of the interfaces that the agent made, or that are desired.
+	own sync.Map
 }
 
 // NewInterface describes interfaces.
@@ -158,6 +160,7 @@ func (d *interfaceDescriptor) create(ctx context.Context, _ string, i *interface
 		return nil, errors.Join(err, d.removeKind(ctx, kind, i, m)) // leave nothing half-made
 	}
 	d.changed(m.SwIfIndex)
+	d.own.Store(i.GetName(), nil)
 	return m, nil
 }
 

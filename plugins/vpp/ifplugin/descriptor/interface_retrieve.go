@@ -89,6 +89,11 @@ func (d *interfaceDescriptor) retrieve(ctx context.Context, correlate []interfac
 func (r *reading) expect(correlate []interfaceKV) (derived map[string]bool) {
 	derived = map[string]bool{}
 	for _, kv := range correlate {
+		if kv.Origin == kvs.FromSB {
+			r.d.own.Delete(kv.Value.GetName())
+		} else {
+			r.d.own.Store(kv.Value.GetName(), nil)
+		}
 		derived[kv.Value.GetName()] = derived[kv.Value.GetName()] || kv.DerivedUnconfirmed
 		if r.wanted[kv.Value.GetName()] == nil { // what VPP had comes first
 			r.wanted[kv.Value.GetName()] = kv.Value
@@ -107,7 +112,11 @@ func (d *interfaceDescriptor) retrieveValue(ctx context.Context, _ string, last 
 		return nil, nil, false, err
 	}
 	r.wanted[last.GetName()], r.metas[last.GetName()] = last, meta
-	known := []interfaceKV{{Value: last, Metadata: meta}}
+	origin := kvs.FromSB
+	if _, own := d.own.Load(last.GetName()); own {
+		origin = kvs.FromNB
+	}
+	known := []interfaceKV{{Value: last, Metadata: meta, Origin: origin}}
 	r.doubt(known)
 	if err := r.claimUntagged(ctx, known); err != nil {
 		return nil, nil, false, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
@@ -17,7 +18,7 @@ import (
 // recognised by what its creation gave it and no other interface has: the ends of a
 // tunnel, the ID of a memif, the host interface, or the MAC address. This is done for
 // operations that were begun and whose outcome is unknown, and for interfaces with the
-// index of one that lost its tag: any other interface without a tag belongs to another
+// index of one of the agent's that lost its tag: any other interface without a tag belongs to another
 // client of VPP.
 
 // creationMark is a kind whose sameLink does not distinguish an interface that was just
@@ -56,7 +57,8 @@ func (r *reading) claimUntagged(ctx context.Context, correlate []interfaceKV) er
 	}
 	var wanted []interfaceKV
 	for _, kv := range correlate {
-		if name := kv.Value.GetName(); name != "" && !tagged[name] && (kv.Unconfirmed || kv.Metadata != nil) {
+		name := kv.Value.GetName()
+		if ours := kv.Metadata != nil && kv.Origin != kvs.FromSB; name != "" && !tagged[name] && (kv.Unconfirmed || ours) {
 			wanted = append(wanted, kv)
 		}
 	}
