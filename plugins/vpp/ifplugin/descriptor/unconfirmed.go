@@ -57,8 +57,7 @@ func (r *reading) claimUntagged(ctx context.Context, correlate []interfaceKV) er
 	}
 	var wanted []interfaceKV
 	for _, kv := range correlate {
-		name := kv.Value.GetName()
-		if ours := kv.Metadata != nil && kv.Origin != kvs.FromSB; name != "" && !tagged[name] && (kv.Unconfirmed || ours) {
+		if name := kv.Value.GetName(); name != "" && !tagged[name] && mayLackTag(kv) {
 			wanted = append(wanted, kv)
 		}
 	}
@@ -83,6 +82,11 @@ func (r *reading) claimUntagged(ctx context.Context, correlate []interfaceKV) er
 		}
 	}
 	return nil
+}
+
+// mayLackTag reports whether the interface of a value may exist without a tag.
+func mayLackTag(kv interfaceKV) bool {
+	return kv.Unconfirmed || kv.Metadata != nil && kv.Origin != kvs.FromSB
 }
 
 // creationOf returns the place of the value that an interface was created for, -1 if
