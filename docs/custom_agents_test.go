@@ -94,7 +94,7 @@ func startProgram(t *testing.T, program, dir string, args ...string) *bytes.Buff
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// The error is that of the context if the agent exits without one.
+		// Wait returns the error of the context if the agent exits without an error.
 		if err := agent.Wait(); !errors.Is(err, context.Canceled) {
 			t.Errorf("the agent ended with %v\n%s", err, log)
 		}

@@ -107,7 +107,7 @@ func TestReferencesThatAreWrong(t *testing.T) {
 	}
 }
 
-// What is printed is read as the same values, and shows no secret.
+// Printed values are read back as the same values. No secret is printed.
 func TestPrintedReferences(t *testing.T) {
 	t.Parallel()
 	cfg := vault{Password: "geheim", URL: "${env:X} $${ $"}

@@ -176,7 +176,7 @@ type Violation struct {
 	// Field names the field as the schema does, with dots and with the indexes of lists:
 	// "rules[0].ip_rule.icmp.first".
 	Field string
-	// Err names the value and what was expected.
+	// Err names the value, and the range or the form that the annotation allows.
 	Err error
 }
 

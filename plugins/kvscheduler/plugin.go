@@ -107,8 +107,8 @@ func (s *Scheduler) AfterInit() error {
 	return nil
 }
 
-// TellRefusals sets the function that reports, where values are explained, what was refused
-// before the scheduler heard of it; to be called after Init.
+// TellRefusals sets the function that returns why the northbound refused a value before the scheduler
+// got it. Explanations of values show the reason. Call it after Init.
 func (s *Scheduler) TellRefusals(r api.Refusals) { s.engine.TellRefusals(r) }
 
 // TellChanges sets the function that reports the changes that the northbound has not

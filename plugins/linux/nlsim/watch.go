@@ -116,7 +116,7 @@ func (h *handle) WatchOthers(ctx context.Context, ready func(), event func(numbe
 	return follow(ctx, h.k, "WatchOthers", h.ns.outlooks, ready, func(o outlook) { event(o.number, o.event) })
 }
 
-// follow registers a watcher among those of a namespace and reports its events.
+// follow registers a watcher of a namespace and reports its events.
 func follow[E any](ctx context.Context, k *Kernel, op string, all map[*watcher[E]]struct{}, ready func(), event func(E)) error {
 	w := &watcher[E]{wake: make(chan struct{}, 1)}
 	if err := k.read(op, func() error { all[w] = struct{}{}; return nil }); err != nil {

@@ -110,8 +110,8 @@ func fill(ctx context.Context, vpp *session.VPP, add bool) error {
 }
 
 // NewAuthKey describes keys. VPP refuses to change and to delete a key that a session uses, so
-// the sessions go before. VPP does not report secrets: those of keys that the agent did not give
-// to VPP in this session are taken for the expected ones.
+// the sessions are deleted first. VPP does not report secrets: of a key that the agent did not send
+// in this session it assumes that the secret is the expected one.
 func NewAuthKey(vpp *session.VPP) *kvs.KVDescriptor {
 	d := item.NewEntry(vpp, nil, item.Entry[*bfd.AuthKey, authKey, uint32]{
 		Name: AuthKeyName, Model: model.AuthKeyModel, Operation: authKeys,

@@ -38,7 +38,7 @@ type settings struct {
 	excluded []ip_types.Prefix // sorted
 }
 
-// unknownPolicy is that of an earlier agent: VPP does not report it.
+// unknownPolicy stands for the policy that an earlier agent set: VPP does not report policies.
 const unknownPolicy = ^cnatapi.CnatSnatPolicies(0)
 
 func (s *settings) addresses() [2]netip.Addr { return [2]netip.Addr{s.ip4, s.ip6} }
@@ -132,7 +132,7 @@ func globalValue(s settings) *cnat.Global {
 	return v
 }
 
-// get returns the addresses that VPP reports, with what was applied in this session.
+// get returns the addresses that VPP reports, with the policy and the prefixes of this session.
 func (g *global) get(ctx context.Context) (*settings, error) {
 	if err := globals.Check(g.vpp); err != nil {
 		return nil, err

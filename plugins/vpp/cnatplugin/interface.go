@@ -80,7 +80,7 @@ var (
 	hosts = session.Step("CNAT interface: role HOST", session.Variant(struct{}{}, (*cnatapi.CnatSnatPolicyAddDelIf)(nil)))
 )
 
-// uses are those of a session: VPP does not report them.
+// uses are the policies of interfaces that were set in a session: VPP does not report them.
 type uses struct {
 	mu sync.Mutex
 	of map[uint32]knownUse

@@ -270,7 +270,7 @@ func (p *Plugin) onSession(s govppmux.Session) {
 	p.follow.start(p.Context())
 }
 
-// quirks are those of a release; none of one that does not report its number.
+// quirks returns the quirks of a release; none if the version is not the number of a release.
 func (p *Plugin) quirks(version string) binding.Quirks {
 	release, err := binding.ParseVersion(version)
 	if err != nil {

@@ -78,7 +78,7 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	// Implicit reports that VPP has the entry without a value, so that it is not reported
 	// unless it is expected. Default: it has none.
 	Implicit func(e E) bool
-	// Assume completes what is listed with what VPP does not report, from an expected entry.
+	// Assume takes the settings that VPP does not report from an expected entry.
 	// Optional.
 	Assume func(found, expected E) E
 	// Exists are the answers of VPP to the addition of an entry when it has another one

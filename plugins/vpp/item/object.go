@@ -38,7 +38,7 @@ type Object[V proto.Message, E any, K comparable] struct {
 	// Check returns why an object must not be created or changed to be e, where VPP would not
 	// refuse it or not cleanly. Optional.
 	Check func(e E) error
-	// Assume completes what is listed with what VPP does not report, from an expected object.
+	// Assume takes the settings that VPP does not report from an expected object.
 	// Optional.
 	Assume func(found, expected E) E
 }

@@ -32,11 +32,11 @@ type Singleton[V proto.Message, E any] struct {
 	// Implicit reports what VPP has without a value. It is read back only if a value is
 	// expected that is the same. Default: nothing is.
 	Implicit func(e E) bool
-	// Assume completes what Get returns with what VPP does not report, from an expected value.
+	// Assume takes the settings that VPP does not report from an expected value.
 	// Optional.
 	Assume func(found, expected E) E
-	// Made completes what Get returns with what VPP does not report, from a value that an earlier
-	// run of the agent created. Optional.
+	// Made takes the settings that VPP does not report from a value that an earlier session or run
+	// of the agent created. Optional.
 	Made func(found, recorded E) E
 	// SessionOnly reports whether Get returns only what was set in the current session.
 	SessionOnly func() bool

@@ -24,7 +24,7 @@ type translation[V proto.Message, E any, K comparable] struct {
 	equal    func(a, b E) bool // nil: reflect.DeepEqual
 	learned  func(e E) bool    // nil: VPP makes none by itself
 	implicit func(e E) bool    // nil: VPP has none without a value
-	// assume completes what was found with what VPP does not report, from what is expected.
+	// assume takes the settings that VPP does not report from an expected entry.
 	assume func(found, expected E) E // nil: VPP reports all
 }
 

@@ -89,8 +89,8 @@ func management(r *item.Resolver, field, text string) netip.Addr {
 	return ipconv.FromAddress(r.Host(field, text))
 }
 
-// checkHardware returns why VPP would enable LLDP on another interface: it takes the number of
-// the interface for that of the hardware, which only its command line shows.
+// checkHardware returns why VPP would enable LLDP on another interface: VPP takes the index of the
+// interface for an index of hardware, which only its command line shows.
 func checkHardware(ctx context.Context, vpp *session.VPP, name string, index interface_types.InterfaceIndex) error {
 	all, err := session.Dump[*interfaces.SwInterfaceDetails](ctx, vpp, &interfaces.SwInterfaceDump{SwIfIndex: index})
 	if err != nil {

@@ -15,14 +15,10 @@ func TestLostTag(t *testing.T) {
 		host := target.Real != nil && makeHost(t)
 		for _, k := range catalogue.Kinds() {
 			t.Run(k.Name, func(t *testing.T) {
-				switch {
-				case target.Real != nil && k.Without != "":
-					t.Skip("NOT CHECKED AGAINST A REAL VPP: ", k.Without)
-				case target.Real != nil && k.Name == "AF_PACKET" && !host:
-					t.Skip("NOT CHECKED AGAINST A REAL VPP: no veth can be made")
-				}
 				target := target
-				if target.Sim != nil {
+				if target.Real != nil {
+					needsReal(t, k, host)
+				} else {
 					target = vpptest.Simulator(t, simOptions())
 				}
 				b := startMatrix(t, target)

@@ -169,16 +169,23 @@ func TestMatrix(t *testing.T) {
 		host := makeHost(t)
 		for _, k := range catalogue.Kinds() {
 			t.Run(k.Name, func(t *testing.T) {
-				switch {
-				case k.Without != "":
-					t.Skip("NOT CHECKED AGAINST A REAL VPP: ", k.Without)
-				case k.Name == "AF_PACKET" && !host:
-					t.Skip("NOT CHECKED AGAINST A REAL VPP: no veth can be made")
-				}
+				needsReal(t, k, host)
 				runMatrix(t, k, target)
 			})
 		}
 	})
+}
+
+// needsReal skips the test if a real VPP cannot have interfaces of a kind on this machine. host reports
+// whether it has the interface of the kernel.
+func needsReal(t *testing.T, k catalogue.Kind, host bool) {
+	t.Helper()
+	switch {
+	case k.Without != "":
+		t.Skip("NOT CHECKED AGAINST A REAL VPP: ", k.Without)
+	case k.Name == "AF_PACKET" && !host:
+		t.Skip("NOT CHECKED AGAINST A REAL VPP: no veth can be made")
+	}
 }
 
 // refusal is a combination that the agent refuses.

@@ -172,7 +172,7 @@ func reasonOf(p client.HealthState) string {
 	return ""
 }
 
-// sinceOf is since when what reasonOf reports is so.
+// sinceOf returns the time since when the reason that reasonOf returns holds.
 func sinceOf(p client.HealthState) time.Time {
 	if p.Reason != "" || p.Error != "" {
 		return p.Since

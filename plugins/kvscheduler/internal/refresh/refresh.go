@@ -34,7 +34,7 @@ type Refresher struct {
 	Reads *Reads
 	// Calls runs the callbacks.
 	Calls Calls
-	asked map[string]proto.Message // what is requested under keys under which nothing exists
+	asked map[string]proto.Message // the requested values that do not exist, by key
 
 	// Marked counts the values that All found to have the mark of the agent although
 	// they are neither desired nor on record.

@@ -327,12 +327,14 @@ func (r *Refresher) forgetAbsent(d *registry.Descriptor, without []string) {
 	}
 }
 
-// assume decides about the unconfirmed values of a descriptor that cannot read them. Its
-// values exist as they were made, because there is no other source, unless they live
-// in a session, which may have lost them: then those that are wanted as they are are made
-// again, and the others are taken for existing, so that they are removed, before they are made
-// again if they are wanted otherwise. Where metadata is needed, which is lost, they are made
-// again as well. Until the desired state is known nothing is decided.
+// assume decides about the unconfirmed values of a descriptor that cannot read them. Until the
+// desired state is known it decides nothing. Without a session the values exist as they were
+// created. With a session, whose southbound may have been restarted:
+//   - a value that is desired as it was created is created again;
+//   - any other value is assumed to exist, so that it is deleted, and created if another one is
+//     desired under its key.
+//
+// A value whose metadata is lost is created again.
 func (r *Refresher) assume(d *registry.Descriptor) {
 	of := r.Unconfirmed.made[d.Name]
 	if len(of) == 0 || !r.Complete {

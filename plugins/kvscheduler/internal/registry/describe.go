@@ -148,9 +148,9 @@ const (
 	Managed Policy = iota
 	// Adopt: an object that the scheduler did not make is taken over if it equals
 	// the desired value or can be changed into it in place. It is never removed, not
-	// even for a moment: what would need that is a failure. Once it is not wanted
-	// any more it is left as it is. What the scheduler makes itself is managed;
-	// which that was in an earlier life, only the journal knows.
+	// even for a moment: what would need that is a failure. Once it is no longer
+	// wanted it is left as it is. Objects that the scheduler creates itself are managed;
+	// after a restart only the journal knows which these are.
 	Adopt
 	// Observe: nothing is ever made, changed or removed. A wanted value is
 	// CONFIGURED while there is something under its key, whatever that is, and

@@ -118,8 +118,8 @@ func (f *Former) of(key string, link linkID) (value int, known bool) {
 	return v.Value, known && v.Link == link
 }
 
-// any returns what the parameter of a link was, whatever link that is; nil knows nothing.
-func (f *Former) any(key string) (value int, known bool) {
+// ofAnyLink is of for whichever link had the parameter last. A nil Former knows nothing.
+func (f *Former) ofAnyLink(key string) (value int, known bool) {
 	if f == nil {
 		return 0, false
 	}

@@ -117,11 +117,11 @@ func (d *iface) validate(_ string, v *interfaces.Interface) error {
 		}
 		errs = append(errs, invalid(field, "%w", err))
 	}
-	beneath := ""
+	below := ""
 	if k, ok := k.(declared); ok {
-		beneath = k.parentName(v)
+		below = k.parentName(v)
 	}
-	if n := len(d.alias(v.GetName(), v.GetVeth().GetPeerIfName(), v.GetTap().GetVppTapIfName(), beneath)) + aliasRoom; n > maxAlias {
+	if n := len(d.alias(v.GetName(), v.GetVeth().GetPeerIfName(), v.GetTap().GetVppTapIfName(), below)) + aliasRoom; n > maxAlias {
 		errs = append(errs, invalid("name", "%d bytes together with other names in the alias of the link; expected at most %d", n, maxAlias))
 	}
 	if mac := v.GetPhysAddress(); mac != "" {
@@ -204,7 +204,7 @@ func (d *iface) equivalent(_ string, a, b *interfaces.Interface) bool {
 
 // sameMTU compares MTUs, where 0 is the default, or what it was before.
 func (d *iface) sameMTU(a, b *interfaces.Interface, t traits) bool {
-	former, changed := d.Former.any(propertyMTU.of(b.GetName()))
+	former, changed := d.Former.ofAnyLink(propertyMTU.of(b.GetName()))
 	switch {
 	case a.GetMtu() == b.GetMtu():
 		return true
@@ -218,7 +218,7 @@ func (d *iface) sameMTU(a, b *interfaces.Interface, t traits) bool {
 
 // sameMAC compares MAC addresses, where none is what it was before.
 func (d *iface) sameMAC(a, b *interfaces.Interface) bool {
-	former, changed := d.Former.any(propertyMAC.of(b.GetName()))
+	former, changed := d.Former.ofAnyLink(propertyMAC.of(b.GetName()))
 	if b.GetPhysAddress() == "" && changed && a.GetPhysAddress() != "" {
 		return sameMAC(a.GetPhysAddress(), macOf(former).String())
 	}
@@ -245,8 +245,8 @@ func (d *iface) recreate(_ string, a, b *interfaces.Interface, _ ifaceidx.LinuxI
 // unset reports whether a value has lost its MAC address or MTU. The kernel does not forget that they
 // were set.
 func (d *iface) unset(v *interfaces.Interface, t traits) bool {
-	_, mac := d.Former.any(propertyMAC.of(v.GetName()))
-	_, mtu := d.Former.any(propertyMTU.of(v.GetName()))
+	_, mac := d.Former.ofAnyLink(propertyMAC.of(v.GetName()))
+	_, mtu := d.Former.ofAnyLink(propertyMTU.of(v.GetName()))
 	return !v.GetLinkOnly() && (mac && v.GetPhysAddress() == "" || mtu && v.GetMtu() == 0 && t.mtu == 0)
 }
 

@@ -42,7 +42,7 @@ func (d *iface) kind(v *interfaces.Interface) (linkKind, error) {
 }
 
 func (d *iface) metadata(v *interfaces.Interface, link netlinkapi.Link) ifaceidx.LinuxIfMetadata {
-	parent, overhead := d.beneath(v)
+	parent, overhead := d.mtuParent(v)
 	return ifaceidx.LinuxIfMetadata{
 		Parent:       parent,
 		MTU:          int(v.GetMtu()),
@@ -187,13 +187,13 @@ func (d *iface) setMTU(ctx context.Context, p *place, v *interfaces.Interface, k
 
 // initialMTU returns the MTU of a link whose value has none; 0: it stays as it is.
 func (d *iface) initialMTU(ctx context.Context, p *place, v *interfaces.Interface, t traits, fresh bool) (int, error) {
-	if parent, overhead := d.beneath(v); parent != "" && !fresh {
-		beneath, err := ifaceidx.Find(ctx, d.Index, d.Namespaces, parent)
+	if parent, overhead := d.mtuParent(v); parent != "" && !fresh {
+		below, err := ifaceidx.Find(ctx, d.Index, d.Namespaces, parent)
 		if err != nil {
 			return 0, ignoreGone(err)
 		}
-		defer closeHandle(beneath)
-		return beneath.Link.MTU - overhead, nil
+		defer closeHandle(below)
+		return below.Link.MTU - overhead, nil
 	}
 	if former, known := d.was(p, v.GetName(), propertyMTU); known {
 		return former, nil
@@ -204,9 +204,9 @@ func (d *iface) initialMTU(ctx context.Context, p *place, v *interfaces.Interfac
 	return t.mtu, nil
 }
 
-// beneath returns the logical name of the link that the MTU of an interface depends on, and how much
+// mtuParent returns the logical name of the link that the MTU of an interface depends on, and how much
 // smaller it is; empty if there is none.
-func (d *iface) beneath(v *interfaces.Interface) (parent string, overhead int) {
+func (d *iface) mtuParent(v *interfaces.Interface) (parent string, overhead int) {
 	k, ok := d.kinds[v.GetType()].(declared)
 	if !ok || k.overhead == nil || k.parent(v) == "" {
 		return "", 0

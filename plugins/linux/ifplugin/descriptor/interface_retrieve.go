@@ -342,7 +342,7 @@ func (s *space) reference(want *interfaces.Interface) *namespace.NetNamespace {
 // addAdopted: a link that another process made and set up is not set down only because the
 // wanted value does not ask for it to be up.
 func (r *retrieval) addAdopted(v, want *interfaces.Interface) {
-	if _, changed := r.Former.any(propertyUp.of(v.GetName())); !changed && want != nil && r.kinds[v.Type].traits().adopted && !want.GetEnabled() {
+	if _, changed := r.Former.ofAnyLink(propertyUp.of(v.GetName())); !changed && want != nil && r.kinds[v.Type].traits().adopted && !want.GetEnabled() {
 		v.Enabled = false
 	}
 }

@@ -175,8 +175,8 @@ func checkHop(field string, h *l3.Route_NextHop, dst netip.Prefix, again bool) e
 	return nil
 }
 
-// hopDependencies are what packets need to leave through a next hop; suffix reports those of
-// several apart.
+// hopDependencies returns the dependencies of a route on one of its next hops: what packets need to
+// leave through it. suffix distinguishes the labels of several next hops.
 func hopDependencies(h hop, suffix string) []api.Dependency {
 	deps := []api.Dependency{isUp(routeInterfaceUp+suffix, h.iface), hasAddress(routeInterfaceAddress+suffix, h.iface)}
 	if h.onLink || !h.gateway.IsValid() || h.gateway.IsLinkLocalUnicast() && h.gateway.Is6() { // the latter are on every link

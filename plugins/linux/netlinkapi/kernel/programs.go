@@ -10,9 +10,9 @@ import (
 // are read later. Numbers of processes are not used again so soon.
 const ownMemory = 10 * time.Second
 
-// programs runs programs, and distinguishes the changes that they make from those of others: the
-// kernel reports the port number of who made a change, which is the number of the process. A
-// program whose port has another number looks like another one.
+// programs runs programs, and distinguishes their changes from the changes of other processes: the
+// kernel reports the netlink port of the process that made a change. Its number is usually the number
+// of the process. A program whose port has another number looks like another process.
 type programs struct {
 	mu    sync.Mutex
 	ended map[int]time.Time // of own processes; the zero time: they run

@@ -65,7 +65,8 @@ type interfaceDescriptor struct {
 
 	// rewritten are indices of interfaces whose VLAN tags were rewritten; see endRewrite.
 	rewritten sync.Map
-	// own has the names of the interfaces that the agent made, or that are desired.
+	// own has the names of the interfaces that the agent created, or that are desired: they get their
+	// tag back if another client of VPP removes it.
 	own sync.Map
 }
 
@@ -293,6 +294,7 @@ func (d *interfaceDescriptor) remove(ctx context.Context, _ string, i *interface
 		m = &ifaceidx.IfMeta{SwIfIndex: found.SwIfIndex, InternalName: found.Name}
 	}
 	defer d.changed(m.SwIfIndex)
+	d.own.Delete(i.GetName())
 	return d.removeKind(ctx, kind, i, m)
 }
 

@@ -39,8 +39,8 @@ func withoutTAPs() string {
 // its own for. The exemplars of all items can be configured together: those that share
 // an object have the same one in Needs.
 type Item struct {
-	// Name is that of the model ("vpp.teib"), followed by what distinguishes the entries of
-	// a model apart: the type of an interface ("vpp.interfaces VXLAN_TUNNEL") or a part
+	// Name is the name of the model ("vpp.teib"), followed by what distinguishes the entries of
+	// a model: the type of an interface ("vpp.interfaces VXLAN_TUNNEL") or a part
 	// of the item ("vpp.interfaces: addresses").
 	Name string
 	// Make returns the exemplar. It reads back from VPP as it is written.
