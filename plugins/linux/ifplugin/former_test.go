@@ -185,3 +185,29 @@ func TestMTUFollows(t *testing.T) {
 		}
 	})
 }
+
+// The MTU of a link on a port of a bond follows the MTU of the bond, also when the port joins and leaves.
+func TestMTUFollowsBond(t *testing.T) {
+	w := nltest.Sim()
+	own := w.Open(t, "")
+	a := linuxtest.Start(t, w)
+	bond := &interfaces.Interface{Name: "bond", Type: interfaces.Interface_BOND, Mtu: 9000}
+	port := &interfaces.Interface{Name: "port", Type: interfaces.Interface_DUMMY}
+	vlan := &interfaces.Interface{Name: "vlan", Type: interfaces.Interface_VLAN,
+		Link: &interfaces.Interface_Vlan{Vlan: &interfaces.VlanLink{ParentInterface: "port", VlanId: 5}}}
+	must(t, a.Apply(bond, port, vlan))
+	in := proto.CloneOf(port)
+	in.MasterInterface = "bond"
+	for _, c := range []struct {
+		port *interfaces.Interface
+		bond uint32
+		want int
+	}{{in, 9000, 9000}, {in, 1400, 1400}, {in, 2000, 2000}, {port, 2000, 1500}} {
+		bond = proto.CloneOf(bond)
+		bond.Mtu = c.bond
+		must(t, a.Apply(bond, c.port))
+		if got := settingsOf(t, own, "vlan").mtu; got != c.want {
+			t.Errorf("MTU %d, expected %d; bond has %d, master is %q", got, c.want, c.bond, c.port.GetMasterInterface())
+		}
+	}
+}

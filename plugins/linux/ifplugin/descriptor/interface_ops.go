@@ -216,10 +216,10 @@ func (d *iface) mtuParent(v *interfaces.Interface) (parent string, overhead int)
 
 // followMTU gives the links that are on a link, or on its ports, the MTU that follows from its new
 // one. The kernel makes theirs smaller, but not larger again.
-func (d *iface) followMTU(ctx context.Context, p *place, name string, mtu int) error {
+func (d Deps) followMTU(ctx context.Context, p *place, name string, mtu int) error {
 	var errs []error
-	for child, meta := range d.Index.All() {
-		if meta.Parent == name {
+	for _, child := range d.Index.OnParent(name) {
+		if meta, ok := d.Index.Get(child); ok {
 			if err := d.setMTUOn(ctx, child, meta, mtu); ignoreGone(err) != nil {
 				errs = append(errs, fmt.Errorf("MTU of interface %q, which is on this one: %w", child, err))
 			}
@@ -243,14 +243,18 @@ func (d *iface) followMTU(ctx context.Context, p *place, name string, mtu int) e
 }
 
 // setMTUOn gives an interface that is on another one the MTU that follows from its parent.
-func (d *iface) setMTUOn(ctx context.Context, name string, meta ifaceidx.LinuxIfMetadata, parent int) error {
+func (d Deps) setMTUOn(ctx context.Context, name string, meta ifaceidx.LinuxIfMetadata, parent int) error {
 	p, err := d.locate(ctx, meta)
 	if err != nil {
 		return err
 	}
 	defer closePlace(p)
+	bonded, err := p.bonded()
+	if err != nil {
+		return err
+	}
 	mtu := p.link.MTU
-	if !meta.LinkOnly {
+	if !meta.LinkOnly && !bonded {
 		mtu = min(cmp.Or(meta.MTU, parent), parent-meta.Overhead)
 	}
 	if mtu != p.link.MTU {

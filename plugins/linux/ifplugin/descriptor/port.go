@@ -85,7 +85,7 @@ func (d port) create(ctx context.Context, _ string, v *interfaces.Interface) (an
 	if err := d.checkOwner(link); err != nil {
 		return nil, err
 	}
-	return nil, explain(setMaster(link, master.Link))
+	return nil, explain(d.move(ctx, link, v.GetName(), master.Link))
 }
 
 // checkOwner refuses to take a link from a master that is not the agent's.
@@ -101,6 +101,18 @@ func (d port) checkOwner(link *ifaceidx.Place) error {
 		return nil
 	}
 	return fmt.Errorf("link %q belongs to %q, which is not the agent's: take it out of there first", link.Link.Name, before.Name)
+}
+
+// move changes the master of an interface. A bond changes the MTU of its ports.
+func (d port) move(ctx context.Context, p *ifaceidx.Place, name string, master netlinkapi.Link) error {
+	if err := setMaster(p, master); err != nil {
+		return err
+	}
+	now, err := p.LinkByIndex(p.Link.Index)
+	if err != nil || now.MTU == p.Link.MTU {
+		return err
+	}
+	return d.followMTU(ctx, &place{p.Handle, now}, name, now.MTU)
 }
 
 // setMaster changes the master of a link, which stays up or down.
@@ -132,7 +144,7 @@ func (d port) delete(ctx context.Context, _ string, v *interfaces.Interface, _ a
 	if link.Namespace() != master.Namespace() || link.Link.Master != master.Link.Index {
 		return nil
 	}
-	return ignoreGone(setMaster(link, netlinkapi.Link{}))
+	return ignoreGone(d.move(ctx, link, v.GetName(), netlinkapi.Link{}))
 }
 
 func (d port) retrieveValue(ctx context.Context, _ string, last *interfaces.Interface, _ any) (*interfaces.Interface, any, bool, error) {

@@ -66,6 +66,17 @@ var ByLink = idxmap.Index[LinuxIfMetadata, Link]{
 	Keys: func(m LinuxIfMetadata) []Link { return []Link{LinkIn(m.Namespace, m.LinuxIfIndex)} },
 }
 
+// ByParent finds interfaces by the logical name of the link that their MTU depends on.
+var ByParent = idxmap.Index[LinuxIfMetadata, string]{
+	Name: "parent",
+	Keys: func(m LinuxIfMetadata) []string {
+		if m.Parent == "" {
+			return nil
+		}
+		return []string{m.Parent}
+	},
+}
+
 // Link is a link in a namespace; see LinkIn.
 type Link struct {
 	namespace string
@@ -93,6 +104,8 @@ type Index interface {
 	// AtLink lists the interfaces whose link this is, usually at most one. It costs no
 	// scan.
 	AtLink(link Link) []string
+	// OnParent lists the interfaces whose MTU depends on an interface. It costs no scan.
+	OnParent(name string) []string
 	// Namespaces lists the namespaces of all interfaces, each once.
 	Namespaces() []*namespace.NetNamespace
 }
@@ -133,6 +146,15 @@ func (l lazy) AtLink(link Link) []string {
 		return nil
 	}
 	return ByLink.Lookup(m, link)
+}
+
+// OnParent implements Index.
+func (l lazy) OnParent(name string) []string {
+	m, err := idxmap.Of[LinuxIfMetadata](l.scheduler.GetMetadataMap(Descriptor))
+	if err != nil {
+		return nil
+	}
+	return ByParent.Lookup(m, name)
 }
 
 // Namespaces implements Index.
