@@ -84,15 +84,53 @@ func TestOffloads(t *testing.T) {
 	})
 }
 
+// TestOffloadNeedsAnother: an offload becomes what it was before although one that it needs is off,
+// and an interface with it can be deleted.
+func TestOffloadNeedsAnother(t *testing.T) {
+	t.Parallel()
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		const tso = "tcp-segmentation-offload"
+		own := w.Open(t, "")
+		is := func(name string, want int) {
+			t.Helper()
+			expectSysctl(t, own, "h-x", netlinkapi.OffloadParameter(name), want)
+		}
+		unsummed := veth("x", "y", "")
+		unsummed.GetVeth().TxChecksumOffloading = interfaces.VethLink_CHKSM_OFFLOAD_DISABLED
+		a := linuxtest.Start(t, w)
+		must(t, a.Apply(offloads(veth("x", "y", ""), "-"+tso), veth("y", "x", "left")))
+		is(tso, 0)
+		must(t, a.Apply(offloads(unsummed, "-"+tso)))
+		must(t, a.Apply(unsummed))
+		must(t, a.Apply(veth("x", "y", "")))
+		is(tso, 1)
+		must(t, a.Apply(unsummed))
+		must(t, a.Apply(offloads(unsummed, "-"+tso)))
+		must(t, a.Apply(offloads(veth("x", "y", ""), "-"+tso)))
+		is(tso, 0)
+		must(t, a.Apply(veth("x", "y", "")))
+		is(tso, 1)
+		must(t, a.Apply(offloads(unsummed, "-"+tso)))
+		must(t, a.Delete(unsummed))
+		if _, err := own.LinkByName("h-x"); !netlinkapi.IsGone(err) {
+			t.Errorf("the link is there: %v", err)
+		}
+	})
+}
+
 // TestValidateOffloads: errors name the field and what is expected.
 func TestValidateOffloads(t *testing.T) {
 	t.Parallel()
 	a := linuxtest.Start(t, nltest.Sim())
+	unsummed := veth("x", "y", "")
+	unsummed.GetVeth().TxChecksumOffloading = interfaces.VethLink_CHKSM_OFFLOAD_DISABLED
 	for want, v := range map[string]*interfaces.Interface{
-		`offloads[0].name: "tso"; expected one of`:                                 offloads(veth("x", "y", ""), "tso"),
-		`offloads[1].name: "receive-hashing" again`:                                offloads(veth("x", "y", ""), "receive-hashing", "receive-hashing"),
-		`offloads[0].name: "tx-checksumming"; expected rx_checksum_offloading and`: offloads(veth("x", "y", ""), "tx-checksumming"),
-		`sysctls[0].name: "offload.receive-hashing"; expected one of`:              with(veth("x", "y", ""), "offload.receive-hashing", 1),
+		`offloads[0].name: "tso"; expected one of`:                                                                                offloads(veth("x", "y", ""), "tso"),
+		`offloads[1].name: "receive-hashing" again`:                                                                               offloads(veth("x", "y", ""), "receive-hashing", "receive-hashing"),
+		`offloads[0].name: "tx-checksumming"; expected rx_checksum_offloading and`:                                                offloads(veth("x", "y", ""), "tx-checksumming"),
+		`offloads[1].enabled: true for "tcp-segmentation-offload"; expected false, because it needs scatter-gather, which is off`: offloads(veth("x", "y", ""), "-scatter-gather", "tcp-segmentation-offload"),
+		`offloads[0].enabled: true for "generic-segmentation-offload"; expected false, because it needs tx-checksumming`:          offloads(unsummed, "generic-segmentation-offload"),
+		`sysctls[0].name: "offload.receive-hashing"; expected one of`:                                                             with(veth("x", "y", ""), "offload.receive-hashing", 1),
 	} {
 		if got := linuxtest.ErrorText(a.Apply(v)); !strings.Contains(got, want) {
 			t.Errorf("expected %q, got %q", want, got)

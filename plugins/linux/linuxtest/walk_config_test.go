@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/walktest"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
@@ -130,14 +131,14 @@ func vxlan(w *walker, n int, s *slot) {
 
 func macvlan(w *walker, n int, s *slot) {
 	link(interfaces.Interface_MACVLAN)(w, n, s)
-	s.parent = w.IntN(poolSize)
+	s.parent = 2 * w.IntN(poolSize/2) // not that of an IPVLAN
 	mode := []interfaces.MacvlanLink_Mode{interfaces.MacvlanLink_BRIDGE, interfaces.MacvlanLink_PRIVATE, interfaces.MacvlanLink_VEPA}[w.IntN(3)]
 	s.item.Link = &interfaces.Interface_Macvlan{Macvlan: &interfaces.MacvlanLink{Mode: mode}}
 }
 
 func ipvlan(w *walker, n int, s *slot) {
 	link(interfaces.Interface_IPVLAN)(w, n, s)
-	s.parent = w.IntN(poolSize)
+	s.parent = 2*w.IntN(poolSize/2) + 1
 	s.item.Link = &interfaces.Interface_Ipvlan{Ipvlan: &interfaces.IpvlanLink{}}
 }
 
@@ -241,7 +242,7 @@ func (w *walker) set(n int, i *interfaces.Interface, end int) {
 	if onParent(i) {
 		i.Mtu = []uint32{0, 1200}[w.IntN(2)] // not larger than the parent
 	}
-	i.LinkOnly = w.chance(5)
+	i.LinkOnly = !onParent(i) && w.chance(5) // the MTU of such an interface does not follow its parent
 	i.PhysAddress = ""
 	if !w.hasNoMAC(i) && w.chance(40) {
 		i.PhysAddress = fmt.Sprintf("02:00:00:00:%02x:%02x", w.IntN(2), 2*n+end)
@@ -267,6 +268,11 @@ func (w *walker) set(n int, i *interfaces.Interface, end int) {
 		i.Link = &interfaces.Interface_Veth{Veth: &interfaces.VethLink{
 			RxChecksumOffloading: interfaces.VethLink_ChecksumOffloading(w.IntN(3)), TxChecksumOffloading: interfaces.VethLink_ChecksumOffloading(w.IntN(3)),
 		}}
+		for _, o := range i.Offloads {
+			if i.GetVeth().TxChecksumOffloading == interfaces.VethLink_CHKSM_OFFLOAD_DISABLED && netlinkapi.OffloadNeeds(o.Name) != "" {
+				o.Enabled = false // the other one is invalid
+			}
+		}
 	}
 }
 
@@ -420,7 +426,11 @@ func (w *walker) addMaster(i *interfaces.Interface, master, vrf int) {
 func (w *walker) addParent(i *interfaces.Interface, parent int) {
 	name := w.name(parent)
 	if name == i.Name {
-		name = w.name((parent + 1) % poolSize)
+		parent = (parent + 2) % poolSize
+		name = w.name(parent)
+	}
+	if parent >= 0 && w.pool[parent] != nil && onParent(w.pool[parent].item) {
+		i.Mtu = 0 // another one may be too large
 	}
 	switch l := i.Link.(type) {
 	case *interfaces.Interface_Vxlan:

@@ -293,8 +293,12 @@ var (
 	peerIndex = regexp.MustCompile(`\bif\d+\b`)
 )
 
+// carrier removes the flags of a carrier: whether a bridge without ports that are up has one depends on the order of events.
+var carrier = strings.NewReplacer("NO-CARRIER,", "", ",LOWER_UP", "", "[linkdown]", "[]")
+
 // withoutChosen hides what the kernel or the agent chose, and times.
 func withoutChosen(line string) string {
+	line = carrier.Replace(line)
 	line = anyMAC.ReplaceAllStringFunc(line, func(s string) string {
 		if strings.HasPrefix(s, chosenMAC) {
 			return s

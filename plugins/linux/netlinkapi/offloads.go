@@ -19,6 +19,19 @@ func OffloadNames() []string {
 	}
 }
 
+// OffloadNeeds returns the offload that another one needs: the kernel turns that off while this one
+// is off, and on again afterwards (netdev_fix_features in net/core/dev.c). Meanwhile its value is what
+// was requested. Empty: it needs none.
+func OffloadNeeds(offload string) string {
+	switch offload {
+	case "scatter-gather":
+		return OffloadTXChecksum
+	case "tcp-segmentation-offload", "generic-segmentation-offload":
+		return "scatter-gather"
+	}
+	return ""
+}
+
 // OffloadParameter returns the name of an offload among the parameters of a link; see Sysctls.
 func OffloadParameter(offload string) string { return offloadPrefix + offload }
 

@@ -65,6 +65,7 @@ var unwalked = map[string]string{
 	"vpp.nat.nat44-vrf":       "VPP makes the VRF table for it and does not report that it has no other user: a VRF table that is added goes with the item",
 	"vpp.nat.nat44-vrf-route": "it needs vpp.nat.nat44-vrf",
 	"vpp.nat.dnat44":          "VPP adds the address of a load-balanced mapping to the tables of the outside interfaces that come after it, and never removes it",
+	"vpp.stn.rule":            "VPP counts IP as enabled on the index for ever: the next interface with the index cannot enable it",
 }
 
 // item is an exemplar of the catalogue, or a change of it, with most of what it needs.

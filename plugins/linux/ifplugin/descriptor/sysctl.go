@@ -113,8 +113,23 @@ func checkOffloads(v *interfaces.Interface) error {
 			errs = append(errs, invalid(field, "%q; expected rx_checksum_offloading and tx_checksum_offloading of veth instead", name))
 		}
 		seen[name] = true
+		if off := offloadOff(v, netlinkapi.OffloadNeeds(name)); o.GetEnabled() && off != "" {
+			errs = append(errs, invalid(fmt.Sprintf("offloads[%d].enabled", i), "true for %q; expected false, because it needs %s, which is off", name, off))
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// offloadOff returns which of an offload and those that it needs the interface turns off; empty: none.
+func offloadOff(v *interfaces.Interface, offload string) string {
+	for ; offload != ""; offload = netlinkapi.OffloadNeeds(offload) {
+		for _, p := range parameters(v) {
+			if p.GetName() == netlinkapi.OffloadParameter(offload) && p.GetValue() == 0 {
+				return offload
+			}
+		}
+	}
+	return ""
 }
 
 // checkSysctls checks the parameters of an interface.

@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -16,9 +17,17 @@ type feature struct {
 }
 
 const (
-	ethtoolGetFlags = 0x25
-	ethtoolSetFlags = 0x26
+	ethtoolGetFlags    = 0x25
+	ethtoolSetFlags    = 0x26
+	ethtoolGetStrings  = 0x1b
+	ethtoolGetFeatures = 0x3a
+	featureStrings     = 4 // ETH_SS_FEATURES
 )
+
+// featureNames are the names that the kernel has for offloads that need others.
+var featureNames = map[string]string{
+	"scatter-gather": "tx-scatter-gather", "tcp-segmentation-offload": "tx-tcp-segmentation", "generic-segmentation-offload": "tx-generic-segmentation",
+}
 
 // features are the offloads of netlinkapi.OffloadNames.
 var features = map[string]feature{
@@ -44,6 +53,9 @@ func (ns *namespace) readOffloads(link string, names []string, values map[string
 			continue
 		}
 		on, err := ns.offload(link, f)
+		if err == nil && !on && netlinkapi.OffloadNeeds(offload) != "" {
+			on, err = ns.requested(link, offload)
+		}
 		if errors.Is(err, unix.EOPNOTSUPP) {
 			continue
 		}
@@ -61,6 +73,30 @@ func (ns *namespace) offload(link string, f feature) (bool, error) {
 		data &= f.flag
 	}
 	return data != 0, err
+}
+
+// requested reports whether an offload was turned on, although it may be off because one that it needs is.
+func (ns *namespace) requested(link, offload string) (bool, error) {
+	names := struct {
+		command, set, count uint32
+		names               [256][32]byte
+	}{command: ethtoolGetStrings, set: featureStrings}
+	if err := ns.ethtoolRequest(link, unsafe.Pointer(&names)); err != nil {
+		return false, err
+	}
+	features := struct {
+		command, size uint32
+		blocks        [8]struct{ available, requested, active, fixed uint32 }
+	}{command: ethtoolGetFeatures, size: 8}
+	if err := ns.ethtoolRequest(link, unsafe.Pointer(&features)); err != nil {
+		return false, err
+	}
+	for n, name := range names.names[:min(int(names.count), 32*len(features.blocks))] {
+		if unix.ByteSliceToString(name[:]) == featureNames[offload] {
+			return features.blocks[n/32].requested&(1<<(n%32)) != 0, nil
+		}
+	}
+	return false, nil
 }
 
 // setOffload turns an offload of a link on or off.
@@ -89,8 +125,18 @@ func (ns *namespace) setOffload(link, offload string, on bool) error {
 		return classify(op, err)
 	}
 	now, err := ns.offload(link, f)
-	if err == nil && now != on {
-		return fmt.Errorf("%s: the device did not do it; another offload is needed for it", op)
+	if err == nil && now != on && !ns.waits(link, offload) {
+		return fmt.Errorf("%s: %w: the device did not do it", op, netlinkapi.ErrUnsupported)
 	}
 	return classify(op, err)
+}
+
+// waits reports whether an offload that another one needs is off.
+func (ns *namespace) waits(link, offload string) bool {
+	for needs := netlinkapi.OffloadNeeds(offload); needs != ""; needs = netlinkapi.OffloadNeeds(needs) {
+		if on, err := ns.offload(link, features[needs]); err == nil && !on {
+			return true
+		}
+	}
+	return false
 }

@@ -506,10 +506,12 @@ type Interface struct {
 	// "alloc:{network}". Without a prefix length an address is alone in its network
 	// (/32, or /128 for IPv6).
 	IpAddresses []string `protobuf:"bytes,6,rep,name=ip_addresses,json=ipAddresses,proto3" json:"ip_addresses,omitempty"`
-	// MAC address; empty means that the kernel chooses.
+	// MAC address; empty means that the kernel chooses. An address that is removed
+	// from the item, also of an EXISTING link, becomes again what it was before.
 	PhysAddress string `protobuf:"bytes,7,opt,name=phys_address,json=physAddress,proto3" json:"phys_address,omitempty"`
 	// MTU in bytes; 0 means that the kernel's default is left alone (1500 for
-	// most types, 65536 for loopback).
+	// most types, 65536 for loopback). An MTU that is removed from the item, also
+	// of an EXISTING link, becomes again what it was before.
 	Mtu uint32 `protobuf:"varint,8,opt,name=mtu,proto3" json:"mtu,omitempty"`
 	// Types that are valid to be assigned to Link:
 	//

@@ -31,7 +31,9 @@ type Rule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The address.
 	IpAddress string `protobuf:"bytes,1,opt,name=ip_address,json=ipAddress,proto3" json:"ip_address,omitempty"`
-	// Name of the VPP interface through which the host is reached.
+	// Name of the VPP interface through which the host is reached. Choose one that
+	// stays, such as a network card: an interface that gets the index of a deleted
+	// interface with a rule drops all packets until VPP is restarted.
 	Interface     string `protobuf:"bytes,2,opt,name=interface,proto3" json:"interface,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
