@@ -293,12 +293,15 @@ var (
 	peerIndex = regexp.MustCompile(`\bif\d+\b`)
 )
 
+// addressLabel matches the label of an IPv4 address: the kernel numbers the addresses of a link that is renamed.
+var addressLabel = regexp.MustCompile(` label=\S+`)
+
 // carrier removes the flags of a carrier: whether a bridge without ports that are up has one depends on the order of events.
-var carrier = strings.NewReplacer("NO-CARRIER,", "", ",LOWER_UP", "", "[linkdown]", "[]")
+var carrier = strings.NewReplacer("NO-CARRIER,", "", ",LOWER_UP", "", " flags=[linkdown]", "", " flags=[]", "", "linkdown,", "", ",linkdown", "")
 
 // withoutChosen hides what the kernel or the agent chose, and times.
 func withoutChosen(line string) string {
-	line = carrier.Replace(line)
+	line = addressLabel.ReplaceAllString(carrier.Replace(line), "")
 	line = anyMAC.ReplaceAllStringFunc(line, func(s string) string {
 		if strings.HasPrefix(s, chosenMAC) {
 			return s

@@ -48,7 +48,8 @@ func (d *interfaceDescriptor) retrieve(ctx context.Context, correlate []interfac
 	}
 	derived := r.expect(correlate)
 	r.doubt(correlate)
-	if err := r.claimUntagged(ctx, correlate); err != nil {
+	foreign := func(tag string) bool { return r.wanted[tag] == nil }
+	if err := r.claimUntagged(ctx, correlate, foreign); err != nil {
 		return nil, err
 	}
 	if err := d.removeRests(ctx, correlate); err != nil {
@@ -118,7 +119,7 @@ func (d *interfaceDescriptor) retrieveValue(ctx context.Context, _ string, last 
 	}
 	known := []interfaceKV{{Value: last, Metadata: meta, Origin: origin}}
 	r.doubt(known)
-	if err := r.claimUntagged(ctx, known); err != nil {
+	if err := r.claimUntagged(ctx, known, func(string) bool { return false }); err != nil {
 		return nil, nil, false, err
 	}
 	for _, found := range r.all {
