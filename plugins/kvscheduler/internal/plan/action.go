@@ -42,13 +42,24 @@ func (p *planner) actOn(n *node) {
 		n.kind = Up
 	case n.exists() && n.target != n.have:
 		n.kind, n.recreate = p.change(n)
-		if n.bounce = n.recreate; n.bounce {
-			p.reconsider(n)
+		if n.recreate {
+			p.bounce(n)
 		}
 	}
 	if n.exists() && n.stays() && !n.pinned && n.holder == "" && n.outlived(p) {
-		n.bounce, n.away = true, nil
+		p.bounce(n)
 	}
+}
+
+// bounce makes an existing value go down and come up again. It looks again at the values that
+// need n and could not be created.
+func (p *planner) bounce(n *node) {
+	n.bounce, n.away = true, nil
+	p.dependents(n, func(gn *graph.Node, q *node) {
+		if q == nil && gn.Have == nil && gn.Want != nil && gn.Err != nil {
+			p.late = append(p.late, gn.Key)
+		}
+	})
 }
 
 // outlived reports whether n was created with a provider that no longer exists, because
@@ -90,15 +101,6 @@ func (n *node) recreates(dep *api.Dependency) bool {
 		return false
 	}
 	return !n.have.FromSB && !n.target.FromSB && dep.Recreates(n.have.Msg, n.target.Msg)
-}
-
-// reconsider looks again at the values that need n and could not be created: n is created again.
-func (p *planner) reconsider(n *node) {
-	p.dependents(n, func(gn *graph.Node, q *node) {
-		if q == nil && gn.Have == nil && gn.Want != nil && gn.Err != nil {
-			p.late = append(p.late, gn.Key)
-		}
-	})
 }
 
 // letGo looks again at what n may have held: values that it stands on and
@@ -150,7 +152,7 @@ func (p *planner) spread(falling []*node) {
 			if !q.stays() || q.pinned || q.holder != "" {
 				return
 			}
-			q.bounce, q.away = true, nil
+			p.bounce(q)
 			falling = append(falling, q)
 		}
 		for _, q := range p.standingOn(n) {
