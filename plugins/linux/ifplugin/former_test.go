@@ -186,6 +186,38 @@ func TestMTUFollows(t *testing.T) {
 	})
 }
 
+// The MTU of a link on a bridge follows the smallest of the ports.
+func TestMTUFollowsBridge(t *testing.T) {
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		own := w.Open(t, "")
+		a := linuxtest.Start(t, w)
+		bridge := &interfaces.Interface{Name: "bridge", Type: interfaces.Interface_BRIDGE}
+		on := &interfaces.Interface{Name: "on", Type: interfaces.Interface_MACVLAN,
+			Link: &interfaces.Interface_Macvlan{Macvlan: &interfaces.MacvlanLink{ParentInterface: "bridge"}}}
+		port := func(name, peer string, mtu uint32, master string) *interfaces.Interface {
+			v := veth(name, peer, "")
+			v.Mtu, v.MasterInterface = mtu, master
+			return v
+		}
+		must(t, a.Apply(bridge, on, port("x", "y", 1400, "bridge"), port("y", "x", 0, ""), port("v", "w", 2000, "bridge"), port("w", "v", 0, "")))
+		for _, c := range []struct {
+			change *interfaces.Interface
+			want   int
+		}{
+			{port("x", "y", 9000, "bridge"), 2000},
+			{port("v", "w", 1300, "bridge"), 1300},
+			{port("v", "w", 1300, ""), 9000},
+			{port("x", "y", 1200, "bridge"), 1200},
+			{port("x", "y", 1200, ""), 1500},
+		} {
+			must(t, a.Apply(c.change))
+			if b, v := settingsOf(t, own, "bridge").mtu, settingsOf(t, own, "on").mtu; b != c.want || v != c.want {
+				t.Errorf("the bridge has the MTU %d, the link on it %d; expected %d", b, v, c.want)
+			}
+		}
+	})
+}
+
 // The MTU of a link on a port of a bond follows the MTU of the bond, also when the port joins and leaves.
 func TestMTUFollowsBond(t *testing.T) {
 	w := nltest.Sim()

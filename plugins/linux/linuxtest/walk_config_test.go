@@ -242,6 +242,9 @@ func (w *walker) set(n int, i *interfaces.Interface, end int) {
 	if onParent(i) {
 		i.Mtu = []uint32{0, 1200}[w.IntN(2)] // not larger than the parent
 	}
+	if i.GetBridge() != nil {
+		i.Mtu = 0 // the kernel no longer gives a bridge whose MTU was set the smallest MTU of its ports
+	}
 	i.LinkOnly = !onParent(i) && w.chance(5) // the MTU of such an interface does not follow its parent
 	i.PhysAddress = ""
 	if !w.hasNoMAC(i) && w.chance(40) {
@@ -392,7 +395,9 @@ func (w *walker) addInterfaces(out walktest.Values) {
 		default:
 			i.HostIfName = w.hosts[n]
 		}
-		w.addMaster(i, s.master, s.vrf)
+		if s.vrf >= 0 || !w.carries(n) {
+			w.addMaster(i, s.master, s.vrf)
+		}
 		w.addParent(i, s.parent)
 		if s.peer != nil {
 			p := proto.CloneOf(s.peer)
@@ -405,6 +410,13 @@ func (w *walker) addInterfaces(out walktest.Values) {
 		}
 		out[w.key(i)] = i
 	}
+}
+
+// carries reports whether there is a MACVLAN or IPVLAN on the interface of a slot: that excludes a bridge or bond.
+func (w *walker) carries(n int) bool {
+	return slices.ContainsFunc(w.pool[:], func(s *slot) bool {
+		return s != nil && (s.item.GetMacvlan() != nil || s.item.GetIpvlan() != nil) && (s.parent == n || s.parent == (n+poolSize-2)%poolSize)
+	})
 }
 
 // addMaster fills in the masters that the type allows.

@@ -229,7 +229,7 @@ func (w *walked) run(ns string, commands []command) (outputs []string) {
 }
 
 // passing are fields that the kernel chooses or that change by themselves.
-var passing = regexp.MustCompile(`^(ifindex|link_index|link[Nn]et[Nn]s[Ii]d|viaIfIndex|qdisc|config_pending|link_netnsid|operstate|[gt]so_\w+|gro_\w+|handle|\w+_timer|(bridge|root)_id|designated_\w+|root_(port|path_cost)|topology_change(_detected)?|state|packets|bytes|metainfo|stats(64)?|tentative)$`)
+var passing = regexp.MustCompile(`^(ifindex|link_index|link[Nn]et[Nn]s[Ii]d|viaIfIndex|qdisc|config_pending|link_netnsid|operstate|promiscuity|allmulti|[gt]so_\w+|gro_\w+|handle|\w+_timer|(bridge|root)_id|designated_\w+|root_(port|path_cost)|topology_change(_detected)?|state|packets|bytes|metainfo|stats(64)?|tentative)$`)
 
 // portNumber matches the number of a port of a bridge, which follows from the order in which ports joined.
 var portNumber = regexp.MustCompile(` info_slave_data (id|no)$`)
@@ -289,7 +289,7 @@ func title(v any) string {
 
 var (
 	anyMAC    = regexp.MustCompile(`\b([0-9a-f]{2}:){5}[0-9a-f]{2}\b`)
-	remaining = regexp.MustCompile(`(expires|life_time)=\d{1,6}\b`)
+	remaining = regexp.MustCompile(`(expires)=[-+.\de]+|(life_time)=\d{1,6}\b`)
 	peerIndex = regexp.MustCompile(`\bif\d+\b`)
 )
 
@@ -311,5 +311,5 @@ func withoutChosen(line string) string {
 	if strings.HasSuffix(line, "addr_gen_mode=random") || strings.HasSuffix(line, "addr_gen_mode = 3") {
 		line = strings.NewReplacer("=random", "=eui64", " = 3", " = 0").Replace(line) // TUN devices, if the kernel runs late
 	}
-	return remaining.ReplaceAllString(peerIndex.ReplaceAllString(line, "PEER"), "$1=LIMITED")
+	return remaining.ReplaceAllString(peerIndex.ReplaceAllString(line, "PEER"), "$1$2=LIMITED")
 }

@@ -1,6 +1,7 @@
 package nlsim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -134,6 +135,24 @@ func (l *link) setMTU(mtu int) {
 			c.ns.notify(netlinkapi.Event{Link: c.Index})
 		}
 	}
+	l.ns.links[l.Master].adjustMTU()
+}
+
+// adjustMTU gives a bridge the smallest MTU of its ports, unless its MTU was set.
+func (l *link) adjustMTU() {
+	if l == nil || l.Kind != netlinkapi.KindBridge || l.mtuSet {
+		return
+	}
+	mtu := 0
+	for _, port := range l.ns.links {
+		if port.Master == l.Index && (mtu == 0 || port.MTU < mtu) {
+			mtu = port.MTU
+		}
+	}
+	if mtu = cmp.Or(mtu, ethernetMTU); mtu != l.MTU {
+		l.setMTU(mtu)
+		l.ns.notify(netlinkapi.Event{Link: l.Index})
+	}
 }
 
 // bondPorts returns the ports of a bond.
@@ -214,8 +233,11 @@ func (h *handle) SetMaster(index, master int) error {
 				return err
 			}
 		}
+		before := h.ns.links[l.Master]
 		l.leaveMaster()
 		l.Master = master
+		before.adjustMTU()
+		m.adjustMTU()
 		if m != nil && m.Kind == netlinkapi.KindBridge {
 			l.vlans = firstVLANs()
 		}

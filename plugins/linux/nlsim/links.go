@@ -32,6 +32,7 @@ func (ns *space) add(l netlinkapi.Link) *link {
 func (l *link) detach() {
 	ns := l.ns
 	delete(ns.links, l.Index)
+	ns.links[l.Master].adjustMTU()
 	ns.addrs = slices.DeleteFunc(ns.addrs, func(a netlinkapi.Address) bool { return a.Link == l.Index })
 	maps.DeleteFunc(ns.ends, func(of addressOf, _ addressEnd) bool { return of.link == l.Index })
 	ns.routes = slices.DeleteFunc(ns.routes, func(r netlinkapi.Route) bool { return r.Uses(l.Index) })
@@ -233,6 +234,7 @@ func (h *handle) SetMTU(index, mtu int) error {
 		if mtu < 68 || mtu > 65575 || l.parent != nil && l.parent.takesAlong(l) && mtu > l.parent.MTU-l.overhead() {
 			return fmt.Errorf("MTU %d: invalid argument", mtu)
 		}
+		l.mtuSet = true
 		l.setMTU(mtu)
 		return nil
 	})

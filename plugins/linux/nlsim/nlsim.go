@@ -67,6 +67,7 @@ type link struct {
 	vlans    map[uint16]netlinkapi.PortVLAN // of bridges and their ports
 	origin   *space                         // that AddLink made it in; nil: made otherwise
 	released *netlinkapi.Link               // what a port of a bond has when it leaves; nil: it is none
+	mtuSet   bool                           // the MTU of a bridge was set: it no longer follows the ports
 }
 
 type fault struct {

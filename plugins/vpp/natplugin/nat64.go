@@ -118,7 +118,7 @@ func (s settings64) describe() *nat64.Global {
 
 // get64 returns the settings, without those that VPP does not report: whether NAT64 is enabled,
 // and the buckets. They are known if it was enabled in this session. Otherwise it is enabled if
-// VPP has an item of it; if not, it makes no difference.
+// VPP has an item of it, and stays so when the item is removed; if not, it makes no difference.
 func get64(ctx context.Context, vpp *session.VPP) (*settings64, error) {
 	if err := globals64.Check(vpp); err != nil {
 		return nil, err
@@ -132,6 +132,9 @@ func get64(ctx context.Context, vpp *session.VPP) (*settings64, error) {
 			return nil, err
 		}
 		known = &settings64{}
+		if err := remember(vpp, applied64, known); err != nil {
+			return nil, err
+		}
 	}
 	t := &vpp64.Nat64GetTimeoutsReply{}
 	if err := vpp.Call(ctx, &vpp64.Nat64GetTimeouts{}, t); err != nil {

@@ -87,7 +87,10 @@ func get66(ctx context.Context, vpp *session.VPP) (*uint32, error) {
 	err = errors.Join(
 		session.Each(ctx, vpp, &vpp66.Nat66InterfaceDump{}, func(*vpp66.Nat66InterfaceDetails) { used() }),
 		session.Each(ctx, vpp, &vpp66.Nat66StaticMappingDump{}, func(*vpp66.Nat66StaticMappingDetails) { used() }))
-	return unknown, err
+	if unknown == nil || err != nil {
+		return nil, err
+	}
+	return unknown, remember(vpp, applied66, unknown)
 }
 
 func dependsOnNAT66(r *item.Resolver) {

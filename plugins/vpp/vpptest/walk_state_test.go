@@ -27,7 +27,7 @@ const chosenMAC = "02:00:00:00:"
 func (w *walk) State() []string {
 	var state []string
 	if w.target.Sim != nil {
-		state = w.simulated()
+		state = slices.Concat(w.items(), w.simulated())
 	} else {
 		state = w.read()
 	}

@@ -142,7 +142,7 @@ var unreported = []string{
 }
 
 // The agent knows settings that VPP does not report from the state-dir, also if the item changed, or
-// is gone, when the agent starts again.
+// is gone, when the agent starts again, and what it no longer sees when the item is removed later.
 func TestChangedWhileStopped(t *testing.T) {
 	for _, i := range catalogue.All() {
 		if !*stoppedAll && !slices.ContainsFunc(unreported, func(prefix string) bool { return strings.HasPrefix(i.Name, prefix) }) {
@@ -154,7 +154,8 @@ func TestChangedWhileStopped(t *testing.T) {
 			for _, change := range slices.Concat(i.Updates, i.Recreates) {
 				steps = append(steps, walktest.Step{Values: with(i, i.Changed(change)), Restart: true})
 			}
-			steps = append(steps, walktest.Step{Values: i.Needed(), Restart: true})
+			steps = append(steps, walktest.Step{Values: i.Needed(), Restart: true},
+				walktest.Step{Values: with(i, i.Make())}, walktest.Step{Values: with(i, i.Make()), Restart: true}, walktest.Step{Values: i.Needed()})
 			for _, empty := range []bool{false, true} {
 				walks := walktest.Walks{Start: func() walktest.World {
 					w := startWalk(t, false)

@@ -214,10 +214,10 @@ func (d *iface) mtuParent(v *interfaces.Interface) (parent string, overhead int)
 	return k.parent(v), k.overhead(v)
 }
 
-// followMTU gives the links that are on a link, or on its ports, the MTU that follows from its new
-// one. The kernel makes theirs smaller, but not larger again.
+// followMTU gives the links that are on a link, on its ports, or on its bridge, the MTU that follows
+// from its new one. The kernel makes theirs smaller, but not larger again.
 func (d Deps) followMTU(ctx context.Context, p *place, name string, mtu int) error {
-	var errs []error
+	errs := []error{d.followBridge(ctx, p.Handle, name, p.link.Master)}
 	for _, child := range d.Index.OnParent(name) {
 		if meta, ok := d.Index.Get(child); ok {
 			if err := d.setMTUOn(ctx, child, meta, mtu); ignoreGone(err) != nil {
@@ -240,6 +240,24 @@ func (d Deps) followMTU(ctx context.Context, p *place, name string, mtu int) err
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// followBridge gives the links on the bridge that an interface is, or was, a port of the MTU that follows
+// from that of the bridge: the kernel gives a bridge the smallest MTU of its ports.
+func (d Deps) followBridge(ctx context.Context, h netlinkapi.Handle, port string, master int) error {
+	meta, ok := d.Index.Get(port)
+	if master == 0 || !ok {
+		return nil
+	}
+	bridges := d.Index.AtLink(ifaceidx.LinkIn(meta.Namespace, master))
+	if len(bridges) == 0 || len(d.Index.OnParent(bridges[0])) == 0 {
+		return nil
+	}
+	link, err := h.LinkByIndex(master)
+	if err != nil || link.Kind != netlinkapi.KindBridge {
+		return ignoreGone(err)
+	}
+	return d.followMTU(ctx, &place{h, link}, bridges[0], link.MTU)
 }
 
 // setMTUOn gives an interface that is on another one the MTU that follows from its parent.

@@ -103,10 +103,16 @@ func (d port) checkOwner(link *ifaceidx.Place) error {
 	return fmt.Errorf("link %q belongs to %q, which is not the agent's: take it out of there first", link.Link.Name, before.Name)
 }
 
-// move changes the master of an interface. A bond changes the MTU of its ports.
+// move changes the master of an interface. A bond changes the MTU of its ports, and the ports of a
+// bridge that of the bridge.
 func (d port) move(ctx context.Context, p *ifaceidx.Place, name string, master netlinkapi.Link) error {
 	if err := setMaster(p, master); err != nil {
 		return err
+	}
+	for _, bridge := range []int{p.Link.Master, master.Index} {
+		if err := d.followBridge(ctx, p.Handle, name, bridge); err != nil {
+			return err
+		}
 	}
 	now, err := p.LinkByIndex(p.Link.Index)
 	if err != nil || now.MTU == p.Link.MTU {

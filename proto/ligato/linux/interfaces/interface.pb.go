@@ -511,7 +511,9 @@ type Interface struct {
 	PhysAddress string `protobuf:"bytes,7,opt,name=phys_address,json=physAddress,proto3" json:"phys_address,omitempty"`
 	// MTU in bytes; 0 means that the kernel's default is left alone (1500 for
 	// most types, 65536 for loopback). An MTU that is removed from the item, also
-	// of an EXISTING link, becomes again what it was before.
+	// of an EXISTING link, becomes again what it was before. A bridge without MTU has
+	// the smallest MTU of its ports; once it had one, the kernel no longer changes
+	// it until the bridge is created again.
 	Mtu uint32 `protobuf:"varint,8,opt,name=mtu,proto3" json:"mtu,omitempty"`
 	// Types that are valid to be assigned to Link:
 	//
