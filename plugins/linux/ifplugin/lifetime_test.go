@@ -148,6 +148,13 @@ func TestForeignLifetimes(t *testing.T) {
 				t.Errorf("address %s: %t, expected %t", p, there, want)
 			}
 		}
+		routes, err := own.Routes()
+		must(t, err)
+		for _, r := range routes {
+			if r.Dst == netip.MustParsePrefix("fd00:1::/64") {
+				t.Errorf("the route to the network of an address with a lifetime stays: %+v", r)
+			}
+		}
 	})
 }
 

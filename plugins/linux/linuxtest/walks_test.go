@@ -160,7 +160,7 @@ func (w *walked) Apply(step walktest.Step) {
 			txn.SetValue(key, v)
 		}
 	}
-	var opts []api.TxnOption
+	opts := []api.TxnOption{api.WithRetry(api.RetryOpts{Period: settleTime / 10, MaxCount: 5})} // a bridge gets its carrier late
 	if step.Changes && !step.Restart && w.last != nil {
 		for key := range w.last {
 			if step.Values[key] == nil {

@@ -140,18 +140,21 @@ func (l *link) addAddress(a netlinkapi.Address) {
 
 func (h *handle) DeleteAddress(a netlinkapi.Address) error {
 	return h.set("DeleteAddress", a.Link, func(l *link) error {
-		if !slices.ContainsFunc(h.ns.addrs, sameAddress(a)) {
+		at := slices.IndexFunc(h.ns.addrs, sameAddress(a))
+		if at < 0 {
 			return netlinkapi.ErrNotFound
 		}
-		l.deleteAddress(a)
+		found := h.ns.addrs[at]
+		l.deleteAddress(a, found.Prefix.Addr().Is6() && found.Valid != 0)
 		return nil
 	})
 }
 
-func (l *link) deleteAddress(a netlinkapi.Address) {
+// deleteAddress removes an address. The route to its network stays if that has a lifetime of its own.
+func (l *link) deleteAddress(a netlinkapi.Address, ownLifetime bool) {
 	l.flushAddresses(sameAddress(a))
 	inNetwork := func(o netlinkapi.Address) bool { return o.Link == a.Link && o.Prefix.Masked() == a.Prefix.Masked() }
-	if !slices.ContainsFunc(l.ns.addrs, inNetwork) {
+	if !ownLifetime && !slices.ContainsFunc(l.ns.addrs, inNetwork) {
 		l.ns.routes = slices.DeleteFunc(l.ns.routes, func(r netlinkapi.Route) bool {
 			return r.Link == a.Link && r.Protocol == netlinkapi.ProtocolKernel && r.Dst == a.Prefix.Masked()
 		})

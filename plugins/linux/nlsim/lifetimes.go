@@ -53,7 +53,7 @@ func (ns *space) expire(now time.Time) {
 		delete(ns.ends, of)
 		l := ns.links[of.link]
 		if l != nil && slices.ContainsFunc(ns.addrs, sameAddress(netlinkapi.Address{Link: of.link, Prefix: of.prefix})) {
-			l.deleteAddress(netlinkapi.Address{Link: of.link, Prefix: of.prefix})
+			l.deleteAddress(netlinkapi.Address{Link: of.link, Prefix: of.prefix}, false)
 			ns.notify(netlinkapi.Event{Link: of.link})
 		}
 	}

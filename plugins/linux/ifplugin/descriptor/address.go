@@ -136,7 +136,7 @@ func kernelAddress(p *ifaceidx.Place, prefix netip.Prefix) netlinkapi.Address {
 	return a
 }
 
-func (d address) delete(ctx context.Context, key string, _ *interfaces.Interface, _ any) error {
+func (d address) delete(ctx context.Context, key string, v *interfaces.Interface, _ any) error {
 	name, prefix, ok, err := d.parse(key)
 	if err != nil || !ok {
 		return err
@@ -147,7 +147,15 @@ func (d address) delete(ctx context.Context, key string, _ *interfaces.Interface
 	}
 	defer closeHandle(p)
 	d.Lifetimes.begin(key, 0)
-	return ignoreGone(p.DeleteAddress(kernelAddress(p, prefix)))
+	a := kernelAddress(p, prefix)
+	if a.Agent = true; prefix.Addr().Is6() && lifetimeOf(v).valid != 0 {
+		// With an address that has a lifetime the kernel keeps the route to its network until the
+		// lifetime ends.
+		if err := p.SetAddress(a); err != nil {
+			return ignoreGone(err)
+		}
+	}
+	return ignoreGone(p.DeleteAddress(a))
 }
 
 func (d address) retrieveValue(ctx context.Context, key string, last *interfaces.Interface, _ any) (*interfaces.Interface, any, bool, error) {

@@ -32,6 +32,7 @@ func (r *retrieval) addAddresses(s *space, l netlinkapi.Link, v, want *interface
 		case v.LinkOnly || automatic(a) || foreignLifetime(a):
 		default:
 			v.IpAddresses = append(v.IpAddresses, a.Prefix.String())
+			v.AddressLifetimes = append(v.AddressLifetimes, lifetimes(a.Prefix.String(), a, nil)...)
 		}
 	}
 }
