@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/fib_types"
 	interfacesapi "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/ip"
+	"go.fd.io/govpp/binapi/ip_types"
 	"go.fd.io/govpp/binapi/l2"
 	"google.golang.org/protobuf/proto"
 
@@ -224,6 +226,9 @@ func (w *walk) routes(vpp vppNames) (state []string) {
 		table := ip.IPTable{TableID: t.Table.TableID, IsIP6: t.Table.IsIP6}
 		w.each(&ip.IPRouteV2Dump{Table: table}, func() api.Message { return &ip.IPRouteV2Details{} }, func(m api.Message) {
 			r := m.(*ip.IPRouteV2Details).Route
+			if tracksPathMTU(r) {
+				return
+			}
 			var paths []string
 			for _, p := range r.Paths {
 				paths = append(paths, vpp.path(p.SwIfIndex, fmt.Sprint(p.Type, p.Proto, p.Flags, p.Weight, p.Preference, p.TableID, p.Nh.Address, p.NLabels)))
@@ -240,6 +245,15 @@ func (w *walk) routes(vpp vppNames) (state []string) {
 		})
 	}
 	return state
+}
+
+// lastFixedSource is the last source of routes that VPP has itself. Its features get the numbers after it.
+const lastFixedSource = 17
+
+// tracksPathMTU reports whether VPP follows the path to a host for its MTU. It does so after the item is gone, too.
+func tracksPathMTU(r ip.IPRouteV2) bool {
+	host := r.Prefix.Len == 32 && r.Prefix.Address.Af == ip_types.ADDRESS_IP4 || r.Prefix.Len == 128
+	return host && r.Src > lastFixedSource && len(r.Paths) == 1 && r.Paths[0].Type == fib_types.FIB_API_PATH_TYPE_DROP
 }
 
 func (v vppNames) path(index uint32, rest string) string {
