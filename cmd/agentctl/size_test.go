@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/buildtest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // Programs stay small. A program that exceeds its limit by much has probably a new dependency, or
@@ -17,7 +17,7 @@ func TestSize(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	limits := map[string]int{"agentctl": 25, "vpp-agent": 56} // MB
-	errtest.Fatal(t, buildtest.Programs(t.Context(), dir, "agentctl", "vpp-agent"))
+	infratest.Fatal(t, buildtest.Programs(t.Context(), dir, "agentctl", "vpp-agent"))
 	for name, limit := range limits {
 		if size := loaded(t, filepath.Join(dir, name)); size > limit*1_000_000 {
 			t.Errorf("%s has %d bytes without symbols, expected at most %d MB", name, size, limit)
@@ -29,7 +29,7 @@ func TestSize(t *testing.T) {
 func loaded(t *testing.T, program string) (size int) {
 	t.Helper()
 	file, err := elf.Open(program)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	defer file.Close()
 	for _, p := range file.Progs {
 		if p.Type == elf.PT_LOAD {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/budgettest"
 	"github.com/tenuto-dev/tenuto/infra/buildtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 )
 
@@ -32,8 +32,8 @@ func BenchmarkMemory(b *testing.B) {
 			}
 			for range b.N {
 				rss, peak := memoryOfRoutes(b, dir, n.routes)
-				budgettest.AtMost(b, "agent-rss-"+name, rss, "MiB", n.rss)
-				budgettest.AtMost(b, "agent-peak-"+name, peak, "MiB", n.peak)
+				infratest.AtMost(b, "agent-rss-"+name, rss, "MiB", n.rss)
+				infratest.AtMost(b, "agent-peak-"+name, peak, "MiB", n.peak)
 				b.ReportMetric(rss*(1<<20)/float64(n.routes), "rss-B/route")
 				b.ReportMetric(peak*(1<<20)/float64(n.routes), "peak-B/route")
 			}

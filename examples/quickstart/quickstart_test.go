@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/budgettest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // items is how many configuration items network.yaml has.
@@ -236,10 +236,10 @@ func BenchmarkStart(b *testing.B) {
 		return ready
 	}
 	for range b.N {
-		took = budgettest.Fastest(5, start)
+		took = infratest.Fastest(5, start)
 	}
-	budgettest.AtMost(b, "start", float64(took.Microseconds())/1000, "ms", 200)
-	budgettest.AtMost(b, "rss", float64(memory)/1024, "MiB", 50)
+	infratest.AtMost(b, "start", float64(took.Microseconds())/1000, "ms", 200)
+	infratest.AtMost(b, "rss", float64(memory)/1024, "MiB", 50)
 }
 
 // dropPrivileges makes the agent run as a user without privileges.

@@ -17,7 +17,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // configured has a configuration file and a flag.
@@ -74,7 +74,7 @@ func run(t *testing.T, environ map[string]string, args ...string) (string, *conf
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	errtest.Fatal(t, os.WriteFile(path, []byte(text), 0o600))
+	infratest.Fatal(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -172,7 +172,7 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"-h", "--help", "-help"} {
 		out, _, err := run(t, nil, flag)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		for _, want := range []string{
 			"Usage: app [flags] [command]",
 			"--greeter-config file", "configuration file of plugin greeter (default greeter.conf) [GREETER_CONFIG]",

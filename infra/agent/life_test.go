@@ -11,8 +11,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 func TestStartAndStopInOrder(t *testing.T) {
@@ -26,7 +26,7 @@ func TestStartAndStopInOrder(t *testing.T) {
 	if err := a.Wait(); !errors.Is(err, agent.ErrNotStarted) {
 		t.Errorf("wait before start: %v", err)
 	}
-	errtest.Fatal(t, a.Start(t.Context()))
+	infratest.Fatal(t, a.Start(t.Context()))
 	if err := a.Start(t.Context()); !errors.Is(err, agent.ErrStartedTwice) {
 		t.Errorf("second start: %v", err)
 	}
@@ -92,7 +92,7 @@ func TestEveryCloseRunsAndErrorsAreJoined(t *testing.T) {
 	mid := d.plugin("mid", low)
 	mid.close = func(*fake) error { panic(second) }
 	a := newAgent(t, agent.AllPlugins(d.plugin("high", mid)))
-	errtest.Fatal(t, a.Start(t.Context()))
+	infratest.Fatal(t, a.Start(t.Context()))
 	err := a.Stop()
 	if !errors.Is(err, first) || !errors.Is(err, second) {
 		t.Errorf("got %v", err)
@@ -137,7 +137,7 @@ func TestGoroutinesEndBeforeClose(t *testing.T) {
 		return nil
 	}
 	a := newAgent(t, agent.AllPlugins(dependent))
-	errtest.Fatal(t, a.Start(t.Context()))
+	infratest.Fatal(t, a.Start(t.Context()))
 	if err := a.Stop(); err != nil {
 		t.Error(err)
 	}
@@ -152,8 +152,8 @@ func TestEvents(t *testing.T) {
 		high := d.plugin("high", d.plugin("low"))
 		high.init = func(*fake) error { time.Sleep(time.Second); return nil } // of the test's clock
 		a := newAgent(t, agent.Version("v1", "", ""), agent.AllPlugins(high), option)
-		errtest.Fatal(t, a.Start(t.Context()))
-		errtest.Fatal(t, a.Stop())
+		infratest.Fatal(t, a.Start(t.Context()))
+		infratest.Fatal(t, a.Stop())
 		want := []agent.Event{
 			agent.Starting{App: "test", Version: "v1", Plugins: []string{"low", "high"}},
 			agent.PluginInitialised{Name: "low"},

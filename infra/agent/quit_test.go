@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
@@ -29,7 +29,7 @@ func TestWhatStopsAnAgent(t *testing.T) {
 		option, events := listen()
 		d := &diary{}
 		a := newAgent(t, test.option, option, agent.AllPlugins(d.plugin("p")))
-		errtest.Fatal(t, a.Start(t.Context()))
+		infratest.Fatal(t, a.Start(t.Context()))
 		test.trigger()
 		if err := a.Wait(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -68,7 +68,7 @@ func TestQuitChannelDuringStart(t *testing.T) {
 			return nil
 		}
 		a := newAgent(t, agent.QuitSignals(), agent.QuitOnClose(quit), agent.AllPlugins(d.plugin("high", low)))
-		errtest.Fatal(t, a.Start(t.Context()))
+		infratest.Fatal(t, a.Start(t.Context()))
 		if err := a.Wait(); err != nil {
 			t.Error(err)
 		}
@@ -98,7 +98,7 @@ func TestContextOfStartBoundsTheStartOnly(t *testing.T) {
 	d := &diary{}
 	ctx, cancel := context.WithCancel(t.Context())
 	a := newAgent(t, agent.AllPlugins(d.plugin("p")))
-	errtest.Fatal(t, a.Start(ctx))
+	infratest.Fatal(t, a.Start(ctx))
 	cancel()
 	select {
 	case <-a.After():
@@ -131,7 +131,7 @@ func TestFurtherSignalsSayWhatIsWaitedFor(t *testing.T) {
 	}
 	log := make(lines, 100)
 	a := newAgent(t, agent.QuitSignals(syscall.SIGWINCH), agent.AllPlugins(p), agent.Logging(logging.NewRegistry(logging.WithWriter(log))))
-	errtest.Fatal(t, a.Start(t.Context()))
+	infratest.Fatal(t, a.Start(t.Context()))
 	raise(t, syscall.SIGWINCH)()
 	for line := range log {
 		if strings.Contains(line, "already stopping") {

@@ -10,7 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // worker is a plugin that describes its work.
@@ -28,13 +28,13 @@ func notifications(t *testing.T) (next func() string) {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "notify")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	t.Setenv("NOTIFY_SOCKET", socket)
 	return func() string {
 		buffer := make([]byte, 4096)
 		n, err := conn.Read(buffer)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		return string(buffer[:n])
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 func TestStartTimeout(t *testing.T) {
@@ -86,7 +86,7 @@ func stopWithHanging(t *testing.T, within string, opts ...agent.Option) {
 	hangs := d.plugin("hangs", d.plugin("low"))
 	hangs.close = func(*fake) error { <-wake; return nil }
 	a := newAgent(t, append(opts, agent.AllPlugins(d.plugin("high", hangs)))...)
-	errtest.Fatal(t, a.Start(t.Context()))
+	infratest.Fatal(t, a.Start(t.Context()))
 	err := a.Stop()
 	if !errors.Is(err, agent.ErrTimeout) || !strings.Contains(err.Error(), "plugin hangs: Close: did not return within "+within) {
 		t.Errorf("got %v", err)
@@ -107,7 +107,7 @@ func TestAGoroutineThatDoesNotEndIsShown(t *testing.T) {
 		}
 		option, events := listen()
 		a := newAgent(t, option, agent.AllPlugins(p))
-		errtest.Fatal(t, a.Start(t.Context()))
+		infratest.Fatal(t, a.Start(t.Context()))
 		if err := a.Stop(); !errors.Is(err, agent.ErrTimeout) {
 			t.Errorf("got %v", err)
 		}

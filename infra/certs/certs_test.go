@@ -18,27 +18,27 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/certs"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // issue writes a certificate that signs itself, with a name, and its key.
 func issue(t *testing.T, cert, key, name string, notAfter time.Time) *x509.CertPool {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: notAfter,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	keyDER, err := x509.MarshalECPrivateKey(private)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	err = errors.Join(os.WriteFile(cert, text, 0o600),
 		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}), 0o600))
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(text)
 	return pool
@@ -83,12 +83,12 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 	issue(t, cert, key, "one", end)
 	issue(t, ca, filepath.Join(dir, "ca-key"), "client", end)
 	known, err := tls.LoadX509KeyPair(ca, filepath.Join(dir, "ca-key"))
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	now := time.Now()
 	var told []error
 	s, err := certs.Load(certs.Files{Cert: cert, Key: key, ClientCAs: []string{ca}},
 		certs.Options{Protocols: []string{"h2"}, Now: func() time.Time { return now }, Changed: func(err error) { told = append(told, err) }})
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	config := s.Config()
 	as := func(client ...tls.Certificate) *tls.Config {
 		return &tls.Config{InsecureSkipVerify: true, Certificates: client, NextProtos: []string{"h2"}}
@@ -107,7 +107,7 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 	issue(t, cert, key, "two", end)
 	now = now.Add(time.Minute)
 	want("after the renewal", "two", 1)
-	errtest.Fatal(t, os.WriteFile(key, []byte("rubbish"), 0o600))
+	infratest.Fatal(t, os.WriteFile(key, []byte("rubbish"), 0o600))
 	now = now.Add(time.Minute)
 	want("with a key that is none", "two", 2)
 	if told[0] != nil || told[1] == nil {

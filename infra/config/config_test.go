@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // everything has a field of every kind that a file can hold.
@@ -101,7 +101,7 @@ func TestWhatIsNotGivenKeepsItsDefault(t *testing.T) {
 		}
 	}
 	got, _, err := config.Load(config.Text("p", "list: [x]\nmap: {b: 2}\npointer: {name: m}"), def)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if got.Pointer.Name != "m" || got.Pointer.Port != 1 || len(got.Map) != 2 || got.List[0] != "x" {
 		t.Errorf("merged %+v", got)
 	}
@@ -253,7 +253,7 @@ func TestFilesByName(t *testing.T) {
 	if _, found, err := read(config.NoEnviron, "--config-dir", dir); found || err != nil {
 		t.Errorf("absent default file: %v %v", found, err)
 	}
-	errtest.Fatal(t, os.WriteFile(file, []byte("x"), 0o600))
+	infratest.Fatal(t, os.WriteFile(file, []byte("x"), 0o600))
 	if data, found, err := read(config.NoEnviron, "-config-dir="+dir); data != "x" || !found || err != nil {
 		t.Errorf("default file: %q %v %v", data, found, err)
 	}
@@ -263,7 +263,7 @@ func TestFilesByName(t *testing.T) {
 	if _, _, err := read(config.NoEnviron, "--p-config", dir); err == nil {
 		t.Error("a directory is no error")
 	}
-	errtest.Fatal(t, os.Truncate(file, 5<<20))
+	infratest.Fatal(t, os.Truncate(file, 5<<20))
 	if _, _, err := read(config.NoEnviron, "--p-config", file); err == nil || !strings.Contains(err.Error(), "more than a configuration file may have") {
 		t.Errorf("a huge file: %v", err)
 	}
@@ -317,7 +317,7 @@ func TestPrintAndLint(t *testing.T) {
 		t.Error(err)
 	}
 	var b bytes.Buffer
-	errtest.Fatal(t, config.Print(&b, def))
+	infratest.Fatal(t, config.Print(&b, def))
 	const want = `# how long
 wait: 1s
 # bits

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // portedConfig is as the documents of cn-infra show a configuration.
@@ -52,7 +52,7 @@ func TestBind(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"greeter.conf": "greeting: Hello\n", "special.conf": "greeting: Ahoy\n"} {
-		errtest.Fatal(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		infratest.Fatal(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	var times *int
 	define := func(flags *config.FlagSet) { times = flags.Int("greetings", 1, "how often to greet") }
@@ -60,7 +60,7 @@ func TestBind(t *testing.T) {
 	custom := config.ForPlugin("other", config.WithCustomizedFlag("special", "special.conf", "file of the other"))
 	flags := config.NewFlags("test", config.EnvMap(map[string]string{"GREETINGS": "3"}))
 	for _, s := range []config.Source{plain, custom, custom, nil, config.Text("x", "")} {
-		errtest.Fatal(t, config.Bind(s, flags))
+		infratest.Fatal(t, config.Bind(s, flags))
 	}
 	if _, err := flags.Parse([]string{"--config-dir", dir}); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // vault is a configuration with secrets.
@@ -45,8 +45,8 @@ func loadVault(t *testing.T, dir, text string, mode os.FileMode) (cfg vault, ope
 
 func writeMode(t *testing.T, path, text string, mode os.FileMode) {
 	t.Helper()
-	errtest.Fatal(t, os.WriteFile(path, []byte(text), 0o600))
-	errtest.Fatal(t, os.Chmod(path, mode))
+	infratest.Fatal(t, os.WriteFile(path, []byte(text), 0o600))
+	infratest.Fatal(t, os.Chmod(path, mode))
 }
 
 func TestReferences(t *testing.T) {
@@ -112,7 +112,7 @@ func TestPrintedReferences(t *testing.T) {
 	t.Parallel()
 	cfg := vault{Password: "geheim", URL: "${env:X} $${ $"}
 	var b bytes.Buffer
-	errtest.Fatal(t, config.Print(&b, cfg))
+	infratest.Fatal(t, config.Print(&b, cfg))
 	if strings.Contains(b.String(), "geheim") {
 		t.Errorf("printed\n%s", b.String())
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/cryptodata"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
@@ -30,7 +30,7 @@ import (
 func pair(tb testing.TB) (private []byte, public *rsa.PublicKey) {
 	tb.Helper()
 	private, text, err := cryptodata.GenerateKey()
-	errtest.Fatal(tb, err)
+	infratest.Fatal(tb, err)
 	if public, err = cryptodata.ParsePublicKey(text); err != nil {
 		tb.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func pair(tb testing.TB) (private []byte, public *rsa.PublicKey) {
 func write(tb testing.TB, text []byte, mode os.FileMode) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "key.pem")
-	errtest.Fatal(tb, os.WriteFile(path, text, mode))
+	infratest.Fatal(tb, os.WriteFile(path, text, mode))
 	return path
 }
 
@@ -58,7 +58,7 @@ func start(tb testing.TB, keys ...[]byte) *cryptodata.Plugin {
 func seal(tb testing.TB, key *rsa.PublicKey, plain string) string {
 	tb.Helper()
 	text, err := cryptodata.Encrypt(key, []byte(plain))
-	errtest.Fatal(tb, err)
+	infratest.Fatal(tb, err)
 	return text
 }
 
@@ -113,11 +113,11 @@ func TestReveal(t *testing.T) {
 	p := start(t, private)
 	sealed := api(seal(t, public, "hunter2"))
 	text, err := kv.Encode(sealed)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	wire, err := proto.Marshal(sealed)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	plain, err := proto.Marshal(api("hunter2"))
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	lookup := config.EnvMap(map[string]string{"PLAIN": "plain"})
 	for name, value := range map[string]kv.Value{
 		"JSON":       kv.Encoded(text),
@@ -135,7 +135,7 @@ func TestReveal(t *testing.T) {
 	}
 	var got structpb.Struct // a map
 	m, err := structpb.NewStruct(map[string]any{"a": "$crypto$", "b": []any{seal(t, public, "x")}})
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	m.Fields["a"] = structpb.NewStringValue(seal(t, public, "x"))
 	if err := p.Reveal(kv.Decoded{Message: m}).Decode(&got); err != nil || got.Fields["a"].GetStringValue() != "x" ||
 		got.Fields["b"].GetListValue().Values[0].GetStringValue() != "x" {
@@ -201,12 +201,12 @@ func TestConfiguration(t *testing.T) {
 	}
 	private, _ := pair(t)
 	small, err := rsa.GenerateKey(rand.Reader, 1024)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	block, _ := pem.Decode(private)
 	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	encode := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
 	for name, c := range map[string]struct{ path, want string }{
 		"PKCS #1": {write(t, private, 0o600), ""},

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 var (
@@ -22,12 +22,12 @@ var (
 func TestListsAreCurrent(t *testing.T) {
 	t.Parallel()
 	lists := 0
-	errtest.Fatal(t, filepath.WalkDir("../../plugins", func(file string, d fs.DirEntry, err error) error {
+	infratest.Fatal(t, filepath.WalkDir("../../plugins", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(file) != ".go" {
 			return err
 		}
 		text, err := os.ReadFile(file)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		for _, m := range directive.FindAllSubmatch(text, -1) {
 			lists++
 			args := argument.FindAllString(string(m[1]), -1)
@@ -35,7 +35,7 @@ func TestListsAreCurrent(t *testing.T) {
 				args[i] = strings.Trim(a, `"`)
 			}
 			name, want, err := generate(filepath.Dir(file), args)
-			errtest.Fatal(t, err)
+			infratest.Fatal(t, err)
 			name = filepath.Join(filepath.Dir(file), name)
 			if got, err := os.ReadFile(name); !bytes.Equal(got, want) {
 				t.Errorf("%s (error %v) has other functions than their packages: run go generate %s", name, err, filepath.Dir(file))

@@ -8,8 +8,8 @@ import (
 	rpc "google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
 
@@ -25,8 +25,8 @@ func TestClientThatIsGone(t *testing.T) {
 	const streams = 50
 	for range streams {
 		stream, err := conn.NewStream(t.Context(), &rpc.StreamDesc{ServerStreams: true}, "/test.Echo/Hang")
-		errtest.Fatal(t, err)
-		errtest.Fatal(t, stream.SendMsg(&emptypb.Empty{}))
+		infratest.Fatal(t, err)
+		infratest.Fatal(t, stream.SendMsg(&emptypb.Empty{}))
 		<-svc.hanging
 	}
 	reg.want(t, "grpc_server_connections 1\n")

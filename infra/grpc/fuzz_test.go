@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/reload"
@@ -37,11 +37,11 @@ func FuzzCredentials(f *testing.F) {
 	const password, token = "correct-horse", "battery-staple"
 	cfg := DefaultConfig()
 	hash, err := accounts.Hash(password, bcrypt.MinCost)
-	errtest.Fatal(f, err)
+	infratest.Fatal(f, err)
 	cfg.Users = []User{{Name: "a", PasswordHash: string(hash)}, {Name: "b", Token: token}}
-	errtest.Fatal(f, cfg.Validate())
+	infratest.Fatal(f, cfg.Validate())
 	live, err := reload.Load(nil, cfg.users, reload.Options{})
-	errtest.Fatal(f, err)
+	infratest.Fatal(f, err)
 	g := &guard{users: live, now: time.Now, log: logging.NewRegistry(logging.WithWriter(io.Discard)).Logger("fuzz")}
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("a:"+password))
 	for _, header := range []string{basic, "bearer " + token, "Bearer", "Basic !", "Basic YTpi", "Basic YQ==", "Digest x", " ", "Bearer  " + token} {

@@ -31,8 +31,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -102,7 +102,7 @@ func start(t *testing.T, conf string, opts ...grpc.Option) (*grpc.Plugin, *agent
 	t.Helper()
 	p := grpc.NewPlugin(append(opts, text(conf))...)
 	svc := &echoService{hanging: make(chan struct{}, 1)}
-	errtest.Fatal(t, p.Register(echoDesc(), svc))
+	infratest.Fatal(t, p.Register(echoDesc(), svc))
 	return p, agenttest.Start(t, p), svc
 }
 
@@ -127,7 +127,7 @@ func dial(t *testing.T, addr net.Addr, creds credentials.TransportCredentials) *
 		creds = insecure.NewCredentials()
 	}
 	conn, err := rpc.NewClient(target, rpc.WithTransportCredentials(creds), rpc.WithDefaultCallOptions(rpc.MaxCallRecvMsgSize(1<<30)))
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -229,13 +229,13 @@ func TestSocketsThatAreThere(t *testing.T) {
 
 	var lc net.ListenConfig
 	other, err := lc.Listen(t.Context(), "unix", path)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	other.(*net.UnixListener).SetUnlinkOnClose(false)
 	defer other.Close()
 	start(t, conf+"force-socket-removal: true\n")
 
 	file := filepath.Join(t.TempDir(), "precious")
-	errtest.Fatal(t, os.WriteFile(file, []byte("x"), 0o600))
+	infratest.Fatal(t, os.WriteFile(file, []byte("x"), 0o600))
 	if err := refused(t, "network: unix\nforce-socket-removal: true\nendpoint: "+file+"\n"); !strings.Contains(err.Error(), "is not a socket") {
 		t.Errorf("a file in the way: %v", err)
 	}
@@ -249,9 +249,9 @@ func abandon(t *testing.T, path string) {
 	t.Helper()
 	var lc net.ListenConfig
 	ln, err := lc.Listen(t.Context(), "unix", path)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	ln.(*net.UnixListener).SetUnlinkOnClose(false)
-	errtest.Fatal(t, ln.Close())
+	infratest.Fatal(t, ln.Close())
 }
 
 // header is credentials in the metadata, over connections without TLS, too.

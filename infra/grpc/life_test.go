@@ -31,8 +31,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // authority signs certificates.
@@ -53,9 +53,9 @@ func newAuthority(t *testing.T, name string) *authority {
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if a.cert, err = x509.ParseCertificate(der); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func newAuthority(t *testing.T, name string) *authority {
 func (a *authority) write(t *testing.T, name, kind string, der []byte) string {
 	t.Helper()
 	path := filepath.Join(a.dir, name+".pem")
-	errtest.Fatal(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+	infratest.Fatal(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 	return path
 }
 
@@ -75,16 +75,16 @@ func (a *authority) write(t *testing.T, name, kind string, der []byte) string {
 func (a *authority) issue(t *testing.T, name string) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	keyDER, err := x509.MarshalECPrivateKey(key)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	return a.write(t, name, "CERTIFICATE", der), a.write(t, name+"-key", "EC PRIVATE KEY", keyDER)
 }
 
@@ -95,7 +95,7 @@ func (a *authority) client(t *testing.T, signer *authority, name string) credent
 	c := &tls.Config{RootCAs: a.pool, MinVersion: tls.VersionTLS12}
 	if name != "" {
 		pair, err := tls.LoadX509KeyPair(signer.issue(t, name))
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return credentials.NewTLS(c)
@@ -159,8 +159,8 @@ func TestGracefulStop(t *testing.T) {
 		}
 		conn := dial(t, p.Addr(), nil)
 		stream, err := conn.NewStream(t.Context(), &rpc.StreamDesc{ServerStreams: true}, "/test.Echo/Hang")
-		errtest.Fatal(t, err)
-		errtest.Fatal(t, stream.CloseSend())
+		infratest.Fatal(t, err)
+		infratest.Fatal(t, stream.CloseSend())
 		<-svc.hanging
 		answer := make(chan error, 1)
 		go func() {
@@ -201,11 +201,11 @@ func TestHealth(t *testing.T) {
 		t.Errorf("got %v, %v", all, err)
 	}
 	watch, err := client.Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	p.Health.Failed("broken", nil)
 	for {
 		resp, err := watch.Recv()
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		if resp.Status == grpc_health_v1.HealthCheckResponse_NOT_SERVING {
 			break
 		}
@@ -232,7 +232,7 @@ func TestMetrics(t *testing.T) {
 	reg.want(t, `grpc_server_handling_seconds_count{grpc_method="Echo",grpc_service="test.Echo",grpc_type="unary"} 3`)
 	reg.want(t, "grpc_server_connections 1\n")
 	families, err := reg.r.Gather()
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if text := fmt.Sprint(families); strings.Contains(text, "made.Up") {
 		t.Errorf("a name that a client made up is a label:\n%s", text)
 	}
@@ -266,7 +266,7 @@ func taken(t *testing.T) string {
 	t.Helper()
 	var lc net.ListenConfig
 	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	t.Cleanup(func() { _ = ln.Close() })
 	return ln.Addr().String()
 }
@@ -279,7 +279,7 @@ func TestAddressTaken(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	_, port, err := net.SplitHostPort(addr)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	a := agenttest.New(t, agent.AllPlugins(grpc.NewPlugin()), agent.Args("--config-dir", t.TempDir(), "--grpc-port", port))
 	if err := a.Start(t.Context()); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("--grpc-port: got %v", err)
@@ -306,7 +306,7 @@ func TestFlags(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	p := grpc.NewPlugin()
 	a := agenttest.New(t, agent.AllPlugins(p), agent.Args("--config-dir", t.TempDir(), "--grpc-port", "0", "--grpc-socket", socket))
-	errtest.Fatal(t, a.Start(t.Context()))
+	infratest.Fatal(t, a.Start(t.Context()))
 	for _, addr := range []net.Addr{p.Addr(), &net.UnixAddr{Name: socket, Net: "unix"}} {
 		if _, err := grpc_health_v1.NewHealthClient(dial(t, addr, nil)).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{}); err != nil {
 			t.Errorf("%v: %v", addr, err)
@@ -360,8 +360,8 @@ func TestContextOfTheClient(t *testing.T) {
 	p, _, svc := start(t, anyPort)
 	ctx, cancel := context.WithCancel(t.Context())
 	stream, err := dial(t, p.Addr(), nil).NewStream(ctx, &rpc.StreamDesc{ServerStreams: true}, "/test.Echo/Hang")
-	errtest.Fatal(t, err)
-	errtest.Fatal(t, stream.CloseSend())
+	infratest.Fatal(t, err)
+	infratest.Fatal(t, stream.CloseSend())
 	<-svc.hanging
 	cancel()
 	wantCode(t, "the stream", stream.RecvMsg(&emptypb.Empty{}), codes.Canceled)

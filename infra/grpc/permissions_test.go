@@ -18,8 +18,8 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
@@ -79,7 +79,7 @@ func basic(user, password string) string {
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	hash, err := bcrypt.GenerateFromPassword([]byte("pw"), bcrypt.MinCost)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	conn := startVault(t, fmt.Sprintf(`password-hash-cost: 4
 client-basic-auth: ['joe:%[1]s']
 users:
@@ -193,9 +193,9 @@ func TestUnknownPermissions(t *testing.T) {
 	t.Parallel()
 	var out logtest.Buffer
 	p := grpc.NewPlugin(text(anyPort + "users: [{name: a, token: x, permissions: [read, test.Echo/Hang, test.Ecko]}]\n"))
-	errtest.Fatal(t, p.Register(echoDesc(), &echoService{}))
+	infratest.Fatal(t, p.Register(echoDesc(), &echoService{}))
 	a := agenttest.New(t, agent.AllPlugins(p), agent.Logging(logging.NewRegistry(logging.WithWriter(&out), logging.WithColours(false))))
-	errtest.Fatal(t, a.Start(t.Context()))
+	infratest.Fatal(t, a.Start(t.Context()))
 	if n := strings.Count(out.String(), "unknown permission in grpc.conf"); n != 1 || !strings.Contains(out.String(), `"permission": "test.Ecko"`) {
 		t.Errorf("%d warnings\n%s", n, out.String())
 	}

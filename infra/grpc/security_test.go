@@ -15,9 +15,8 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
-	"github.com/tenuto-dev/tenuto/infra/listen/listentest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
@@ -28,7 +27,7 @@ func TestTokensOfFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	write := func(text string) {
 		t.Helper()
-		errtest.Fatal(t, os.WriteFile(file, []byte(text), 0o600))
+		infratest.Fatal(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	write("# of the tests\n\nsecret\nyoung 2999-01-01T00:00:00Z\n old\t2001-01-01T00:00:00Z\n")
 	p, _, _ := start(t, anyPort+"tokens: [fixed]\ntokens-file: "+file+"\n")
@@ -85,7 +84,7 @@ func TestCertificateIsRenewed(t *testing.T) {
 		t.Helper()
 		d := tls.Dialer{Config: &tls.Config{RootCAs: ours.pool, NextProtos: []string{"h2"}}}
 		conn, err := d.DialContext(t.Context(), "tcp", p.Addr().String())
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		defer conn.Close()
 		return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].Subject.CommonName
 	}
@@ -93,7 +92,7 @@ func TestCertificateIsRenewed(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	newCert, newKey := ours.issue(t, "renewed")
-	errtest.Fatal(t, errors.Join(os.Rename(newCert, cert), os.Rename(newKey, key)))
+	infratest.Fatal(t, errors.Join(os.Rename(newCert, cert), os.Rename(newKey, key)))
 	for shown() != "renewed" { // until the files are looked at again
 	}
 	if got, err := say(t.Context(), dial(t, p.Addr(), ours.client(t, nil, "")), "hi"); got != "hi" || err != nil {
@@ -141,7 +140,7 @@ func TestWarnings(t *testing.T) {
 	cert, key := newAuthority(t, "ours").issue(t, "server")
 	pair := fmt.Sprintf("cert-file: %s\nkey-file: %s\n", cert, key)
 	openTokens := filepath.Join(t.TempDir(), "tokens")
-	errtest.Fatal(t, errors.Join(os.WriteFile(openTokens, []byte("hush-hush\n"), 0o600), os.Chmod(openTokens, 0o644)))
+	infratest.Fatal(t, errors.Join(os.WriteFile(openTokens, []byte("hush-hush\n"), 0o600), os.Chmod(openTokens, 0o644)))
 	for _, test := range []struct {
 		conf string
 		mode os.FileMode
@@ -154,11 +153,11 @@ func TestWarnings(t *testing.T) {
 		{anyPort + "tokens-file: " + openTokens + "\n", 0o644, []string{readable}},
 	} {
 		file := filepath.Join(t.TempDir(), "grpc.conf")
-		errtest.Fatal(t, errors.Join(os.WriteFile(file, []byte(test.conf), 0o600), os.Chmod(file, test.mode)))
+		infratest.Fatal(t, errors.Join(os.WriteFile(file, []byte(test.conf), 0o600), os.Chmod(file, test.mode)))
 		var out logtest.Buffer
 		a := agenttest.New(t, agent.Args("--grpc-config="+file), agent.AllPlugins(grpc.NewPlugin()),
 			agent.Logging(logging.NewRegistry(logging.WithWriter(&out), logging.WithColours(false))))
-		errtest.Fatal(t, a.Start(t.Context()))
+		infratest.Fatal(t, a.Start(t.Context()))
 		for _, w := range []string{everybody, onTheWay, readable, invalid} {
 			wanted := strings.Contains(strings.Join(test.want, "\n"), w)
 			if got := strings.Contains(out.String(), w); got != wanted {
@@ -175,7 +174,7 @@ func TestWarnings(t *testing.T) {
 // from being served meanwhile, were they 10,000.
 func TestTenThousandConnections(t *testing.T) {
 	p, a, _ := start(t, anyPort+"max-connections: 0\n")
-	listentest.Crowd(t, p.Addr(), "PRI * HT")
+	infratest.Crowd(t, p.Addr(), "PRI * HT")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if got, err := say(ctx, dial(t, p.Addr(), nil), "hi"); got != "hi" || err != nil {

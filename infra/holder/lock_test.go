@@ -14,8 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/holder"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ func unique(t *testing.T) string {
 func take(t *testing.T, me holder.Identity) *holder.Lock {
 	t.Helper()
 	lock, _, err := holder.TryLock(t.Context(), "linux", me)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	t.Cleanup(func() { _ = lock.Close() })
 	return lock
 }
@@ -88,8 +88,8 @@ func TestLockDiesWithItsProcess(t *testing.T) {
 	other := exec.CommandContext(t.Context(), os.Args[0])
 	other.Env = append(os.Environ(), "HOLDER_TEST_LABEL="+label)
 	out, err := other.StdoutPipe()
-	errtest.Fatal(t, err)
-	errtest.Fatal(t, other.Start())
+	infratest.Fatal(t, err)
+	infratest.Fatal(t, other.Start())
 	line := make([]byte, 5)
 	if _, err := out.Read(line); err != nil || string(line) != "held\n" {
 		t.Fatalf("%q %v", line, err)
@@ -98,7 +98,7 @@ func TestLockDiesWithItsProcess(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("pid %d ", other.Process.Pid)) {
 		t.Fatalf("got %v, expected pid %d", err, other.Process.Pid)
 	}
-	errtest.Fatal(t, other.Process.Kill())
+	infratest.Fatal(t, other.Process.Kill())
 	wait(t.Context())
 	_ = other.Wait()
 	take(t, agent(label))
@@ -109,7 +109,7 @@ func TestLockOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	label := unique(t)
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", "@tenuto/linux/"+label)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -142,7 +142,7 @@ func TestLockOfAnotherUser(t *testing.T) {
 	const uid = 65534
 	other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 	out, err := other.StdoutPipe()
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if err := other.Start(); err != nil {
 		t.Skipf("another user cannot run the test: %v", err)
 	}
@@ -155,7 +155,7 @@ func TestLockOfAnotherUser(t *testing.T) {
 	if held := (*holder.HeldError)(nil); !errors.As(err, &held) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, expected %q", err, want)
 	}
-	errtest.Fatal(t, other.Process.Kill())
+	infratest.Fatal(t, other.Process.Kill())
 	_ = other.Wait()
 	wait(t.Context())
 	take(t, agent(label))
@@ -183,7 +183,7 @@ func TestInstance(t *testing.T) {
 	for _, s := range []holder.State{kept, kept, nil, nil} {
 		p := holder.NewPlugin(label("x"), s)
 		p.Setup()
-		errtest.Fatal(t, p.Init())
+		infratest.Fatal(t, p.Init())
 		ids[p.Identity().Instance]++
 		if dir := p.Identity().StateDir; (dir == "/s") != (s != nil) {
 			t.Errorf("state-dir %q", dir)

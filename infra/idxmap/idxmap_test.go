@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 type ifMeta struct {
@@ -22,14 +22,14 @@ var (
 
 func put(t *testing.T, s *idxmap.Store, label string, m any) {
 	t.Helper()
-	errtest.Fatal(t, s.Put(label, m))
+	infratest.Fatal(t, s.Put(label, m))
 }
 
 func TestIndexesFollowChanges(t *testing.T) {
 	t.Parallel()
 	s := idxmap.New[*ifMeta]("interfaces")
 	m, err := idxmap.Of[*ifMeta](s)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	put(t, s, "b", &ifMeta{1, []string{"10.0.0.1"}})
 	put(t, s, "a", &ifMeta{2, []string{"10.0.0.1", "10.0.0.2"}})
 	if got := byIP.Lookup(m, "10.0.0.1"); !slices.Equal(got, []string{"a", "b"}) {
@@ -67,7 +67,7 @@ func TestTypeIsChecked(t *testing.T) {
 	plain := idxmap.New[any]("plain")
 	put(t, plain, "a", 3)
 	m, err := idxmap.Of[int](plain)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if v, ok := m.Get("a"); !ok || v != 3 {
 		t.Errorf("got %v %v", v, ok)
 	}
@@ -79,7 +79,7 @@ func TestChangesAreMergedNeverLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := idxmap.New[*ifMeta]("interfaces")
 		m, err := idxmap.Of[*ifMeta](s)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		put(t, s, "a", &ifMeta{Index: 1})
 		put(t, s, "b", &ifMeta{Index: 1})
 		ctx, cancel := context.WithCancel(t.Context())

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/typepb"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
@@ -24,9 +24,9 @@ func TestEncodingsTellThemselvesApart(t *testing.T) {
 	t.Parallel()
 	want := &typepb.Field{Name: strings.Repeat("x", '{'), Number: 7}
 	wire, err := proto.Marshal(want)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	text, err := kv.Encode(want)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	onlyName, err := proto.Marshal(&typepb.Option{Name: strings.Repeat("y", '{')}) // begins like JSON after a newline
 	if err != nil || string(onlyName[:2]) != "\n{" {
 		t.Fatalf("%q, %v", onlyName, err)
@@ -89,7 +89,7 @@ func TestErrorsHaveNoSecrets(t *testing.T) {
 			field("key", 3, descriptorpb.FieldDescriptorProto_TYPE_BYTES),
 		}}},
 	}, nil)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	for text, want := range map[string]string{
 		`{"private_key": 4711}`:       "field privateKey (hidden: it may be a secret",
 		`{"privateKey": 4711}`:        "field privateKey (hidden: it may be a secret",

@@ -11,13 +11,13 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 func TestTakenAddressTellsByWhom(t *testing.T) {
 	t.Parallel()
 	first, err := TCP(t.Context(), "tcp", "127.0.0.1:0", "")
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	defer first.Close()
 	me, err := user.Current()
 	if err != nil {
@@ -62,7 +62,7 @@ func TestSockets(t *testing.T) {
 	path := filepath.Join(dir, "s")
 	s := Socket{Path: path, Mode: 0o640, Hint: "or else"}
 	first, err := s.Listen(t.Context())
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v, %v", info, err)
 	}
@@ -71,12 +71,12 @@ func TestSockets(t *testing.T) {
 	}
 	s.Force = true
 	second, err := s.Listen(t.Context())
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if err := first.Close(); err != nil { // it leaves the other's socket alone
 		t.Error(err)
 	}
 	conn, err := net.Dial("unix", path)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	conn.Close()
 	if err := second.Close(); err != nil {
 		t.Error(err)
@@ -85,7 +85,7 @@ func TestSockets(t *testing.T) {
 		t.Errorf("the socket is left behind: %v", err)
 	}
 	abandoned, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	abandoned.SetUnlinkOnClose(false)
 	abandoned.Close()
 	third, err := Socket{Path: path, Mode: 0o600}.Listen(t.Context())
@@ -94,7 +94,7 @@ func TestSockets(t *testing.T) {
 	}
 	third.Close()
 	file := filepath.Join(dir, "file")
-	errtest.Fatal(t, os.WriteFile(file, nil, 0o600))
+	infratest.Fatal(t, os.WriteFile(file, nil, 0o600))
 	for path, want := range map[string]string{
 		file:                            "exists and is not a socket",
 		filepath.Join(dir, "none", "s"): "socket: ",

@@ -18,7 +18,7 @@ import (
 	_ "google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
@@ -77,7 +77,7 @@ func TestJSON(t *testing.T) {
 	r, out := newRegistry(logging.WithEncoding(logging.JSON))
 	r.Logger("l").With("a", 1).Info("m", "d", time.Second, "err", errors.New("e"))
 	var got map[string]any
-	errtest.Fatal(t, json.Unmarshal(out.Bytes(), &got))
+	infratest.Fatal(t, json.Unmarshal(out.Bytes(), &got))
 	for k, want := range map[string]any{
 		"logger": "l", "level": "info", "msg": "m", "a": 1.0, "d": "1s", "err": "e", "time": "2026-01-02T03:04:05.6789Z",
 	} {
@@ -93,7 +93,7 @@ func TestLevels(t *testing.T) {
 	early := r.Logger("vpp-ifplugin.if-descriptor")
 	set := func(name string, l logging.Level) {
 		t.Helper()
-		errtest.Fatal(t, r.SetLevel(name, l))
+		infratest.Fatal(t, r.SetLevel(name, l))
 	}
 	expect := func(name string, want logging.Level) {
 		t.Helper()
@@ -213,7 +213,7 @@ func login(t *testing.T) protoreflect.MessageDescriptor {
 			field("user", 1, text), field("private_key", 2, text), pin, nested, many, field("key", 6, blob), packed,
 		}}},
 	}, protoregistry.GlobalFiles)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	return file.Messages().Get(0)
 }
 

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
@@ -104,13 +104,13 @@ func TestRestoreSecrets(t *testing.T) {
 func TestHidePackedSecrets(t *testing.T) {
 	t.Parallel()
 	harmless, err := anypb.New(wrapperspb.String("harmless"))
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if shown, hidden := logging.HideSecrets(harmless); hidden || shown != proto.Message(harmless) {
 		t.Errorf("got %v, %v", shown, hidden)
 	}
 	unknown := &anypb.Any{TypeUrl: "type.googleapis.com/no.such.Type", Value: []byte("geheim")}
 	outer, err := anypb.New(unknown)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	for _, packed := range []*anypb.Any{unknown, outer} {
 		shown, hidden := logging.HideSecrets(packed)
 		if a, ok := shown.(*anypb.Any); !hidden || !ok || a.GetTypeUrl() != packed.GetTypeUrl() || strings.Contains(string(a.GetValue()), "geheim") {

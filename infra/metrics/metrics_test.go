@@ -11,7 +11,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
@@ -30,11 +30,11 @@ func TestEveryAgentHasItsOwnMetrics(t *testing.T) {
 		agenttest.Start(t, p)
 		counter.Add(value)
 		resp, err := http.Get(server.URL() + "/metrics")
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		http.DefaultClient.CloseIdleConnections()
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		for _, want := range []string{"things_total " + string('0'+rune(value)), "go_goroutines ", "process_open_fds "} {
 			if !strings.Contains(string(body), want) {
 				t.Errorf("%q is missing in\n%s", want, body)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // The last words of a process are read although the time for them is over, and
@@ -15,13 +15,13 @@ import (
 func TestLastWordsAreRead(t *testing.T) {
 	t.Parallel()
 	read, write, err := os.Pipe()
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	defer write.Close()
 	words := strings.Repeat("why it ended\n", 1000)
 	if _, err := write.WriteString(words); err != nil {
 		t.Fatal(err)
 	}
-	errtest.Fatal(t, read.SetReadDeadline(time.Now().Add(-time.Second)))
+	infratest.Fatal(t, read.SetReadDeadline(time.Now().Add(-time.Second)))
 	var got strings.Builder
 	p := &pipe{read: read, done: make(chan struct{})}
 	p.copy = func() { copyAll(&got, p, func(err error) { t.Error(err) }) }

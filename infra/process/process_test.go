@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
@@ -32,7 +32,7 @@ func newPlugin(t *testing.T) (*Plugin, *logtest.Buffer) {
 	p := NewPlugin(UseDeps(func(d *Deps) {
 		d.Log = logging.NewRegistry(logging.WithWriter(log)).PluginLogger("process-manager")
 	}))
-	errtest.Fatal(t, p.Init())
+	infratest.Fatal(t, p.Init())
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -50,20 +50,20 @@ func shell(t *testing.T, p *Plugin, script string, change func(*Spec)) (*Process
 		change(&spec)
 	}
 	proc, err := p.Add(spec)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	return proc, out
 }
 
 func start(t *testing.T, p *Process) {
 	t.Helper()
-	errtest.Fatal(t, p.Start())
+	infratest.Fatal(t, p.Start())
 }
 
 // wait returns how a process ended.
 func wait(t *testing.T, p *Process) Exit {
 	t.Helper()
 	exit, err := p.Wait(t.Context())
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	return exit
 }
 
@@ -177,7 +177,7 @@ func TestStartThatFails(t *testing.T) {
 	t.Parallel()
 	p, _ := newPlugin(t)
 	file := t.TempDir() + "/plain"
-	errtest.Fatal(t, os.WriteFile(file, []byte("text"), 0o600))
+	infratest.Fatal(t, os.WriteFile(file, []byte("text"), 0o600))
 	for i, test := range []struct {
 		spec Spec
 		want string
@@ -190,7 +190,7 @@ func TestStartThatFails(t *testing.T) {
 	} {
 		test.spec.Name, test.spec.Restart = strconv.Itoa(i), Restart{Max: Forever}
 		proc, err := p.Add(test.spec)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		if err := proc.Start(); err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "start "+test.spec.Name+": ") {
 			t.Errorf("%+v: got %v", test.spec, err)
 		}

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/reload"
 )
 
 func write(t *testing.T, path, text string, mode os.FileMode) {
 	t.Helper()
-	errtest.Fatal(t, errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chmod(path, mode)))
+	infratest.Fatal(t, errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chmod(path, mode)))
 }
 
 func TestValueFollowsItsFile(t *testing.T) {
@@ -44,7 +44,7 @@ func TestValueFollowsItsFile(t *testing.T) {
 	}
 	write(t, file, "one", 0o600)
 	v, err := reload.Load([]string{file}, load, opts)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	want := func(what, value string, messages ...string) {
 		t.Helper()
 		if got := v.Get(); got != value {
@@ -89,14 +89,14 @@ func TestLinkThatMoves(t *testing.T) {
 	write(t, filepath.Join(dir, "a"), "a", 0o600)
 	write(t, filepath.Join(dir, "b"), "b", 0o600)
 	link := filepath.Join(dir, "link")
-	errtest.Fatal(t, os.Symlink("a", link))
+	infratest.Fatal(t, os.Symlink("a", link))
 	now := time.Unix(0, 0)
 	v, err := reload.Load([]string{link}, func() (string, error) {
 		data, err := os.ReadFile(link)
 		return string(data), err
 	}, reload.Options{Now: func() time.Time { return now }})
-	errtest.Fatal(t, err)
-	errtest.Fatal(t, errors.Join(os.Symlink("b", link+".new"), os.Rename(link+".new", link)))
+	infratest.Fatal(t, err)
+	infratest.Fatal(t, errors.Join(os.Symlink("b", link+".new"), os.Rename(link+".new", link)))
 	now = now.Add(time.Second)
 	if got := v.Get(); got != "b" {
 		t.Errorf("got %q", got)

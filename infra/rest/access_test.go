@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
@@ -22,12 +22,12 @@ func TestAccess(t *testing.T) {
 	of := func(p *rest.Plugin, edit func(*http.Request)) (status int, a rest.Access) {
 		resp, body := do(t, nil, "GET", p.URL()+"/info/access", edit)
 		if resp.StatusCode == http.StatusOK {
-			errtest.Fatal(t, json.Unmarshal([]byte(body), &a))
+			infratest.Fatal(t, json.Unmarshal([]byte(body), &a))
 		}
 		return resp.StatusCode, a
 	}
 	open := start(t, "")
-	errtest.Fatal(t, open.Register("things", thing))
+	infratest.Fatal(t, open.Register("things", thing))
 	if _, a := of(open, nil); a.User != "" || a.Login != "" || !slices.Contains(a.Endpoints, "PUT /thing/{name}") || !slices.Contains(a.Endpoints, "GET /") {
 		t.Errorf("without users: %+v", a)
 	}
@@ -40,7 +40,7 @@ users:
 - {name: maker, password: m, permissions: [things]}
 - {name: guest, password: g}
 `)
-	errtest.Fatal(t, p.Register("things", thing))
+	infratest.Fatal(t, p.Register("things", thing))
 	for user, want := range map[string][]string{
 		"viewer": {"GET /", "GET /auth/login", "GET /info/access", "GET /info/version", "GET /openapi.json"},
 		"maker":  {"GET /openapi.json", "PUT /thing/{name}"}, "guest": {"GET /openapi.json"},
@@ -60,7 +60,7 @@ func TestLoginReturns(t *testing.T) {
 	t.Parallel()
 	p := start(t, cheap+"enable-token-auth: true\nusers: [{name: viewer, password: v, permissions: [read]}]\n")
 	jar, err := cookiejar.New(nil)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	last := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	html := func(r *http.Request) { r.Header.Set("Accept", "text/html") }
 	if resp, _ := do(t, last, "GET", p.URL()+"/info/version", html); resp.Header.Get("Location") != "/auth/login?next=%2Finfo%2Fversion" {

@@ -11,7 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
@@ -29,11 +29,11 @@ func FuzzRequests(f *testing.F) {
 			"users: [{name: fuzz, password: correct-horse, permissions: [all]}]\n")
 	}))
 	silent := agent.Logging(logging.NewRegistry(logging.WithWriter(io.Discard))) // the log of f is not for the target
-	errtest.Fatal(f, agenttest.New(f, silent, agent.AllPlugins(p)).Start(f.Context()))
+	infratest.Fatal(f, agenttest.New(f, silent, agent.AllPlugins(p)).Start(f.Context()))
 	inside := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "inside") }
 	outside := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "open") }
 	all := []string{"GET", "PUT", "POST", "DELETE", "PATCH", "OPTIONS", "CONNECT"}
-	errtest.Fatal(f, p.Register("test", Endpoint{Path: "/secret/", Methods: all, Handler: inside}, Endpoint{Path: "/open/{x}", Methods: all[:2], Handler: outside}))
+	infratest.Fatal(f, p.Register("test", Endpoint{Path: "/secret/", Methods: all, Handler: inside}, Endpoint{Path: "/open/{x}", Methods: all[:2], Handler: outside}))
 	h := p.handler()
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(text)))

@@ -13,8 +13,7 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
-	"github.com/tenuto-dev/tenuto/infra/listen/listentest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
@@ -68,7 +67,7 @@ anonymous: [prometheus, 'GET /open/{x}']
 		}
 	}
 	req, err := http.NewRequestWithContext(t.Context(), "GET", p.URL()+"/abort", nil)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	req.SetBasicAuth("a", "p")
 	client := &http.Client{}
 	if resp, err := client.Do(req); err == nil {
@@ -123,7 +122,7 @@ func stall(t *testing.T, p *rest.Plugin) {
 		t.Fatal(err)
 	}
 	conn, err := net.Dial("tcp", p.Addr().String())
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	defer conn.Close()
 	fmt.Fprint(conn, "GET /much HTTP/1.1\r\nHost: x\r\n\r\n")
 	if err := <-written; err == nil || !os.IsTimeout(err) {
@@ -156,7 +155,7 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn, err := net.Dial("tcp", p.Addr().String())
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	defer conn.Close()
 	fmt.Fprint(conn, "GET /events HTTP/1.0\r\nHost: x\r\n\r\n")
 	next <- struct{}{}
@@ -191,7 +190,7 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 func TestTenThousandConnections(t *testing.T) {
 	p := rest.NewPlugin(local("max-connections: 0\nread-header-timeout: 10m\n"))
 	a := agenttest.Start(t, metrics.NewPlugin(metrics.UseDeps(func(d *metrics.Deps) { d.HTTP = p })))
-	n := listentest.Crowd(t, p.Addr(), "GET / HT")
+	n := infratest.Crowd(t, p.Addr(), "GET / HT")
 	for { // accepted in order, but counted a moment later
 		text := scrape(t, p, nil)
 		if strings.Contains(text, fmt.Sprintf("http_server_connections %d\n", n+1)) {

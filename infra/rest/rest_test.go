@@ -18,7 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
@@ -43,7 +43,7 @@ func start(t *testing.T, more string) *rest.Plugin {
 func do(t *testing.T, c *http.Client, method, url string, edit func(*http.Request)) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if edit != nil {
 		edit(req)
 	}
@@ -53,10 +53,10 @@ func do(t *testing.T, c *http.Client, method, url string, edit func(*http.Reques
 	c.Timeout = 5 * time.Minute
 	defer c.CloseIdleConnections()
 	resp, err := c.Do(req)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	return resp, string(body)
 }
 
@@ -72,8 +72,8 @@ func TestEndpoints(t *testing.T) {
 			rest.WriteJSON(w, http.StatusOK, make(chan int))
 		}},
 	)
-	errtest.Fatal(t, err)
-	errtest.Fatal(t, p.RegisterHTTPHandler("/plain", plain(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hi") }), "GET"))
+	infratest.Fatal(t, err)
+	infratest.Fatal(t, p.RegisterHTTPHandler("/plain", plain(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hi") }), "GET"))
 	for _, test := range []struct {
 		method, path string
 		status       int
@@ -105,12 +105,12 @@ func TestIndexAndVersion(t *testing.T) {
 	t.Parallel()
 	p := rest.NewPlugin(local(""))
 	a := agenttest.New(t, agent.Version("v1", "2026-01-02T03:04:05Z", "abc"), agent.AllPlugins(p))
-	errtest.Fatal(t, a.Start(t.Context()))
+	infratest.Fatal(t, a.Start(t.Context()))
 	if err := p.Register("things", rest.Endpoint{Path: "/things/{name}", Doc: "one <thing>"}, rest.Endpoint{Path: "/all", Doc: "all"}); err == nil {
 		t.Error("an endpoint without a handler is no error")
 	}
 	h := func(http.ResponseWriter, *http.Request) {}
-	errtest.Fatal(t, p.Register("things", rest.Endpoint{Path: "/things/{name}", Doc: "one <thing>", Handler: h}, rest.Endpoint{Path: "/all", Doc: "all", Handler: h}))
+	infratest.Fatal(t, p.Register("things", rest.Endpoint{Path: "/things/{name}", Doc: "one <thing>", Handler: h}, rest.Endpoint{Path: "/all", Doc: "all", Handler: h}))
 	_, page := do(t, nil, "GET", p.URL()+"/", nil)
 	for _, want := range []string{
 		"<title>test</title>", "<small>v1</small>", `<b class="OK">OK</b>, up `, "<h2>things</h2>",
@@ -145,7 +145,7 @@ func TestPortFlagAndDisabled(t *testing.T) {
 	t.Parallel()
 	p := rest.NewPlugin()
 	a := agenttest.New(t, agent.Args("--http-port=0"), agent.AllPlugins(p))
-	errtest.Fatal(t, a.Start(t.Context()))
+	infratest.Fatal(t, a.Start(t.Context()))
 	if host, port, _ := net.SplitHostPort(p.Addr().String()); host != "127.0.0.1" || port == "9191" {
 		t.Errorf("listens on %s", p.Addr())
 	}
@@ -222,13 +222,13 @@ func TestTLS(t *testing.T) {
 
 	mutual := start(t, fmt.Sprintf("server-cert-file: %s\nserver-key-file: %s\nclient-cert-files: [%s]\n", cert, key, files.CA))
 	req, err := http.NewRequestWithContext(t.Context(), "GET", mutual.URL()+"/info/version", nil)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if resp, err := client.Do(req); err == nil {
 		resp.Body.Close()
 		t.Error("a client without a certificate was served")
 	}
 	own, err := tls.LoadX509KeyPair(cert, key)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	known := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{own}}}}
 	if resp, _ := do(t, known, "GET", mutual.URL()+"/info/version", nil); resp.StatusCode != 200 {
 		t.Errorf("got %s", resp.Status)
@@ -249,14 +249,14 @@ func TestCertificateIsRenewed(t *testing.T) {
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}}
 		defer client.CloseIdleConnections()
 		req, err := http.NewRequestWithContext(t.Context(), "GET", p.URL()+"/info/version", nil)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		return client.Do(req)
 	}
 	if resp, err := ask(); err == nil {
 		resp.Body.Close()
 		t.Fatal("the new certificate is there already")
 	}
-	errtest.Fatal(t, errors.Join(os.Rename(renewed.Cert, old.Cert), os.Rename(renewed.Key, old.Key)))
+	infratest.Fatal(t, errors.Join(os.Rename(renewed.Cert, old.Cert), os.Rename(renewed.Key, old.Key)))
 	resp, err := ask()
 	for err != nil { // until the files are looked at again
 		if t.Context().Err() != nil {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
@@ -30,7 +30,7 @@ const cheap = "password-hash-cost: 4\n"
 func hash(t *testing.T, password string) string {
 	t.Helper()
 	h, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	return string(h)
 }
 
@@ -57,7 +57,7 @@ users:
 	err := p.Register("things",
 		rest.Endpoint{Path: "/log/{logger}/{level}", Methods: []string{"PUT"}, Handler: ok},
 		rest.Endpoint{Path: "/thing/{name}", Handler: ok, Groups: []string{"extra"}})
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	for _, test := range []struct {
 		user, password string
 		put, get       int
@@ -80,7 +80,7 @@ func TestTokenLogin(t *testing.T) {
 	t.Parallel()
 	key := filepath.Join(t.TempDir(), "key")
 	secret := strings.Repeat("k", 32)
-	errtest.Fatal(t, os.WriteFile(key, []byte(secret+"\n"), 0o600))
+	infratest.Fatal(t, os.WriteFile(key, []byte(secret+"\n"), 0o600))
 	p := start(t, cheap+"enable-token-auth: true\nusers: [{name: a, password: p, permissions: [read]}]\ntoken-signature-file: "+key)
 	login := func(body string) (*http.Response, string) {
 		return do(t, nil, "POST", p.URL()+"/auth/login", func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(body)) })
@@ -97,7 +97,7 @@ func TestTokenLogin(t *testing.T) {
 	}
 	sign := func(user string, expires time.Time) string {
 		s, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{Subject: user, ID: "1", ExpiresAt: jwt.NewNumericDate(expires)}).SignedString([]byte(secret))
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		return s
 	}
 	check := func(what, token, method, path string, status int, words string) {
@@ -124,7 +124,7 @@ func TestKeyOfTokensIsReplaced(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	write := func(keys string) {
 		t.Helper()
-		errtest.Fatal(t, os.WriteFile(file, []byte(keys), 0o600))
+		infratest.Fatal(t, os.WriteFile(file, []byte(keys), 0o600))
 	}
 	first, second := strings.Repeat("1", 32), strings.Repeat("2", 32)
 	write(first + "\n")
@@ -179,7 +179,7 @@ func TestBrowserLogin(t *testing.T) {
 	t.Parallel()
 	p := start(t, cheap+"enable-token-auth: true\nusers: [{name: a, password: p, permissions: [all]}]")
 	jar, err := cookiejar.New(nil)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	browser := &http.Client{Jar: jar}
 	html := func(r *http.Request) { r.Header.Set("Accept", "text/html") }
 	if resp, page := do(t, browser, "GET", p.URL()+"/", html); resp.StatusCode != 200 || resp.Request.URL.Path != "/auth/login" || !strings.Contains(page, "<form") {
@@ -240,7 +240,7 @@ func TestBodies(t *testing.T) {
 	} {
 		p := test.p
 		conn, err := net.Dial("tcp", p.Addr().String())
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		defer conn.Close()
 		fmt.Fprintf(conn, "POST /echo HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n%s", test.head, test.body)
 		line, err := bufio.NewReader(conn).ReadString('\n')
@@ -257,7 +257,7 @@ func TestManySlowConnections(t *testing.T) {
 	p := start(t, "max-connections: 50\nread-header-timeout: 1s\n")
 	for range 500 {
 		conn, err := net.Dial("tcp", p.Addr().String())
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		defer conn.Close()
 		fmt.Fprint(conn, "GET / HT")
 	}
@@ -286,7 +286,7 @@ func caller(w http.ResponseWriter, r *http.Request) {
 func TestCaller(t *testing.T) {
 	t.Parallel()
 	p := start(t, cheap+"users: [{name: ann, password: secret, permissions: [all]}]\nanonymous: [info]\n")
-	errtest.Fatal(t, p.Register("test", rest.Endpoint{Path: "/caller", Handler: caller, Groups: []string{rest.GroupInfo}}))
+	infratest.Fatal(t, p.Register("test", rest.Endpoint{Path: "/caller", Handler: caller, Groups: []string{rest.GroupInfo}}))
 	_, anonymous := do(t, nil, "GET", p.URL()+"/caller", nil)
 	_, known := do(t, nil, "GET", p.URL()+"/caller", as("ann", "secret"))
 	if !strings.HasPrefix(anonymous, " 127.0.0.1:") || !strings.HasPrefix(known, "ann 127.0.0.1:") {
@@ -310,7 +310,7 @@ func TestSocket(t *testing.T) {
 	if resp, _ := do(t, client, "GET", "http://agent/info/version", nil); resp.StatusCode != 200 {
 		t.Errorf("got %s", resp.Status)
 	}
-	errtest.Fatal(t, p.Register("test", rest.Endpoint{Path: "/caller", Handler: caller}))
+	infratest.Fatal(t, p.Register("test", rest.Endpoint{Path: "/caller", Handler: caller}))
 	client.Transport.(*http.Transport).DisableKeepAlives = true
 	for _, want := range []string{" unix-socket:2", " unix-socket:3"} {
 		if _, body := do(t, client, "GET", "http://agent/caller", nil); body != want {
@@ -334,7 +334,7 @@ func TestSocket(t *testing.T) {
 	}
 	refused(path, "is in use by another process")
 	file := filepath.Join(t.TempDir(), "f")
-	errtest.Fatal(t, os.WriteFile(file, nil, 0o600))
+	infratest.Fatal(t, os.WriteFile(file, nil, 0o600))
 	refused(file, "is not a socket")
 	if err := a.Stop(); err != nil {
 		t.Error(err)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
@@ -21,19 +21,19 @@ func TestUsersFollowTheFile(t *testing.T) {
 	write := func(users string) {
 		t.Helper()
 		file := filepath.Join(dir, "http.conf")
-		errtest.Fatal(t, os.WriteFile(file+".new", []byte("endpoint: 127.0.0.1:0\npassword-hash-cost: 4\n"+users), 0o600))
-		errtest.Fatal(t, os.Rename(file+".new", file))
+		infratest.Fatal(t, os.WriteFile(file+".new", []byte("endpoint: 127.0.0.1:0\npassword-hash-cost: 4\n"+users), 0o600))
+		infratest.Fatal(t, os.Rename(file+".new", file))
 	}
 	write("users:\n- {name: probe, password: p, permissions: [all]}\n- {name: old, password: x, permissions: [all]}\n")
 	p := rest.NewPlugin()
-	errtest.Fatal(t, agenttest.New(t, agent.AllPlugins(p), agent.Args("--config-dir", dir)).Start(t.Context()))
+	infratest.Fatal(t, agenttest.New(t, agent.AllPlugins(p), agent.Args("--config-dir", dir)).Start(t.Context()))
 	status := func(user, password string) int {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL()+"/info/version", nil)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		req.SetBasicAuth(user, password)
 		resp, err := http.DefaultClient.Do(req)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		defer resp.Body.Close()
 		return resp.StatusCode
 	}
@@ -81,10 +81,10 @@ func TestGuesses(t *testing.T) {
 	get := func(password string) *http.Response {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL()+"/info/version", nil)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		req.SetBasicAuth("a", password)
 		resp, err := http.DefaultClient.Do(req)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		_ = resp.Body.Close()
 		return resp
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
@@ -27,7 +27,7 @@ func TestWarnings(t *testing.T) {
 	if err == nil {
 		err = os.Chmod(openKey, 0o644)
 	}
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	users := cheap + "users: [{name: a, password: hush-hush, permissions: [%s]}]\n"
 	certs := "server-cert-file: " + files.Cert + "\nserver-key-file: "
 	for _, test := range []struct {
@@ -43,12 +43,12 @@ func TestWarnings(t *testing.T) {
 		{"endpoint: 127.0.0.1:0\n" + certs + openKey, 0o600, []string{readable}},
 	} {
 		file := filepath.Join(t.TempDir(), "http.conf")
-		errtest.Fatal(t, os.WriteFile(file, []byte(test.conf), 0o600))
-		errtest.Fatal(t, os.Chmod(file, test.mode))
+		infratest.Fatal(t, os.WriteFile(file, []byte(test.conf), 0o600))
+		infratest.Fatal(t, os.Chmod(file, test.mode))
 		var out logtest.Buffer
 		a := agenttest.New(t, agent.Args("--http-config="+file), agent.AllPlugins(rest.NewPlugin()),
 			agent.Logging(logging.NewRegistry(logging.WithWriter(&out), logging.WithColours(false))))
-		errtest.Fatal(t, a.Start(t.Context()))
+		infratest.Fatal(t, a.Start(t.Context()))
 		for _, w := range []string{everybody, onTheWay, readable, "unknown permission"} {
 			wanted := strings.Contains(strings.Join(test.want, "\n"), w)
 			if got := strings.Contains(out.String(), w); got != wanted {

@@ -16,7 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/infra/supervisor"
@@ -63,7 +63,7 @@ func supervise(t *testing.T, conf string) (*supervisor.Plugin, *agent.Agent, *ou
 
 func start(t *testing.T, a *agent.Agent) {
 	t.Helper()
-	errtest.Fatal(t, a.Start(t.Context()))
+	infratest.Fatal(t, a.Start(t.Context()))
 }
 
 // service is a program that says what happens to it, until it is stopped.
@@ -87,7 +87,7 @@ func TestOrderAndSignals(t *testing.T) {
 		signal syscall.Signal
 		want   string
 	}{{syscall.SIGUSR1, "two USR1\n"}, {syscall.SIGHUP, "two HUP\n"}} {
-		errtest.Fatal(t, syscall.Kill(os.Getpid(), test.signal))
+		infratest.Fatal(t, syscall.Kill(os.Getpid(), test.signal))
 		out.wait(t, test.want)
 	}
 	if err := a.Stop(); err != nil {
@@ -102,7 +102,7 @@ func TestLogFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "one.log")
 	_, a, out := supervise(t, "programs:"+fmt.Sprintf(service, "one")+"  logfile-path: "+path+"\n  forward-signals: [USR1]\n"+fmt.Sprintf(service, "two"))
-	errtest.Fatal(t, os.WriteFile(path, []byte("before\n"), 0o600))
+	infratest.Fatal(t, os.WriteFile(path, []byte("before\n"), 0o600))
 	start(t, a)
 	contains := func(file, want string) func() bool {
 		return func() bool {
@@ -113,10 +113,10 @@ func TestLogFiles(t *testing.T) {
 	eventually(t, "output in the file", contains(path, "before\none runs\n"))
 	out.wait(t, "two runs\n")
 	old := filepath.Join(dir, "old.log")
-	errtest.Fatal(t, os.Rename(path, old))
-	errtest.Fatal(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+	infratest.Fatal(t, os.Rename(path, old))
+	infratest.Fatal(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 	eventually(t, "new file", contains(path, ""))
-	errtest.Fatal(t, syscall.Kill(os.Getpid(), syscall.SIGUSR1))
+	infratest.Fatal(t, syscall.Kill(os.Getpid(), syscall.SIGUSR1))
 	eventually(t, "output in the new file", contains(path, "one USR1\n"))
 	if err := a.Stop(); err != nil {
 		t.Error(err)
@@ -200,7 +200,7 @@ hooks:
 		t.Error(err)
 	}
 	text, err := os.ReadFile(said)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	one, two := "", ""
 	for line := range strings.Lines(string(text)) {
 		line, ok := strings.CutPrefix(line, "ProcessStatus ")

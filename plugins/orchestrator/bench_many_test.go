@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/budgettest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 )
 
@@ -23,7 +23,7 @@ func BenchmarkMany(b *testing.B) {
 			items[i] = iface(fmt.Sprintf("if%06d", i), 1500)
 		}
 		runtime.GC()
-		return budgettest.Worked(func() { w.push("grpc", items...) })
+		return infratest.Worked(func() { w.push("grpc", items...) })
 	}
 	var small, large time.Duration
 	b.Run("first", func(b *testing.B) { once(b, 1_000_000) })
@@ -34,6 +34,6 @@ func BenchmarkMany(b *testing.B) {
 		large = once(b, 1_000_000)
 		b.ReportMetric(small.Seconds(), "s/10*100k")
 		b.ReportMetric(large.Seconds(), "s/1M")
-		budgettest.AtMost(b, "push-1M/100k", 10*float64(large)/float64(small), "x", 12)
+		infratest.AtMost(b, "push-1M/100k", 10*float64(large)/float64(small), "x", 12)
 	})
 }

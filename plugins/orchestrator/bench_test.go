@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/budgettest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 )
 
@@ -24,11 +24,11 @@ func BenchmarkOne(b *testing.B) {
 		mtu := uint32(2000)
 		return func() time.Duration {
 			mtu++
-			return budgettest.Took(func() { w.push("grpc", iface("if000500", mtu)) })
+			return infratest.Took(func() { w.push("grpc", iface("if000500", mtu)) })
 		}
 	}
 	for range b.N {
-		m := budgettest.Medians(500, among(1000), among(100_000))
-		budgettest.AtMost(b, "push-one-100k/1k", float64(m[1])/float64(m[0]), "x", flat)
+		m := infratest.Medians(500, among(1000), among(100_000))
+		infratest.AtMost(b, "push-one-100k/1k", float64(m[1])/float64(m[0]), "x", flat)
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
@@ -29,22 +29,22 @@ import (
 func certificate(t *testing.T) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	keyDER, err := x509.MarshalECPrivateKey(private)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	err = errors.Join(
 		os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600),
 		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}), 0o600))
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	return cert, key
 }
 
@@ -52,7 +52,7 @@ func certificate(t *testing.T) (cert, key string) {
 func portOf(t *testing.T, addr net.Addr) string {
 	t.Helper()
 	_, port, err := net.SplitHostPort(addr.String())
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	return port
 }
 
@@ -86,7 +86,7 @@ func TestWaysIn(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.yaml")
 	conf := fmt.Sprintf("http-token: %s\ngrpc-basic-auth: me:secret\nhttp-tls: &tls {ca-file: %s, cert-file: %s, key-file: %s}\ngrpc-tls: *tls\n", token, cert, cert, key)
-	errtest.Fatal(t, errors.Join(os.WriteFile(file, []byte(conf), 0o600), os.Chmod(file, 0o644)))
+	infratest.Fatal(t, errors.Join(os.WriteFile(file, []byte(conf), 0o600), os.Chmod(file, 0o644)))
 	env := map[string]string{"AGENTCTL_TLS_CA_FILE": cert, "AGENTCTL_TLS_CERT_FILE": cert, "AGENTCTL_TLS_KEY_FILE": key, "AGENTCTL_HTTP_TOKEN": token, "AGENTCTL_GRPC_TOKEN": "t0ken"}
 	for _, test := range []struct {
 		env      map[string]string

@@ -15,9 +15,8 @@ import (
 	vppagent "github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/budgettest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // simulated starts an agent with simulated southbounds, and returns where it serves HTTP.
@@ -25,12 +24,12 @@ func simulated(tb testing.TB) (host, port string) {
 	tb.Helper()
 	dir := tb.TempDir()
 	for _, name := range []string{"http.conf", "grpc.conf"} {
-		errtest.Fatal(tb, os.WriteFile(filepath.Join(dir, name), []byte("endpoint: 127.0.0.1:0\n"), 0o600))
+		infratest.Fatal(tb, os.WriteFile(filepath.Join(dir, name), []byte("endpoint: 127.0.0.1:0\n"), 0o600))
 	}
 	plugins, err := vppagent.New()
-	errtest.Fatal(tb, err)
+	infratest.Fatal(tb, err)
 	a := agenttest.New(tb, agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate"))
-	errtest.Fatal(tb, a.Start(tb.Context()))
+	infratest.Fatal(tb, a.Start(tb.Context()))
 	if host, port, err = net.SplitHostPort(plugins.HTTP.Addr().String()); err != nil {
 		tb.Fatal(err)
 	}
@@ -57,7 +56,7 @@ func BenchmarkHistory(b *testing.B) {
 		fmt.Fprintf(&text, "  - {dst_network: 10.%d.%d.%d/32, next_hop_addr: 192.168.1.2, outgoing_interface: loop1}\n", i>>16, i>>8&255, i&255)
 	}
 	file := filepath.Join(dir, "network.yaml")
-	errtest.Fatal(b, os.WriteFile(file, []byte(text.String()), 0o600))
+	infratest.Fatal(b, os.WriteFile(file, []byte(text.String()), 0o600))
 	agentctl("config", "update", file) // without a plan, which a VPP that connects now makes stale
 	lines := strings.Split(agentctl("config", "history"), "\n")
 	var number string
@@ -74,10 +73,10 @@ func BenchmarkHistory(b *testing.B) {
 	} {
 		fastest := time.Duration(0)
 		for range b.N {
-			fastest = budgettest.Fastest(3, func() time.Duration {
-				return budgettest.Took(func() { agentctl(append([]string{"config", "history"}, args...)...) })
+			fastest = infratest.Fastest(3, func() time.Duration {
+				return infratest.Took(func() { agentctl(append([]string{"config", "history"}, args...)...) })
 			})
 		}
-		budgettest.AtMost(b, name, fastest.Seconds(), "s", 0.3)
+		infratest.AtMost(b, name, fastest.Seconds(), "s", 0.3)
 	}
 }

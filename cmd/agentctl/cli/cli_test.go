@@ -24,7 +24,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
@@ -342,7 +342,7 @@ func (f *fakeAgent) run(t *testing.T, env map[string]string, args ...string) res
 func (f *fakeAgent) runOn(t *testing.T, term output.Terminal, env map[string]string, args ...string) result {
 	t.Helper()
 	host, port, err := net.SplitHostPort(f.Listener.Addr().String())
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	return runOn(t, term, env, append([]string{"--host", host, "--http-port", port}, args...)...)
 }
 
@@ -373,7 +373,7 @@ func TestCommands(t *testing.T) {
 			t.Parallel()
 			f := newFakeAgent(t)
 			text, err := os.ReadFile(file)
-			errtest.Fatal(t, err)
+			infratest.Fatal(t, err)
 			var got strings.Builder
 			for line := range strings.Lines(string(text)) {
 				command, ok := strings.CutPrefix(strings.TrimSpace(line), "$ agentctl ")
@@ -385,7 +385,7 @@ func TestCommands(t *testing.T) {
 			}
 			want := string(text)
 			if *update {
-				errtest.Fatal(t, os.WriteFile(file, []byte(got.String()), 0o644))
+				infratest.Fatal(t, os.WriteFile(file, []byte(got.String()), 0o644))
 				return
 			}
 			if got.String() != want {
@@ -436,12 +436,12 @@ func TestEnvironmentAndFile(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.yaml")
-	errtest.Fatal(t, os.WriteFile(file, []byte("host: "+host+"\nhttp-port: "+port+"\nhttp-basic-auth: you:secret\n"), 0o600))
+	infratest.Fatal(t, os.WriteFile(file, []byte("host: "+host+"\nhttp-port: "+port+"\nhttp-basic-auth: you:secret\n"), 0o600))
 	if r := run(t, nil, "--config-dir", dir, "log", "list"); r.code != 0 || f.asked(1).user != "you" {
 		t.Errorf("by file: exit %d, %s, first %v, second %v", r.code, r.err, f.asked(0), f.asked(1))
 	}
 	run(t, map[string]string{"HTTP_PORT": "many"}, "log", "list").wants(t, exit.CodeUsage, "HTTP_PORT")
-	errtest.Fatal(t, os.WriteFile(file, []byte("hots: x\n"), 0o600))
+	infratest.Fatal(t, os.WriteFile(file, []byte("hots: x\n"), 0o600))
 	run(t, nil, "--config", file, "log", "list").wants(t, exit.CodeError, "config.yaml:1")
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/buildtest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // shells complete a command line, which is given word by word, with the script that agentctl
@@ -36,10 +36,10 @@ complete -C "$argv"`,
 func TestShellCompletion(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	dir := t.TempDir()
 	wrapper := "#!/bin/sh\n" + asProgram + "=1 exec '" + self + "' \"$@\"\n"
-	errtest.Fatal(t, buildtest.Script(filepath.Join(dir, "agentctl"), wrapper))
+	infratest.Fatal(t, buildtest.Script(filepath.Join(dir, "agentctl"), wrapper))
 	arguments := map[string]func(script string, words []string) []string{
 		"bash": func(script string, words []string) []string {
 			return append([]string{"--norc", "-c", script, "bash"}, words...)
@@ -77,7 +77,7 @@ func TestShellCompletion(t *testing.T) {
 				{"custom", "agentctl explain mine.hosts.", "mine.hosts.seconds", ""},
 			} {
 				host, port, err := net.SplitHostPort(agents[c.agent].Listener.Addr().String())
-				errtest.Fatal(t, err)
+				infratest.Fatal(t, err)
 				cmd := exec.CommandContext(t.Context(), shell, arguments[shell](script, strings.Split(c.line, " "))...)
 				cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "AGENT_HOST=" + host, "HTTP_PORT=" + port}
 				out, err := cmd.CombinedOutput()

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestGeneratedItemsAreEmptyOnes(t *testing.T) {
 	t.Parallel()
 	set, err := allmodels.Set()
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	for _, m := range set.All() {
 		name := m.Spec().ModelName()
 		for _, f := range []struct {

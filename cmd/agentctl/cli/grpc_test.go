@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	"github.com/tenuto-dev/tenuto/proto/ligato/linux"
 	linuxinterfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
@@ -108,7 +108,7 @@ func serveGRPC(t *testing.T, server *rpc.Server, network, address string) (port 
 	t.Helper()
 	var lc net.ListenConfig
 	ln, err := lc.Listen(t.Context(), network, address)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ln) }()
 	t.Cleanup(func() {
@@ -136,7 +136,7 @@ func TestConfigOverGRPC(t *testing.T) {
 	write := func(name, text string) string {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		errtest.Fatal(t, os.WriteFile(path, []byte(text), 0o600))
+		infratest.Fatal(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	good := write("good.yaml", "vppConfig: {interfaces: [{name: loop1}]}")

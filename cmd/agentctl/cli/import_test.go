@@ -10,7 +10,7 @@ import (
 	rpc "google.golang.org/grpc"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
@@ -71,12 +71,12 @@ func TestImportIntoAgent(t *testing.T) {
 	port := serveGRPC(t, server, "tcp", "127.0.0.1:0")
 	file := filepath.Join(t.TempDir(), "items.txt")
 	lines := strings.SplitAfter(importFile, "\n")
-	errtest.Fatal(t, os.WriteFile(file, []byte(strings.Join(lines[:4], "")), 0o600))
+	infratest.Fatal(t, os.WriteFile(file, []byte(strings.Join(lines[:4], "")), 0o600))
 	r := run(t, nil, "--grpc-port", port, "import", "--grpc", "-t", "5m", "--txops", "1", file)
 	if r.code != 0 || r.out != "imported 2 items\n" || len(f.requests) != 2 || f.requests[1][0] != "vpp.interfaces loop2" {
 		t.Errorf("exit %d, %s%s, requests %q", r.code, r.out, r.err, f.requests)
 	}
-	errtest.Fatal(t, os.WriteFile(file, []byte(importFile), 0o600))
+	infratest.Fatal(t, os.WriteFile(file, []byte(importFile), 0o600))
 	r = run(t, nil, "--grpc-port", port, "import", "--grpc", "-t", "5m", file)
 	if r.code != 1 || !strings.Contains(r.err, "bd1: no room") || !strings.Contains(r.err, "1 of 3 items failed") {
 		t.Errorf("an item that fails: exit %d, %s%s", r.code, r.out, r.err)
@@ -92,7 +92,7 @@ func TestImportIntoStore(t *testing.T) {
 	server := kvtest.Etcd(t)
 	env := map[string]string{"ETCD_ENDPOINTS": server.Direct}
 	file := filepath.Join(t.TempDir(), "items.txt")
-	errtest.Fatal(t, os.WriteFile(file, []byte(importFile), 0o600))
+	infratest.Fatal(t, os.WriteFile(file, []byte(importFile), 0o600))
 	for _, step := range []struct {
 		args string
 		code int
@@ -127,7 +127,7 @@ func TestImportOfWhatIsWrong(t *testing.T) {
 		`config/vpp/v1/interfaces/a {}`:                                                              "no model has such a key; did you mean config/vpp/v2/interfaces/...?",
 		strings.Repeat(`config/vpp/v2/interfaces/a {"name":"a","type":"SOFTWARE_LOOPBACK"}`+"\n", 2): "x:2: config/vpp/v2/interfaces/a: second value for this key, the first is in line 1",
 	} {
-		errtest.Fatal(t, os.WriteFile(file, []byte(text), 0o600))
+		infratest.Fatal(t, os.WriteFile(file, []byte(text), 0o600))
 		run(t, nil, "-e", "127.0.0.1:1", "import", file).wants(t, 1, want)
 	}
 	for args, want := range map[string]string{

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/cryptodata"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // What is encrypted for the public half of a key is decrypted with the private one.
@@ -21,9 +21,9 @@ func TestKVDBEncrypt(t *testing.T) {
 		t.Errorf("the private key: %v, %v", info, err)
 	}
 	text, err := os.ReadFile(key)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	private, err := cryptodata.ParsePrivateKey(text)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	for _, file := range []string{key, key + ".pub"} {
 		r := run(t, nil, "kvdb", "encrypt", file, "hunter2")
 		plain, err := cryptodata.Keys{private}.Decrypt(strings.TrimSuffix(r.out, "\n"))

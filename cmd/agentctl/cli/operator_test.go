@@ -20,7 +20,7 @@ import (
 	vppagent "github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/buildtest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
@@ -28,7 +28,7 @@ import (
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	errtest.Fatal(t, os.WriteFile(path, []byte(text), 0o600))
+	infratest.Fatal(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -49,9 +49,9 @@ func runAgent(args []string) (code int) {
 func agentProgram(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	file := filepath.Join(t.TempDir(), "vpp-agent")
-	errtest.Fatal(t, buildtest.Script(file, "#!/bin/sh\n"+asAgent+"=1 exec '"+self+"' \"$@\"\n"))
+	infratest.Fatal(t, buildtest.Script(file, "#!/bin/sh\n"+asAgent+"=1 exec '"+self+"' \"$@\"\n"))
 	return file
 }
 
@@ -95,9 +95,9 @@ func TestCheckWithoutProgram(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	file := write(t, "net.yaml", "vppConfig: {}\n")
 	broken := filepath.Join(t.TempDir(), "broken")
-	errtest.Fatal(t, buildtest.Script(broken, "#!/bin/sh\necho 'ERROR: no way' >&2; exit 1\n"))
+	infratest.Fatal(t, buildtest.Script(broken, "#!/bin/sh\necho 'ERROR: no way' >&2; exit 1\n"))
 	talking := filepath.Join(t.TempDir(), "talking")
-	errtest.Fatal(t, buildtest.Script(talking, "#!/bin/sh\necho OK\n"))
+	infratest.Fatal(t, buildtest.Script(talking, "#!/bin/sh\necho OK\n"))
 	for want, args := range map[string][]string{
 		"'check' runs the program vpp-agent, which is neither next to agentctl nor in PATH (--program)": {file},
 		broken + " check: no way":                                  {"--program", broken, file},
@@ -193,7 +193,7 @@ func TestEditConflict(t *testing.T) {
 	if r.code != 1 || !kept || !strings.Contains(r.err, "nothing was applied: the items were changed while they were edited") || strings.Contains(r.out, "transaction") {
 		t.Fatalf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
-	errtest.Fatal(t, os.Remove(strings.TrimSuffix(file, ")\n")))
+	infratest.Fatal(t, os.Remove(strings.TrimSuffix(file, ")\n")))
 }
 
 // A context has the settings of an agent; the comments of the file stay.
@@ -241,7 +241,7 @@ func newCustomAgent(t *testing.T) *fakeAgent {
 	file.Name, file.Package = proto.String("mine/host.proto"), proto.String("mine")
 	file.MessageType[0].Name = proto.String("Host")
 	files, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{file}})
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	models := response.Models{Descriptors: files, Models: []response.Model{
 		{Name: "mine.hosts", Class: "config", Module: "mine", Type: "hosts", Version: "v1", KeyPrefix: "config/mine/v1/hosts/", ProtoName: "mine.Host", ProtoFile: "mine/host.proto",
 			Schema: "syntax = \"proto3\";\npackage mine;\n// Host is a name.\nmessage Host {\n  // Whole seconds of a host.\n  int64 seconds = 1;\n  int32 nanos = 2;\n}\n"},

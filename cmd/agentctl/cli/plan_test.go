@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
@@ -78,9 +78,9 @@ func TestSavePlan(t *testing.T) {
 		t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 	document, err := os.ReadFile("testdata/rest/configuration.yaml")
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	got, err := os.ReadFile(saved)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	var plan struct{ Request struct{ Document string } }
 	if err := api.OpenPlan(got, &plan); err != nil || plan.Request.Document != string(document) {
 		t.Errorf("%v: saved\n%s", err, got)
@@ -100,7 +100,7 @@ func TestPlanOfNewerProgram(t *testing.T) {
 	text, err := api.SealPlan(map[string]any{
 		"Request": map[string]any{"Document": "vppConfig: {}", "Novelty": 1}, "Fingerprint": "f1", "Forced": map[string]any{"k": []string{"mtu"}},
 	})
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	saved := write(t, "net.plan", string(text))
 	f.run(t, nil, "apply", saved, "--verify").wants(t, exit.CodeError, "1 of 1 items failed") // as the fake agent answers
 	if r := f.asked(0); r.query.Get("fingerprint") != "f1" || r.body != "vppConfig: {}" {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // TestDumpOfWhatCanBeRead checks that a descriptor that cannot read the southbound does not end
@@ -35,14 +35,14 @@ func TestReport(t *testing.T) {
 		t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 	archive, err := zip.OpenReader(path)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	defer archive.Close()
 	files := map[string]string{}
 	for _, file := range archive.File {
 		in, err := file.Open()
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		text, err := io.ReadAll(in)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		files[file.Name] = string(text)
 	}
 	for name, want := range map[string]string{

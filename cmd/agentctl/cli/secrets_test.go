@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -89,7 +89,7 @@ func TestSecretsOfPlans(t *testing.T) {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 	text, err := os.ReadFile(document)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if r := agentctl("apply", "-f", document); r.code != 0 || !strings.Contains(r.out, shown) || strings.Contains(r.out, "geheim") || *applied != string(text) {
 		t.Errorf("exit %d, %s%s, applied\n%s", r.code, r.out, r.err, *applied)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
 
@@ -37,12 +37,12 @@ func startAgentWith(t *testing.T, label, storeFile, storeConf string) (stop func
 	for name, conf := range map[string]string{
 		"http.conf": "endpoint: 127.0.0.1:0\n", "grpc.conf": "endpoint: 127.0.0.1:0\n", storeFile: storeConf,
 	} {
-		errtest.Fatal(t, os.WriteFile(filepath.Join(dir, name), []byte(conf), 0o600))
+		infratest.Fatal(t, os.WriteFile(filepath.Join(dir, name), []byte(conf), 0o600))
 	}
 	plugins, err := vppagent.New()
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	a := agenttest.New(t, agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate", "--microservice-label", label))
-	errtest.Fatal(t, a.Start(t.Context()))
+	infratest.Fatal(t, a.Start(t.Context()))
 	return func() {
 		if err := a.Stop(); err != nil {
 			t.Error(err)
@@ -152,7 +152,7 @@ func TestTargetsInOtherStores(t *testing.T) {
 		server := kvtest.Consul(t)
 		targetsIn(t, "consul", server.Direct, "consul.conf", "address: "+server.Direct+"\n", func() {
 			resp, err := http.Get("http://" + server.Direct + "/v1/kv/vnf-agent/edge-1/info/v1/agent")
-			errtest.Fatal(t, err)
+			infratest.Fatal(t, err)
 			defer resp.Body.Close()
 			var entries []struct{ Session string }
 			if err := json.NewDecoder(resp.Body).Decode(&entries); err != nil || len(entries) != 1 || entries[0].Session == "" {
@@ -208,10 +208,10 @@ func targetsAsData(t *testing.T, env map[string]string) {
 		text := []byte(r.out)
 		if format == "yaml" {
 			var data any
-			errtest.Fatal(t, yaml.Unmarshal(text, &data))
+			infratest.Fatal(t, yaml.Unmarshal(text, &data))
 			var err error
 			text, err = json.Marshal(data)
-			errtest.Fatal(t, err)
+			infratest.Fatal(t, err)
 		}
 		var results []struct {
 			Target, Address, Error string
@@ -232,7 +232,7 @@ func targetsAsData(t *testing.T, env map[string]string) {
 func sharedInput(t *testing.T, env map[string]string, file string) {
 	t.Helper()
 	in, err := os.ReadFile(file)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	var out, errs bytes.Buffer
 	f := cmdutil.NewFactory(Streams{Out: &out, Err: &errs}, config.EnvMap(env), time.Now, output.Terminal{})
 	f.In = bytes.NewReader(in)
@@ -257,7 +257,7 @@ func wrongAgent(t *testing.T, env map[string]string) {
 		{"edge-3", `{`, `[`, "agent/edge-3/info/v1/agent"},
 	} {
 		var compact bytes.Buffer
-		errtest.Fatal(t, json.Compact(&compact, list[0]))
+		infratest.Fatal(t, json.Compact(&compact, list[0]))
 		text := strings.Replace(compact.String(), change.old, change.with, 1)
 		if r := run(t, env, "kvdb", "put", "/vnf-agent/"+change.label+"/info/v1/agent", text); r.code != 0 {
 			t.Fatal(r.err)

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tenuto-dev/tenuto/infra/buildtest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // openTerminal opens a pseudoterminal: what is written to user is typed, and what programs on tty
@@ -20,16 +20,16 @@ import (
 func openTerminal(t *testing.T, rows, columns uint16) (user, tty *os.File) {
 	t.Helper()
 	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	t.Cleanup(func() { _ = user.Close() })
 	fd := int(user.Fd())
-	errtest.Fatal(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
+	infratest.Fatal(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
 		t.Fatal(err)
 	}
-	errtest.Fatal(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}))
+	infratest.Fatal(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}))
 	return user, tty
 }
 
@@ -44,7 +44,7 @@ const (
 func TestTopOnTerminal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	errtest.Fatal(t, buildtest.Programs(t.Context(), dir, "agentctl"))
+	infratest.Fatal(t, buildtest.Programs(t.Context(), dir, "agentctl"))
 	program := filepath.Join(dir, "agentctl")
 	host, port := simulated(t)
 	file := write(t, "net.yaml", "vppConfig:\n  interfaces:\n  - {name: loop1, type: SOFTWARE_LOOPBACK}\n"+
@@ -89,11 +89,11 @@ func playTop(t *testing.T, rows uint16, command []string, key string) string {
 	t.Helper()
 	user, tty := openTerminal(t, rows, 80)
 	before, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.Env = []string{"TERM=xterm", "HOME=" + t.TempDir()}
-	errtest.Fatal(t, cmd.Start())
+	infratest.Fatal(t, cmd.Start())
 	ended := make(chan error, 1)
 	var after *unix.Termios
 	go func() {

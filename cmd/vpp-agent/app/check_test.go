@@ -11,7 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
@@ -19,11 +19,11 @@ import (
 func check(t *testing.T, opts []app.Option, args ...string) (checked response.Checked, err error) {
 	t.Helper()
 	a, err := app.New(opts...)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	var out bytes.Buffer
 	err = agent.NewAgent(agent.AllPlugins(a), agent.Args(append([]string{"check"}, args...)...), agent.Output(&out)).Run()
 	if err == nil {
-		errtest.Fatal(t, json.Unmarshal(out.Bytes(), &checked))
+		infratest.Fatal(t, json.Unmarshal(out.Bytes(), &checked))
 	}
 	return checked, err
 }
@@ -39,7 +39,7 @@ func TestCheckCommand(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, text []byte) string {
 		name = filepath.Join(dir, name)
-		errtest.Fatal(t, os.WriteFile(name, text, 0o600))
+		infratest.Fatal(t, os.WriteFile(name, text, 0o600))
 		return name
 	}
 	file := write("net.yaml", []byte(network+"customConfig:\n  ValueStatusList:\n  - {key: a, error: loop1}\n  - {key: b, error: loop2}\n"))
@@ -50,7 +50,7 @@ func TestCheckCommand(t *testing.T) {
 		t.Fatalf("with the plugin of the model: %+v, %v; expected b to be PENDING", checked.Outcome, err)
 	}
 	models, err := json.Marshal(checked.Models)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	exported := write("models.json", models)
 
 	checked, err = check(t, nil, file, exported)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/budgettest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -47,15 +47,15 @@ func BenchmarkManyKeys(b *testing.B) {
 	h.write(b, "filedb.conf", "configuration-paths: ["+h.dir+"/network.yaml]\n")
 	before := heapInUse()
 	var wall time.Duration
-	synced := budgettest.Worked(func() {
-		wall = budgettest.Took(func() {
+	synced := infratest.Worked(func() {
+		wall = infratest.Took(func() {
 			h.start(b)
 			awaitConfigured(b, h, all[:keys])
 		})
 	})
 	b.ReportMetric(float64(heapInUse()-before)/keys, "heap-B/key")
 	b.ReportMetric(wall.Seconds(), "wall-s")
-	budgettest.AtMost(b, "etcd-sync-100k", synced.Seconds(), "s", 10)
+	infratest.AtMost(b, "etcd-sync-100k", synced.Seconds(), "s", 10)
 
 	start := time.Now()
 	const writers = 64
@@ -75,8 +75,8 @@ func BenchmarkManyKeys(b *testing.B) {
 	}
 	wg.Wait()
 	b.ReportMetric(more/time.Since(start).Seconds(), "puts/s")
-	lag := budgettest.Took(func() { awaitConfigured(b, h, all[keys:]) })
-	budgettest.AtMost(b, "etcd-follow-lag", lag.Seconds(), "s", 1)
+	lag := infratest.Took(func() { awaitConfigured(b, h, all[keys:]) })
+	infratest.AtMost(b, "etcd-follow-lag", lag.Seconds(), "s", 1)
 	if err := h.agent.Stop(); err != nil {
 		b.Error(err)
 	}

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/client"
-	"github.com/tenuto-dev/tenuto/infra/budgettest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
@@ -61,7 +61,7 @@ func BenchmarkItems(b *testing.B) {
 		})
 		b.Run(kind.name+"-real", func(b *testing.B) {
 			percent := compareItems(b, realvpptest.Start(b, roomForRoutes).Socket, kind.make)
-			budgettest.AtLeast(b, kind.name+"-real", percent, "%", kind.percent)
+			infratest.AtLeast(b, kind.name+"-real", percent, "%", kind.percent)
 		})
 	}
 }
@@ -83,14 +83,14 @@ func compareItems(b *testing.B, socket string, many func(loop interface_types.In
 	c := client.NewLocal(h.Orchestrator)
 	var through, limit time.Duration
 	for range b.N {
-		m := budgettest.Medians(3,
+		m := infratest.Medians(3,
 			func() time.Duration { return all.raw.send(b, true) },
 			func() time.Duration {
-				return budgettest.Took(func() { sendItems(b, c.ChangeRequest().Update(all.items...), len(all.items)) })
+				return infratest.Took(func() { sendItems(b, c.ChangeRequest().Update(all.items...), len(all.items)) })
 			},
 			func() time.Duration { return all.raw.send(b, false) },
 			func() time.Duration {
-				return budgettest.Took(func() { sendItems(b, c.ChangeRequest().Delete(all.items...), len(all.items)) })
+				return infratest.Took(func() { sendItems(b, c.ChangeRequest().Delete(all.items...), len(all.items)) })
 			},
 		)
 		limit, through = limit+m[0], through+m[1]

@@ -10,7 +10,7 @@ import (
 
 	"go.fd.io/govpp/binapi/interface_types"
 
-	"github.com/tenuto-dev/tenuto/infra/budgettest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -54,7 +54,7 @@ func routesFromFile(b *testing.B, vpp vpptest.Target, n int, budget string) {
 	for range b.N {
 		limit += raw.send(b, true)
 		raw.send(b, false)
-		through += budgettest.Took(func() { h.saved(b, text, n, pb.ValueState_CONFIGURED) })
+		through += infratest.Took(func() { h.saved(b, text, n, pb.ValueState_CONFIGURED) })
 		b.ReportMetric((heap()-before)/float64(n), "heap-B/route")
 		h.allConfigured(b, n)
 		h.saved(b, network, n, pb.ValueState_NONEXISTENT)
@@ -63,7 +63,7 @@ func routesFromFile(b *testing.B, vpp vpptest.Target, n int, budget string) {
 	b.ReportMetric(float64(n*b.N)/through.Seconds(), "routes/s")
 	percent := 100 * float64(limit) / float64(through)
 	if budget != "" {
-		budgettest.AtLeast(b, budget, percent, "%", 50)
+		infratest.AtLeast(b, budget, percent, "%", 50)
 	} else {
 		b.ReportMetric(percent, "%-of-raw")
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/health/probe"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
@@ -51,11 +51,11 @@ func newProbe(opts ...probe.Option) (*probe.Plugin, *rest.Plugin) {
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	resp, err := http.Get(url)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	defer http.DefaultClient.CloseIdleConnections()
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	return resp.StatusCode, string(body)
 }
 
@@ -66,7 +66,7 @@ func TestProbesFollowTheStates(t *testing.T) {
 	var starting int
 	routes.after = func() { starting, _ = get(t, server.URL()+"/readiness") }
 	a := agenttest.New(t, agent.Version("v1", "d", "c"), agent.AllPlugins(p, routes))
-	errtest.Fatal(t, a.Start(t.Context()))
+	infratest.Fatal(t, a.Start(t.Context()))
 	if starting != http.StatusServiceUnavailable {
 		t.Errorf("while starting: %d", starting)
 	}
@@ -89,7 +89,7 @@ func TestProbesFollowTheStates(t *testing.T) {
 	}
 	_, body := get(t, server.URL()+"/readiness")
 	var got map[string]any
-	errtest.Fatal(t, json.Unmarshal([]byte(body), &got))
+	infratest.Fatal(t, json.Unmarshal([]byte(body), &got))
 	if got["build_version"] != "v1" || got["build_date"] != "d" || got["commit_hash"] != "c" || got["state"] != 2.0 {
 		t.Errorf("got %s", body)
 	}

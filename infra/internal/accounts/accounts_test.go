@@ -7,18 +7,18 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 func TestPasswords(t *testing.T) {
 	t.Parallel()
 	hash, err := Hash("secret", bcrypt.MinCost)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if same, err := Hash(string(hash), bcrypt.MinCost); err != nil || string(same) != string(hash) {
 		t.Errorf("a hash was hashed: %s, %v", same, err)
 	}
 	a, err := New([]Account{{Name: "a", Hash: hash}})
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	for range 2 { // the second time without bcrypt
 		for who, want := range map[[2]string]bool{{"a", "secret"}: true, {"a", "Secret"}: false, {"a", ""}: false, {"b", "secret"}: false, {"", ""}: false} {
 			got, err := a.Check(t.Context(), nil, "", who[0], who[1])
@@ -54,7 +54,7 @@ func TestPasswords(t *testing.T) {
 func TestAccountsOfLists(t *testing.T) {
 	t.Parallel()
 	hash, err := Hash("of b", bcrypt.MinCost)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	type user struct{ name, password string }
 	lists := func(basic []string, users ...user) Lists {
 		return NewLists(basic, users, func(u user) User {
@@ -66,7 +66,7 @@ func TestAccountsOfLists(t *testing.T) {
 		t.Error(err)
 	}
 	a, err := l.Accounts("all")
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	for name, want := range map[string]struct{ password, permission string }{"a": {"of:a", "all"}, "b": {"of b", "all"}, "c": {"of c", "some"}} {
 		got, err := a.Check(t.Context(), nil, "", name, want.password)
 		if got == nil || err != nil || len(got.Permissions) != 1 || got.Permissions[0] != want.permission {

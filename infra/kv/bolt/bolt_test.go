@@ -15,7 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/bolt"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
@@ -53,15 +53,15 @@ func TestSurvivesRestart(t *testing.T) {
 		if err := p.DB().WatchFrom(t.Context(), "", revision-1, nil); i > 0 && !errors.Is(err, kv.ErrCompacted) {
 			t.Errorf("watch from before the restart: %v", err)
 		}
-		errtest.Fatal(t, p.Put(fmt.Sprint(i), wrapperspb.Bool(true)))
+		infratest.Fatal(t, p.Put(fmt.Sprint(i), wrapperspb.Bool(true)))
 		l, err = p.DB().List(t.Context(), "")
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		revision = l.Revision
 		other := bolt.NewPlugin(bolt.UseConf(conf(path)))
 		if err := agenttest.New(t, agent.AllPlugins(other)).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "another process") {
 			t.Errorf("a second opener: %v", err)
 		}
-		errtest.Fatal(t, a.Stop())
+		infratest.Fatal(t, a.Stop())
 	}
 }
 
@@ -75,7 +75,7 @@ func TestConfigurationOfThePredecessor(t *testing.T) {
 	}
 	first := agenttest.Start(t, bolt.NewPlugin(text()))
 	info, err := os.Stat(path)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if got := info.Mode().Perm(); got&0o600 != 0o600 || got&^0o660 != 0 { // less the umask
 		t.Errorf("the mode of the file is %o, want 660", got)
 	}
@@ -83,9 +83,9 @@ func TestConfigurationOfThePredecessor(t *testing.T) {
 	started := make(chan error)
 	second := agenttest.New(t, agent.AllPlugins(bolt.NewPlugin(text())), agent.StartTimeout(0))
 	go func() { started <- second.Start(t.Context()) }()
-	errtest.Fatal(t, first.Stop())
-	errtest.Fatal(t, <-started)
-	errtest.Fatal(t, second.Stop())
+	infratest.Fatal(t, first.Stop())
+	infratest.Fatal(t, <-started)
+	infratest.Fatal(t, second.Stop())
 }
 
 func TestConfiguration(t *testing.T) {
@@ -94,7 +94,7 @@ func TestConfiguration(t *testing.T) {
 		t.Error(err)
 	}
 	dir := t.TempDir()
-	errtest.Fatal(t, os.WriteFile(filepath.Join(dir, "junk.db"), []byte(strings.Repeat("x", 70000)), 0o600))
+	infratest.Fatal(t, os.WriteFile(filepath.Join(dir, "junk.db"), []byte(strings.Repeat("x", 70000)), 0o600))
 	newPlugin := func() kvtest.Plugin { return bolt.NewPlugin() }
 	kvtest.Configuration(t, newPlugin, map[string]string{
 		"":                              "db-path: expected",
@@ -115,7 +115,7 @@ func TestDuplicatesAreFiltered(t *testing.T) {
 	p := bolt.NewPlugin(bolt.UseConf(cfg))
 	agenttest.Start(t, p)
 	for _, v := range []string{"1", "1", "2"} {
-		errtest.Fatal(t, p.DB().Put(t.Context(), "a", []byte(v)))
+		infratest.Fatal(t, p.DB().Put(t.Context(), "a", []byte(v)))
 	}
 	enough := errors.New("enough")
 	var got []string
@@ -142,7 +142,7 @@ func TestJournalIsBounded(t *testing.T) {
 		ops = append(ops, kv.Op{Key: fmt.Sprint(i), Value: []byte("x")})
 	}
 	for range 4 {
-		errtest.Fatal(t, p.DB().Txn(t.Context(), ops...))
+		infratest.Fatal(t, p.DB().Txn(t.Context(), ops...))
 	}
 	if err := p.DB().WatchFrom(t.Context(), "", 0, nil); !errors.Is(err, kv.ErrCompacted) {
 		t.Errorf("watch from the beginning: %v", err)

@@ -10,8 +10,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/disktest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/bolt"
 )
@@ -20,14 +19,14 @@ import (
 // there can be read, and there is nothing to repair when there is room again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	dir := disktest.Small(t, "256k")
+	dir := infratest.Small(t, "256k")
 	path := filepath.Join(dir, "bolt.db")
 	p := bolt.NewPlugin(bolt.UseConf(conf(path)))
 	a := agenttest.Start(t, p)
-	errtest.Fatal(t, p.DB().Put(t.Context(), "a", []byte("1")))
+	infratest.Fatal(t, p.DB().Put(t.Context(), "a", []byte("1")))
 	before, err := p.DB().List(t.Context(), "")
-	errtest.Fatal(t, err)
-	free := disktest.Fill(t, dir, 0)
+	infratest.Fatal(t, err)
+	free := infratest.Fill(t, dir, 0)
 	large := []byte(strings.Repeat("x", 200_000))
 	for what, write := range map[string]func() error{
 		"put":              func() error { return p.DB().Put(t.Context(), "b", large) },
@@ -43,7 +42,7 @@ func TestFullDisk(t *testing.T) {
 	if now, err := p.DB().List(t.Context(), ""); err != nil || len(now.Items) != 1 || string(now.Items[0].Value) != "1" || now.Revision != before.Revision {
 		t.Errorf("while the disk is full: %+v, %v", now, err)
 	}
-	errtest.Fatal(t, a.Stop())
+	infratest.Fatal(t, a.Stop())
 	p = bolt.NewPlugin(bolt.UseConf(conf(path)))
 	agenttest.Start(t, p) // nothing has to be written for that
 	if now, err := p.DB().List(t.Context(), ""); err != nil || len(now.Items) != 1 || now.Revision != before.Revision {
@@ -69,10 +68,10 @@ func TestFullDisk(t *testing.T) {
 // way of the next one.
 func TestStartOnFullDisk(t *testing.T) {
 	t.Parallel()
-	dir := disktest.Small(t, "256k")
+	dir := infratest.Small(t, "256k")
 	path := filepath.Join(dir, "bolt.db")
 	for pages := range 4 { // a new file has four
-		free := disktest.Fill(t, dir, pages)
+		free := infratest.Fill(t, dir, pages)
 		err := agenttest.New(t, agent.AllPlugins(bolt.NewPlugin(bolt.UseConf(conf(path))))).Start(t.Context())
 		if !errors.Is(err, syscall.ENOSPC) || strings.Count(err.Error(), path) != 1 || !strings.Contains(err.Error(), "free disk space") {
 			t.Errorf("with room for %d pages: got %v", pages, err)

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/consul"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
@@ -38,7 +38,7 @@ func connect(tb testing.TB, cfg consul.Config) (p *consul.Plugin, tree *health.T
 
 func put(t *testing.T, p *consul.Plugin, key, value string) {
 	t.Helper()
-	errtest.Fatal(t, p.DB().Put(t.Context(), "/p/"+key, []byte(value)))
+	infratest.Fatal(t, p.DB().Put(t.Context(), "/p/"+key, []byte(value)))
 }
 
 func TestSuite(t *testing.T) {
@@ -203,9 +203,9 @@ func TestTTL(t *testing.T) {
 	request := func(method, path string, into any) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(ctx, method, "http://"+server.Direct+path, nil)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		resp, err := http.DefaultClient.Do(req)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		defer resp.Body.Close()
 		if err := json.NewDecoder(resp.Body).Decode(into); err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %s, %v", path, resp.Status, err)
@@ -235,7 +235,7 @@ func TestTTL(t *testing.T) {
 	}
 	expiring := func(key string) string {
 		t.Helper()
-		errtest.Fatal(t, p.DB().Put(ctx, "/p/"+key, []byte("1"), kv.WithTTL(30*time.Second)))
+		infratest.Fatal(t, p.DB().Put(ctx, "/p/"+key, []byte("1"), kv.WithTTL(30*time.Second)))
 		return sessionOf(key)
 	}
 	first := expiring("renewed")
@@ -300,7 +300,7 @@ func TestRenew(t *testing.T) {
 	if ok, err := r.Renew(t.Context(), "/p/none", time.Minute); ok || err != nil {
 		t.Errorf("an entry that does not exist: %v, %v", ok, err)
 	}
-	errtest.Fatal(t, p.DB().Put(t.Context(), "/p/a", []byte("1"), kv.WithTTL(10*time.Second)))
+	infratest.Fatal(t, p.DB().Put(t.Context(), "/p/a", []byte("1"), kv.WithTTL(10*time.Second)))
 	seen := kvtest.Record(t, p, "/p/")
 	seen.Await(1, "a=1")
 	for range 3 {

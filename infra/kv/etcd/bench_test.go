@@ -11,7 +11,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
@@ -22,7 +22,7 @@ func quiet(b *testing.B, server *kvtest.Process) *etcd.Plugin {
 	b.Helper()
 	p := etcd.NewPlugin(etcd.UseConf(conf(server.Direct)))
 	a := agenttest.New(b, agent.AllPlugins(p), agent.Logging(logging.NewRegistry(logging.WithWriter(io.Discard))))
-	errtest.Fatal(b, a.Start(b.Context()))
+	infratest.Fatal(b, a.Start(b.Context()))
 	return p
 }
 
@@ -79,7 +79,7 @@ func BenchmarkInitialSync(b *testing.B) {
 	const keys = 100_000
 	p := quiet(b, kvtest.Etcd(b))
 	for i := 0; i < keys; i += 100 {
-		errtest.Fatal(b, p.DB().Txn(b.Context(), benchOps(i, 100)...))
+		infratest.Fatal(b, p.DB().Txn(b.Context(), benchOps(i, 100)...))
 	}
 	for b.Loop() {
 		before := heap()
@@ -111,7 +111,7 @@ func BenchmarkFollow(b *testing.B) {
 	first := c.expect(1)
 	defer followed(b, p, c)()
 	ops := benchOps(0, puts)
-	errtest.Fatal(b, p.DB().Put(b.Context(), ops[0].Key, ops[0].Value))
+	infratest.Fatal(b, p.DB().Put(b.Context(), ops[0].Key, ops[0].Value))
 	<-first
 	for b.Loop() {
 		enough := c.expect(puts)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
@@ -70,7 +70,7 @@ func put(t *testing.T, p *etcd.Plugin, kvs ...string) {
 	t.Helper()
 	for _, s := range kvs {
 		key, value, _ := strings.Cut(s, "=")
-		errtest.Fatal(t, p.DB().Put(t.Context(), "/p/"+key, []byte(value)))
+		infratest.Fatal(t, p.DB().Put(t.Context(), "/p/"+key, []byte(value)))
 	}
 }
 
@@ -135,7 +135,7 @@ func TestChangesMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		l, err := other.DB().List(t.Context(), "/p/")
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		compact(t, other, l.Revision)
 	})
 	want(t, updates, "a=4 e=1 -c")

@@ -14,8 +14,8 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
@@ -51,7 +51,7 @@ func await(t *testing.T, db kv.DB, revision int64, want map[string]string) int64
 func present(t *testing.T, db kv.DB) int64 {
 	t.Helper()
 	l, err := db.List(t.Context(), "/p/", kv.KeysOnly())
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	return l.Revision
 }
 
@@ -95,7 +95,7 @@ func TestPublishedAgain(t *testing.T) {
 	t.Parallel()
 	s := kvtest.Etcd(t)
 	p, _ := connect(t, conf(s.Addr))
-	errtest.Fatal(t, p.Put("/p/a", wrapperspb.Int64(1), kv.WithClientLifetimeTTL()))
+	infratest.Fatal(t, p.Put("/p/a", wrapperspb.Int64(1), kv.WithClientLifetimeTTL()))
 	s.Stop()
 	s.Wipe(t)
 	s.Start(t)
@@ -110,7 +110,7 @@ func TestLifetimeEnds(t *testing.T) {
 	p, _ := connect(t, conf(s.Addr))
 	db := direct(t, s).DB()
 	at := present(t, db) // whenever the entry goes, also if this machine stands still for longer than a lease lasts
-	errtest.Fatal(t, p.Put("/p/a", wrapperspb.Int64(1), kv.WithClientLifetimeTTL()))
+	infratest.Fatal(t, p.Put("/p/a", wrapperspb.Int64(1), kv.WithClientLifetimeTTL()))
 	heal := s.Proxy.Partition()
 	at = await(t, db, at, map[string]string{"/p/a": ""})
 	s.Proxy.Cut()
@@ -122,7 +122,7 @@ func TestLifetimeEnds(t *testing.T) {
 func lowLevel(t *testing.T, s *kvtest.Process) *clientv3.Client {
 	t.Helper()
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{s.Direct}, Logger: zap.NewNop()})
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -133,7 +133,7 @@ func revokeAll(t *testing.T, client *clientv3.Client) map[clientv3.LeaseID]bool 
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	resp, err := client.Leases(ctx)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	all := map[clientv3.LeaseID]bool{}
 	for _, l := range resp.Leases {
 		all[l.ID] = true
@@ -154,7 +154,7 @@ func restored(t *testing.T, client *clientv3.Client, want map[string]string, rev
 	defer tick.Stop()
 	for {
 		resp, err := client.Get(ctx, "/p/", clientv3.WithPrefix())
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		got, old := map[string]string{}, 0
 		for _, kv := range resp.Kvs {
 			got[string(kv.Key)] = string(kv.Value)
@@ -205,13 +205,13 @@ func TestClaimLostInPartition(t *testing.T) {
 	}
 	const key = "/vnf-agent/me/check/x"
 	a, treeA := connectAs(kvtest.NewAgent("a", 1), s.Addr)
-	errtest.Fatal(t, a.Put(key, wrapperspb.String("of a"), kv.WithClientLifetimeTTL()))
+	infratest.Fatal(t, a.Put(key, wrapperspb.String("of a"), kv.WithClientLifetimeTTL()))
 	heal := s.Proxy.Partition()
 	s.Proxy.Cut()
 	b, treeB := connectAs(kvtest.NewAgent("b", 2), s.Direct)
 	kvtest.AwaitHealth(t, treeB, health.Degraded, "held by agent-a")
 	kvtest.AwaitHealth(t, treeB, health.OK, "") // the lease of a has expired
-	errtest.Fatal(t, b.Put(key, wrapperspb.String("of b"), kv.WithClientLifetimeTTL()))
+	infratest.Fatal(t, b.Put(key, wrapperspb.String("of b"), kv.WithClientLifetimeTTL()))
 	at := present(t, b.DB())
 	heal()
 	kvtest.AwaitHealth(t, treeA, health.Degraded, "held by agent-b")

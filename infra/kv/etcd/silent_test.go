@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
@@ -38,9 +38,9 @@ type grpcProxy struct {
 func startGRPCProxy(t *testing.T, server *kvtest.Process) (*grpcProxy, string) {
 	t.Helper()
 	conn, err := grpc.NewClient(server.Direct, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	p := &grpcProxy{kv: pb.NewKVClient(conn), watches: pb.NewWatchClient(conn), dead: make(chan struct{}), progress: make(chan struct{}, 1)}
 	s := grpc.NewServer()
 	pb.RegisterKVServer(s, p)
@@ -49,7 +49,7 @@ func startGRPCProxy(t *testing.T, server *kvtest.Process) (*grpcProxy, string) {
 	go func() { ended <- s.Serve(l) }()
 	t.Cleanup(func() {
 		s.Stop()
-		errtest.Fatal(t, <-ended)
+		infratest.Fatal(t, <-ended)
 		_ = conn.Close()
 	})
 	return p, l.Addr().String()

@@ -17,7 +17,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
 )
@@ -133,7 +133,7 @@ func (s *store) write(name, text string) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	errtest.Fatal(t, os.WriteFile(path, []byte(text), 0o600))
+	infratest.Fatal(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func TestFilesComeChangeAndGo(t *testing.T) {
@@ -141,7 +141,7 @@ func TestFilesComeChangeAndGo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "later")
 	s := start(t, dir)
 	s.want("resync")
-	errtest.Fatal(t, os.Mkdir(dir, 0o700))
+	infratest.Fatal(t, os.Mkdir(dir, 0o700))
 	s.write("a.yaml", "x = 1\ny = 1\n/vnf-agent/vpp1/z = 1\n/vnf-agent/other/w = 1\n")
 	s.want("x=1 y=1 z=1")
 	s.write("a.yaml", "x = 2\n")
@@ -150,11 +150,11 @@ func TestFilesComeChangeAndGo(t *testing.T) {
 	s.write(".hidden.yaml", "h = 1\n")
 	s.write("b.json", "b = 1\n")
 	s.want("b=1")
-	errtest.Fatal(t, os.Remove(filepath.Join(dir, "a.yaml")))
+	infratest.Fatal(t, os.Remove(filepath.Join(dir, "a.yaml")))
 	s.want("-x")
-	errtest.Fatal(t, os.RemoveAll(dir))
+	infratest.Fatal(t, os.RemoveAll(dir))
 	s.want("-b")
-	errtest.Fatal(t, os.Mkdir(dir, 0o700))
+	infratest.Fatal(t, os.Mkdir(dir, 0o700))
 	s.write("c.yml", "c = 1\n")
 	s.want("c=1")
 }
@@ -178,14 +178,14 @@ func TestAtomicSaveIsOneChange(t *testing.T) {
 	s := start(t, dir)
 	s.want("resync x=1 y=1")
 	for i := 2; i < 5; i++ {
-		errtest.Fatal(t, os.Rename(filepath.Join(dir, "a.yaml"), filepath.Join(dir, "a.yaml~")))
+		infratest.Fatal(t, os.Rename(filepath.Join(dir, "a.yaml"), filepath.Join(dir, "a.yaml~")))
 		s.write(".a.swp", "")
 		s.write("a.yaml", "")
 		s.write("a.yaml", fmt.Sprintf("x = %d\n", i))
 		s.write("a.yaml", fmt.Sprintf("x = %d\ny = %d\n", i, i))
 		s.want(fmt.Sprintf("x=%d y=%d", i, i))
 		s.write("new", fmt.Sprintf("x = %d%d\ny = %d\n", i, i, i))
-		errtest.Fatal(t, os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "a.yaml")))
+		infratest.Fatal(t, os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "a.yaml")))
 		s.want(fmt.Sprintf("x=%d%d", i, i))
 	}
 }
@@ -196,15 +196,15 @@ func TestLinkSwapIsOneChange(t *testing.T) {
 	dir := t.TempDir()
 	volume := func(gen int) {
 		real := filepath.Join(dir, fmt.Sprintf("..gen%d", gen))
-		errtest.Fatal(t, os.Mkdir(real, 0o700))
+		infratest.Fatal(t, os.Mkdir(real, 0o700))
 		write(t, filepath.Join(real, "a.yaml"), fmt.Sprintf("a = %d\n", gen))
 		write(t, filepath.Join(real, "b.yaml"), fmt.Sprintf("b = %d\n", gen))
-		errtest.Fatal(t, os.Symlink(filepath.Base(real), filepath.Join(dir, "..data_tmp")),
+		infratest.Fatal(t, os.Symlink(filepath.Base(real), filepath.Join(dir, "..data_tmp")),
 			os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
-		errtest.Fatal(t, os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..gen%d", gen-1))))
+		infratest.Fatal(t, os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..gen%d", gen-1))))
 	}
 	volume(1)
-	errtest.Fatal(t, os.Symlink("..data/a.yaml", filepath.Join(dir, "a.yaml")), os.Symlink("..data/b.yaml", filepath.Join(dir, "b.yaml")))
+	infratest.Fatal(t, os.Symlink("..data/a.yaml", filepath.Join(dir, "a.yaml")), os.Symlink("..data/b.yaml", filepath.Join(dir, "b.yaml")))
 	s := start(t, dir)
 	s.want("resync a=1 b=1")
 	for gen := 2; gen < 5; gen++ {
@@ -238,7 +238,7 @@ func TestIncomplete(t *testing.T) {
 	write(t, filepath.Join(dir, "d.yaml"), "d = 1\n")
 	s := start(t, dir)
 	s.want("resync b=1 d=1 ?a.yaml ?b.yaml ?c.yaml")
-	errtest.Fatal(t, os.Remove(filepath.Join(dir, "c.yaml")))
+	infratest.Fatal(t, os.Remove(filepath.Join(dir, "c.yaml")))
 	s.want("?a.yaml ?b.yaml")
 	s.write("a.yaml", "a = 1\nbad\n")
 	s.want("a=1 ?a.yaml ?b.yaml")
@@ -258,7 +258,7 @@ func TestConflictKeepsWhatIsInEffect(t *testing.T) {
 	remove := func(names ...string) {
 		t.Helper()
 		for _, name := range names {
-			errtest.Fatal(t, os.Remove(filepath.Join(s.dir, name)))
+			infratest.Fatal(t, os.Remove(filepath.Join(s.dir, name)))
 		}
 	}
 	s.want("resync")
@@ -300,10 +300,10 @@ func TestConflictAtTheStart(t *testing.T) {
 	}
 	s := start(t, dir)
 	s.want("resync same=1 x=c(disputed)")
-	errtest.Fatal(t, os.Remove(filepath.Join(dir, "c.yaml")))
+	infratest.Fatal(t, os.Remove(filepath.Join(dir, "c.yaml")))
 	s.write("d.yaml", "d = 1\n")
 	s.want("d=1 same=1") // its location changes; a and b still differ
-	errtest.Fatal(t, os.Remove(filepath.Join(dir, "b.yaml")))
+	infratest.Fatal(t, os.Remove(filepath.Join(dir, "b.yaml")))
 	s.want("same=1 x=a")
 }
 
@@ -311,21 +311,21 @@ func TestPublish(t *testing.T) {
 	t.Parallel()
 	s := start(t, t.TempDir())
 	s.want("resync")
-	errtest.Fatal(t, s.Put("b", wrapperspb.String("2")), s.Put("a", wrapperspb.String("1")), s.Put("b", nil))
+	infratest.Fatal(t, s.Put("b", wrapperspb.String("2")), s.Put("a", wrapperspb.String("1")), s.Put("b", nil))
 	text, err := os.ReadFile(filepath.Join(s.dir, "status.json"))
 	if want := "{\n  \"data\": [\n    {\n      \"key\": \"a\",\n      \"value\": \"1\"\n    }\n  ]\n}\n"; err != nil || string(text) != want {
 		t.Errorf("status file %v:\n%s\nwant\n%s", err, text, want)
 	}
-	errtest.Fatal(t, s.PutAll(map[string]proto.Message{"a": nil, "b": wrapperspb.String("2"), "c": wrapperspb.String("3"), "none": nil}))
+	infratest.Fatal(t, s.PutAll(map[string]proto.Message{"a": nil, "b": wrapperspb.String("2"), "c": wrapperspb.String("3"), "none": nil}))
 	text, err = os.ReadFile(filepath.Join(s.dir, "status.json"))
 	if err != nil || strings.Contains(string(text), `"1"`) || !strings.Contains(string(text), `"2"`) || !strings.Contains(string(text), `"3"`) {
 		t.Errorf("status file %v:\n%s\nwant 2 and 3", err, text)
 	}
-	errtest.Fatal(t, s.PutAll(map[string]proto.Message{"a": wrapperspb.String("1"), "b": nil, "c": nil}))
+	infratest.Fatal(t, s.PutAll(map[string]proto.Message{"a": wrapperspb.String("1"), "b": nil, "c": nil}))
 	if existed, err := s.Delete("a/", kv.WithPrefix()); existed || err != nil {
 		t.Errorf("delete of nothing: %v, %v", existed, err)
 	}
-	errtest.Fatal(t, s.Put("ab", wrapperspb.String("1")), s.Put("b", wrapperspb.String("1")))
+	infratest.Fatal(t, s.Put("ab", wrapperspb.String("1")), s.Put("b", wrapperspb.String("1")))
 	for _, key := range []string{"b", "a"} {
 		if existed, err := s.Delete(key, kv.WithPrefix()); !existed || err != nil {
 			t.Errorf("delete %s: %v, %v", key, existed, err)

@@ -11,22 +11,21 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/tenuto-dev/tenuto/infra/disktest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // On a full disk the status file stays as it was, and the error of a write says what
 // to do. What was refused does not come with the next value.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	dir := disktest.Small(t, "256k")
+	dir := infratest.Small(t, "256k")
 	path := filepath.Join(dir, "status.json")
 	s := start(t, dir)
 	s.want("resync")
-	errtest.Fatal(t, s.Put("a", wrapperspb.String("1")))
+	infratest.Fatal(t, s.Put("a", wrapperspb.String("1")))
 	before, err := os.ReadFile(path)
-	errtest.Fatal(t, err)
-	free := disktest.Fill(t, dir, 1)
+	infratest.Fatal(t, err)
+	free := infratest.Fill(t, dir, 1)
 	large := wrapperspb.String(strings.Repeat("x", 50_000))
 	for what, err := range map[string]error{
 		"put large: ":    s.Put("large", large),
@@ -44,7 +43,7 @@ func TestFullDisk(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %q, %v", left, err)
 	}
-	errtest.Fatal(t, s.Put("b", wrapperspb.String("2")))
+	infratest.Fatal(t, s.Put("b", wrapperspb.String("2")))
 	now, err := os.ReadFile(path)
 	if err != nil || !strings.Contains(string(now), `"1"`) || !strings.Contains(string(now), `"2"`) || strings.Contains(string(now), "large") {
 		t.Errorf("with room again the status file is %s, %v", now, err)

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
 	"github.com/tenuto-dev/tenuto/infra/logging"
@@ -49,7 +49,7 @@ func TestTroubleIsTold(t *testing.T) {
 	s.Plugin = filedb.NewPlugin(filedb.UseFormat(lines{}), filedb.UseClock(s.clock), filedb.UseConf(filedb.Config{ConfigurationPaths: []string{dir}}))
 	s.Health, s.Log = tree.Plugin("filedb"), log
 	s.write("a.yaml", "x = 1\nbad\n")
-	errtest.Fatal(t, os.Symlink("loop.yaml", filepath.Join(dir, "loop.yaml")))
+	infratest.Fatal(t, os.Symlink("loop.yaml", filepath.Join(dir, "loop.yaml")))
 	agenttest.Start(t, s.Plugin)
 	s.Go(func(ctx context.Context) {
 		_ = s.Watch(ctx, "/vnf-agent/vpp1/", func(u kv.Update) error { s.updates <- render(u); return nil })
@@ -67,7 +67,7 @@ func TestTroubleIsTold(t *testing.T) {
 	if n := log.count(); n != 2 {
 		t.Errorf("%d warnings after another change, want 2: %q", n, log.seen)
 	}
-	errtest.Fatal(t, os.Remove(filepath.Join(dir, "loop.yaml")))
+	infratest.Fatal(t, os.Remove(filepath.Join(dir, "loop.yaml")))
 	s.want("?a.yaml")
 	s.write("a.yaml", "x = 2\ny = 2\n")
 	s.want("x=2")

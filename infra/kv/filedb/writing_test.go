@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // quiet lets time pass in small steps, as polls need it, and fails if an update has changes.
@@ -43,13 +43,13 @@ func TestPausingWriter(t *testing.T) {
 	s.want("x=1 y=1 z=1")
 	for _, name := range []string{"a.yaml", "b.yaml"} {
 		f, err := os.Create(filepath.Join(s.dir, name))
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		for i := range 3 {
 			_, err := fmt.Fprintf(f, "%s%c = 2\n", strings.TrimSuffix(name, ".yaml"), 'p'+i)
-			errtest.Fatal(t, err)
+			infratest.Fatal(t, err)
 			s.quiet(5 * time.Second)
 		}
-		errtest.Fatal(t, f.Close())
+		infratest.Fatal(t, f.Close())
 		if name == "a.yaml" {
 			s.want("ap=2 aq=2 ar=2 -x -y -z")
 		} else {
@@ -81,10 +81,10 @@ func TestWriterThatNeverCloses(t *testing.T) {
 	s := start(t, t.TempDir())
 	s.want("resync")
 	f, err := os.Create(filepath.Join(s.dir, "a.yaml"))
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	defer func() { _ = f.Close() }()
 	_, err = f.WriteString("x = 1\n")
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	s.quiet(30 * time.Second)
 	s.want("x=1")
 }

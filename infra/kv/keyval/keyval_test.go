@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/tenuto-dev/tenuto/infra/datasync"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/keyval"
 )
@@ -71,7 +71,7 @@ func TestLateStore(t *testing.T) {
 			got = append(got, line)
 		}
 		begin := time.Now()
-		errtest.Fatal(t, keyval.NewWatcher(f.store(ctx), "/me/").Watch(note, nil, "a/"))
+		infratest.Fatal(t, keyval.NewWatcher(f.store(ctx), "/me/").Watch(note, nil, "a/"))
 		if waited := time.Since(begin); waited != time.Second {
 			t.Errorf("Watch waited %v for the store, expected the timeout of 1s", waited)
 		}
@@ -94,7 +94,7 @@ func TestCloseChannel(t *testing.T) {
 		f := &fake{updates: make(chan kv.Update, 1)}
 		f.updates <- resync(put("1", "one"))
 		changes, closing := make(chan keyval.ProtoWatchResp), make(chan string)
-		errtest.Fatal(t, keyval.NewWatcher(f.store(t.Context()), "/me/").Watch(keyval.ToChanProto(changes), closing, "a/"))
+		infratest.Fatal(t, keyval.NewWatcher(f.store(t.Context()), "/me/").Watch(keyval.ToChanProto(changes), closing, "a/"))
 		f.updates <- kv.Update{Changes: []kv.Change{put("1", "two")}}
 		synctest.Wait() // it waits for the receiver
 		close(closing)

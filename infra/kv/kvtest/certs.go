@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // Certs are the files of a certificate authority, and of a certificate that it
@@ -42,7 +42,7 @@ func NewCerts(tb testing.TB) Certs {
 	c.write(tb, c.CA, "CERTIFICATE", sign(tb, ca, ca, &caKey.PublicKey, caKey))
 	c.write(tb, c.Cert, "CERTIFICATE", sign(tb, leaf, ca, &key.PublicKey, caKey))
 	der, err := x509.MarshalECPrivateKey(key)
-	errtest.Fatal(tb, err)
+	infratest.Fatal(tb, err)
 	c.write(tb, c.Key, "EC PRIVATE KEY", der)
 	return c
 }
@@ -50,18 +50,18 @@ func NewCerts(tb testing.TB) Certs {
 func newKey(tb testing.TB) *ecdsa.PrivateKey {
 	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	errtest.Fatal(tb, err)
+	infratest.Fatal(tb, err)
 	return key
 }
 
 func sign(tb testing.TB, cert, parent *x509.Certificate, pub *ecdsa.PublicKey, key *ecdsa.PrivateKey) []byte {
 	tb.Helper()
 	der, err := x509.CreateCertificate(rand.Reader, cert, parent, pub, key)
-	errtest.Fatal(tb, err)
+	infratest.Fatal(tb, err)
 	return der
 }
 
 func (c Certs) write(tb testing.TB, path, kind string, der []byte) {
 	tb.Helper()
-	errtest.Fatal(tb, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+	infratest.Fatal(tb, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 }

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // Process is a server process, which ends with the test.
@@ -120,7 +120,7 @@ func find(tb testing.TB, program, pkg string) string {
 func freeAddr(tb testing.TB) string {
 	tb.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	errtest.Fatal(tb, err)
+	infratest.Fatal(tb, err)
 	tb.Cleanup(func() { _ = syscall.Close(fd) })
 	if err := errors.Join(
 		syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1),
@@ -128,7 +128,7 @@ func freeAddr(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	addr, err := syscall.Getsockname(fd)
-	errtest.Fatal(tb, err)
+	infratest.Fatal(tb, err)
 	return fmt.Sprintf("127.0.0.1:%d", addr.(*syscall.SockaddrInet4).Port)
 }
 
@@ -209,7 +209,7 @@ func (p *Process) Restart(tb testing.TB) {
 // Wipe removes the data of a stopped server.
 func (p *Process) Wipe(tb testing.TB) {
 	tb.Helper()
-	errtest.Fatal(tb, os.RemoveAll(filepath.Join(p.dir, "data")))
+	infratest.Fatal(tb, os.RemoveAll(filepath.Join(p.dir, "data")))
 }
 
 // Backup copies all files of a stopped server, which restore brings back, after the server
@@ -217,11 +217,11 @@ func (p *Process) Wipe(tb testing.TB) {
 func (p *Process) Backup(tb testing.TB) (restore func()) {
 	tb.Helper()
 	saved := tb.TempDir()
-	errtest.Fatal(tb, os.CopyFS(saved, os.DirFS(p.dir)))
+	infratest.Fatal(tb, os.CopyFS(saved, os.DirFS(p.dir)))
 	return func() {
 		tb.Helper()
 		p.WipeAll(tb)
-		errtest.Fatal(tb, os.CopyFS(p.dir, os.DirFS(saved)))
+		infratest.Fatal(tb, os.CopyFS(p.dir, os.DirFS(saved)))
 	}
 }
 
@@ -229,16 +229,16 @@ func (p *Process) Backup(tb testing.TB) (restore func()) {
 func (p *Process) WipeAll(tb testing.TB) {
 	tb.Helper()
 	entries, err := os.ReadDir(p.dir)
-	errtest.Fatal(tb, err)
+	infratest.Fatal(tb, err)
 	for _, e := range entries {
-		errtest.Fatal(tb, os.RemoveAll(filepath.Join(p.dir, e.Name())))
+		infratest.Fatal(tb, os.RemoveAll(filepath.Join(p.dir, e.Name())))
 	}
 }
 
 // Pause implements Server.
 func (p *Process) Pause(tb testing.TB) (resume func()) {
 	tb.Helper()
-	errtest.Fatal(tb, p.cmd.Process.Signal(syscall.SIGSTOP))
+	infratest.Fatal(tb, p.cmd.Process.Signal(syscall.SIGSTOP))
 	return func() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }
 }
 

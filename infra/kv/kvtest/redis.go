@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // Redis starts a Redis that writes every change to disk; args are added to its
@@ -73,19 +73,19 @@ func (p *Process) reply(timeout time.Duration, words ...string) string {
 func (p *Process) Info(tb testing.TB, section string) string {
 	tb.Helper()
 	c, err := net.DialTimeout("tcp", p.Direct, patience)
-	errtest.Fatal(tb, err)
+	infratest.Fatal(tb, err)
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(patience))
 	_, err = fmt.Fprintf(c, "INFO %s\r\n", section)
-	errtest.Fatal(tb, err)
+	infratest.Fatal(tb, err)
 	r := bufio.NewReader(c)
 	head, err := r.ReadString('\n')
-	errtest.Fatal(tb, err)
+	infratest.Fatal(tb, err)
 	size, err := strconv.Atoi(strings.Trim(head, "$\r\n"))
-	errtest.Fatal(tb, err)
+	infratest.Fatal(tb, err)
 	text := make([]byte, size)
 	_, err = io.ReadFull(r, text)
-	errtest.Fatal(tb, err)
+	infratest.Fatal(tb, err)
 	return string(text)
 }
 

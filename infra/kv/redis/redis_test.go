@@ -12,8 +12,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/infra/kv/redis"
@@ -381,7 +381,7 @@ func TestRenew(t *testing.T) {
 	if ok, err := r.Renew(t.Context(), "/p/none", time.Minute); ok || err != nil {
 		t.Errorf("an entry that does not exist: %v, %v", ok, err)
 	}
-	errtest.Fatal(t, p.DB().Put(t.Context(), "/p/a", []byte("1"), kv.WithTTL(10*time.Second)))
+	infratest.Fatal(t, p.DB().Put(t.Context(), "/p/a", []byte("1"), kv.WithTTL(10*time.Second)))
 	seen := kvtest.Record(t, p, "/p/")
 	seen.Await(1, "a=1")
 	for range 3 {

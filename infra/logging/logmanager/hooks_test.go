@@ -16,7 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/logging/logmanager"
 )
@@ -39,7 +39,7 @@ func (r received) next(t *testing.T) string {
 func packets(t *testing.T, network, address string) (received, net.Addr) {
 	t.Helper()
 	conn, err := net.ListenPacket(network, address)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	r := make(received, 2000)
 	go func() {
@@ -59,7 +59,7 @@ func packets(t *testing.T, network, address string) (received, net.Addr) {
 func stream(t *testing.T, network, address string) (r received, addr net.Addr, stop func()) {
 	t.Helper()
 	ln, err := net.Listen(network, address)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	r = make(received, 2000)
 	conns := make(chan net.Conn, 10)
 	go func() {
@@ -93,7 +93,7 @@ func logger(t *testing.T, conf string) (logging.Logger, *agent.Agent) {
 	loggers := logging.NewRegistry(logging.WithWriter(io.Discard))
 	p := logmanager.NewPlugin(logmanager.UseDeps(func(d *logmanager.Deps) { d.Cfg = config.Text("logs", conf) }))
 	a := agenttest.New(t, agent.Name("my agent"), agent.Logging(loggers), agent.AllPlugins(p))
-	errtest.Fatal(t, a.Start(t.Context()))
+	infratest.Fatal(t, a.Start(t.Context()))
 	return loggers.Logger("vpp"), a
 }
 
@@ -102,7 +102,7 @@ const rfc5424 = `<%d>1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\S+ \S+ my-agent \d+
 func TestSyslog(t *testing.T) {
 	t.Parallel()
 	host, err := os.Hostname()
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	udp, udpAddr := packets(t, "udp", "127.0.0.1:0")
 	tcp, tcpAddr, _ := stream(t, "tcp", "127.0.0.1:0")
 	gramPath, streamPath := filepath.Join(t.TempDir(), "gram"), filepath.Join(t.TempDir(), "stream")
@@ -168,7 +168,7 @@ func TestLogstash(t *testing.T) {
 	log, _ := logger(t, "hooks: {logstash: {protocol: tcp, address: '"+addr.String()+"'}}\n")
 	log.Error("it failed", "n", 1, "message", "not this one")
 	var got map[string]string
-	errtest.Fatal(t, json.Unmarshal([]byte(tcp.next(t)), &got))
+	infratest.Fatal(t, json.Unmarshal([]byte(tcp.next(t)), &got))
 	if _, err := time.Parse(time.RFC3339Nano, got["@timestamp"]); err != nil {
 		t.Error(err)
 	}

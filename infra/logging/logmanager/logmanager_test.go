@@ -11,7 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/logging/logmanager"
 	"github.com/tenuto-dev/tenuto/infra/rest"
@@ -22,13 +22,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func call(t *testing.T, method, url string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	defer http.DefaultClient.CloseIdleConnections()
 	resp, err := http.DefaultClient.Do(req)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	return resp.StatusCode, string(body)
 }
 
@@ -40,7 +40,7 @@ func TestLevelsByFileAndHTTP(t *testing.T) {
 		d.Cfg = config.Text("logs", "default-level: warn\nloggers:\n- {name: http, level: error}\n- {name: 'vpp-*', level: debug}\n")
 	}))
 	a := agenttest.New(t, agent.Logging(loggers), agent.AllPlugins(p))
-	errtest.Fatal(t, a.Start(t.Context()))
+	infratest.Fatal(t, a.Start(t.Context()))
 	for name, want := range map[string]logging.Level{"x": logging.WarnLevel, "http": logging.ErrorLevel, "vpp-x": logging.DebugLevel} {
 		if got := loggers.Level(name); got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra/budgettest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/linux/linuxtest"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/kernel"
@@ -49,19 +49,19 @@ func BenchmarkCalls(b *testing.B) {
 		clock  func(func()) time.Duration // programs and waiting are no work of the process
 		load   load
 	}{
-		{"linux-routes-10k", 9, budgettest.Worked, manyRoutes(10000)},
-		{"linux-rules-5k", 5, budgettest.Worked, manyRules(5000)},
-		{"linux-veths-1k", 1, budgettest.Took, manyPairs(1000, 100)},
-		{"linux-iptables-5k", 5, budgettest.Took, manyChains(1, 5000)},
-		{"linux-iptables-50x100", 5, budgettest.Took, manyChains(50, 100)},
-		{"linux-nftables-5k", 5, budgettest.Took, oneTable(5000)},
+		{"linux-routes-10k", 9, infratest.Worked, manyRoutes(10000)},
+		{"linux-rules-5k", 5, infratest.Worked, manyRules(5000)},
+		{"linux-veths-1k", 1, infratest.Took, manyPairs(1000, 100)},
+		{"linux-iptables-5k", 5, infratest.Took, manyChains(1, 5000)},
+		{"linux-iptables-50x100", 5, infratest.Took, manyChains(50, 100)},
+		{"linux-nftables-5k", 5, infratest.Took, oneTable(5000)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for range b.N {
-				took := budgettest.Medians(c.rounds,
+				took := infratest.Medians(c.rounds,
 					func() time.Duration { return c.load.bare(b, c.clock) },
 					func() time.Duration { return c.load.agent(b, c.clock) })
-				budgettest.AtMost(b, c.name, float64(took[1])/float64(took[0]), "x", most)
+				infratest.AtMost(b, c.name, float64(took[1])/float64(took[0]), "x", most)
 				b.ReportMetric(took[0].Seconds()*1000, "bare-ms")
 				b.ReportMetric(took[1].Seconds()*1000, "agent-ms")
 			}
@@ -101,12 +101,12 @@ func BenchmarkForeignRoutes(b *testing.B) {
 					b.Fatal(err)
 				}
 			}()
-			return l.commit(b, a, budgettest.Worked)
+			return l.commit(b, a, infratest.Worked)
 		}
 	}
 	resync := func(a *linuxtest.Agent) func() time.Duration {
 		return func() time.Duration {
-			return budgettest.Worked(func() {
+			return infratest.Worked(func() {
 				if err := a.Resync(l.before...); err != nil {
 					b.Fatal(err)
 				}
@@ -114,9 +114,9 @@ func BenchmarkForeignRoutes(b *testing.B) {
 		}
 	}
 	for range b.N {
-		took := budgettest.Medians(15, change(alone), change(beside))
-		budgettest.AtMost(b, "linux-foreign-100k", float64(took[1])/float64(took[0]), "x", most)
-		took = budgettest.Medians(5, resync(alone), resync(beside))
+		took := infratest.Medians(15, change(alone), change(beside))
+		infratest.AtMost(b, "linux-foreign-100k", float64(took[1])/float64(took[0]), "x", most)
+		took = infratest.Medians(5, resync(alone), resync(beside))
 		b.ReportMetric(took[0].Seconds()*1000, "resync-alone-ms")
 		b.ReportMetric(took[1].Seconds()*1000, "resync-beside-ms")
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // Skeletons compile, and their tests fail with what is missing. One is of a new plugin whose
@@ -46,7 +46,7 @@ func TestSkeletons(t *testing.T) {
 			}
 		}
 	}
-	errtest.Fatal(t, replace(filepath.Join(root, "plugins/vpp/svsplugin/svs.go"), map[string]string{
+	infratest.Fatal(t, replace(filepath.Join(root, "plugins/vpp/svsplugin/svs.go"), map[string]string{
 		"Operations{tables,": "Operations{addresses, tables,", "to.Add(NewTable(to.VPP),": "to.Add(NewAddress(to.VPP, to.Interfaces), NewTable(to.VPP),",
 	}))
 	command := func(args ...string) (string, error) {
@@ -90,7 +90,7 @@ func copyRepository(t *testing.T) string {
 	t.Helper()
 	to := t.TempDir()
 	const from = "../../.."
-	errtest.Fatal(t, filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+	infratest.Fatal(t, filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func TestNames(t *testing.T) {
 		"vpp.foo.policy":        "Policy policy policies fooPolicies newFooPolicies",
 	} {
 		i, err := newItem(".", model)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		if got := strings.Join([]string{i.words["Item"], i.words["item"], i.words["items"], i.words["vnet"], "new" + i.words["VNet"]}, " "); got != want {
 			t.Errorf("%s: got %s, expected %s", model, got, want)
 		}
@@ -170,7 +170,7 @@ func TestConfigData(t *testing.T) {
 	t.Parallel()
 	const text = "import \"ligato/vpp/abc/x.proto\";\nimport \"ligato/vpp/svs/svs.proto\";\n\nmessage ConfigData {\n  repeated svs.Table tables = 3; // old\n}\n\nmessage X {\n  int32 x = 99;\n}\n"
 	got, err := withField(text, "foo", "Bar", "foo_bars")
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	want := strings.Replace(strings.Replace(text, "// old\n", "// old\n  repeated foo.Bar foo_bars = 10;\n", 1), "import \"ligato/vpp/svs", "import \"ligato/vpp/foo/foo.proto\";\nimport \"ligato/vpp/svs", 1)
 	if got != want {
 		t.Errorf("got\n%s\nexpected\n%s", got, want)

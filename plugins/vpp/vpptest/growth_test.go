@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/budgettest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 )
 
@@ -15,7 +15,7 @@ import (
 func BenchmarkManyInterfaces(b *testing.B) {
 	b.Run("simulator", func(b *testing.B) {
 		target := vpptest.Simulator(b, simOptions())
-		measure := func(n int) phases { return manyInterfaces(b, target, n, budgettest.Worked) }
+		measure := func(n int) phases { return manyInterfaces(b, target, n, infratest.Worked) }
 		measure(1000) // warms up
 		const rounds = 3
 		var small, large phases
@@ -26,12 +26,12 @@ func BenchmarkManyInterfaces(b *testing.B) {
 			large.add(measure(10_000))
 		}
 		for i, name := range []string{"interfaces-make-10k/1k", "interfaces-resync-10k/1k", "interfaces-remove-10k/1k"} {
-			budgettest.AtMost(b, name, 10*large[i].Seconds()/small[i].Seconds(), "x", budgettest.Linear)
+			infratest.AtMost(b, name, 10*large[i].Seconds()/small[i].Seconds(), "x", infratest.Linear)
 		}
 		b.ReportMetric(rounds*10_000/large[0].Seconds(), "made/s")
 	})
 	b.Run("real", func(b *testing.B) {
-		took := manyInterfaces(b, vpptest.Real(b), 1000, budgettest.Took)
+		took := manyInterfaces(b, vpptest.Real(b), 1000, infratest.Took)
 		b.ReportMetric(1000/took[0].Seconds(), "made/s")
 		b.ReportMetric(1000/took[1].Seconds(), "resynced/s")
 		b.ReportMetric(1000/took[2].Seconds(), "removed/s")

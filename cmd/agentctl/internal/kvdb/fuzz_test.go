@@ -12,7 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
@@ -24,9 +24,9 @@ func FuzzShownEntry(f *testing.F) {
 	const secret = "Sesam-oeffne-dich"
 	m := &interfaces.Interface{Name: "m", Link: &interfaces.Interface_Memif{Memif: &interfaces.MemifLink{Secret: secret}}}
 	wire, err := proto.Marshal(m)
-	errtest.Fatal(f, err)
+	infratest.Fatal(f, err)
 	text, err := protojson.Marshal(m)
-	errtest.Fatal(f, err)
+	infratest.Fatal(f, err)
 	for _, value := range []string{string(wire), string(text), "\n" + string(text), string(text[1:]), "$crypto$x", `{"name": "a", "mtu": 9000}`, ""} {
 		f.Add(value)
 	}
@@ -34,7 +34,7 @@ func FuzzShownEntry(f *testing.F) {
 		var errs strings.Builder
 		factory := cmdutil.NewFactory(output.Streams{Out: io.Discard, Err: &errs}, config.NoEnviron, time.Now, output.Terminal{})
 		shown, err := shownEntry(factory, kv.Item{Key: "/vnf-agent/vpp1/config/vpp/v2/interfaces/m", Value: []byte(value)})
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		held := &interfaces.Interface{}
 		if kv.Encoded(value).Decode(held) == nil && held.GetMemif().GetSecret() == secret && held.Name == "m" && strings.Contains(shown+errs.String(), secret) {
 			t.Errorf("%q is shown as %s %s", value, shown, errs.String())
@@ -46,7 +46,7 @@ func FuzzImportLine(f *testing.F) {
 	f.Add(`config/vpp/v2/interfaces/loop1 {"name": "loop1"}`)
 	f.Add("/vnf-agent/vpp1/config/vpp/l2/v2/fib/bd1/mac/x {}")
 	set, err := allmodels.Set()
-	errtest.Fatal(f, err)
+	infratest.Fatal(f, err)
 	codec := document.New(set)
 	f.Fuzz(func(t *testing.T, line string) {
 		it, err := parseImportLine(codec, "/vnf-agent/vpp1/", strings.TrimSpace(line))

@@ -12,7 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
@@ -24,7 +24,7 @@ func TestGeneratedFilesCanBeApplied(t *testing.T) {
 	t.Parallel()
 	set := allmodels.MustSet()
 	e, err := newExplainer(t.Context(), cmdutil.NewFactory(output.Streams{}, config.NoEnviron, time.Now, output.Terminal{}))
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	var all strings.Builder
 	for _, m := range set.All() {
 		name, text := m.Spec().ModelName(), e.generate(m)

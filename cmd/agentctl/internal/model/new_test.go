@@ -13,15 +13,15 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // checkout returns a directory with the go.mod of Tenuto.
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "with space")
-	errtest.Fatal(t, os.Mkdir(dir, 0o700))
-	errtest.Fatal(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module github.com/tenuto-dev/tenuto\n"), 0o600))
+	infratest.Fatal(t, os.Mkdir(dir, 0o700))
+	infratest.Fatal(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module github.com/tenuto-dev/tenuto\n"), 0o600))
 	return dir
 }
 
@@ -44,9 +44,9 @@ func TestNewWritesFormattedFiles(t *testing.T) {
 		{"acme.errors.cash-desk", "--module", "acme.example/shop/v2"},
 	} {
 		dir := filepath.Join(t.TempDir(), "agent")
-		errtest.Fatal(t, write(t, append(args, "--dir", dir, "--checkout", checkout)...))
+		infratest.Fatal(t, write(t, append(args, "--dir", dir, "--checkout", checkout)...))
 		count := 0
-		errtest.Fatal(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		infratest.Fatal(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
@@ -95,8 +95,8 @@ func TestNewRefuses(t *testing.T) {
 			t.Fatalf("%q: wrote into the directory", c.args)
 		}
 	}
-	errtest.Fatal(t, os.Mkdir(dir, 0o700))
-	errtest.Fatal(t, os.WriteFile(filepath.Join(dir, "items.yaml"), []byte("mine"), 0o600))
+	infratest.Fatal(t, os.Mkdir(dir, 0o700))
+	infratest.Fatal(t, os.WriteFile(filepath.Join(dir, "items.yaml"), []byte("mine"), 0o600))
 	if err := write(t, "motd.message", "--dir", dir, "--checkout", checkout); err == nil || !strings.Contains(err.Error(), "items.yaml exists") {
 		t.Errorf("a directory with items.yaml: %v", err)
 	}

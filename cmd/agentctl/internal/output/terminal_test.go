@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // newTerminal returns a printer whose output is a terminal of 60 columns.
@@ -54,7 +54,7 @@ func TestTableFits(t *testing.T) {
 	table := NewTable("ITEM", "STATE", "REASON")
 	table.Row("vpp.interfaces/loop1", a.PaintState("FAILED"), "the southbound refused it because the table of interfaces is full\nand so on")
 	table.Row("vpp.interfaces/loop2", "CONFIGURED", "")
-	errtest.Fatal(t, table.Write(a))
+	infratest.Fatal(t, table.Write(a))
 	for line := range strings.Lines(out.String()) {
 		if n := Width(strings.TrimRight(line, "\n")); n > 60 {
 			t.Errorf("%d columns: %q", n, line)

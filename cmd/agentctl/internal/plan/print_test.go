@@ -8,7 +8,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
@@ -50,7 +50,7 @@ func TestLargePlan(t *testing.T) {
 	p := &shownPlan{Changes: &api.Plan{Operations: ops}}
 	for perKind, hidden := range map[uint]string{50: "and 500 more; --all shows them\n", 0: ""} {
 		f, out := newFactory()
-		errtest.Fatal(t, printPlan(f, p, planView{perKind: perKind}))
+		infratest.Fatal(t, printPlan(f, p, planView{perKind: perKind}))
 		shown := strings.Count(out.String(), "  + vpp.interfaces/a\n")
 		if want := int(perKind); perKind > 0 && shown != want || perKind == 0 && shown != 300 {
 			t.Errorf("limit %d: %d creates shown", perKind, shown)
@@ -71,7 +71,7 @@ func TestPlanOfWhatWaits(t *testing.T) {
 	}
 	invalid := gone
 	invalid.Key, invalid.PrevState = "route/2", kvscheduler.ValueState_INVALID
-	errtest.Fatal(t, printPlan(f, &shownPlan{Changes: &api.Plan{Operations: []api.RecordedTxnOp{gone, invalid}}}, planView{}))
+	infratest.Fatal(t, printPlan(f, &shownPlan{Changes: &api.Plan{Operations: []api.RecordedTxnOp{gone, invalid}}}, planView{}))
 	for _, want := range []string{"  x route/1: it does not exist\n", "  x route/2: it does not exist\n", "\n2 no longer configured\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())

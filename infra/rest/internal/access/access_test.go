@@ -9,7 +9,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 func TestTokens(t *testing.T) {
@@ -27,18 +27,18 @@ func TestTokens(t *testing.T) {
 	}
 	none, err := jwt.NewWithClaims(jwt.SigningMethodNone, jwt.RegisteredClaims{Subject: "a", ID: "1", ExpiresAt: jwt.NewNumericDate(expires)}).
 		SignedString(jwt.UnsafeAllowNoneSignatureType)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	forever, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{Subject: "a", ID: "1"}).SignedString(key)
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	foreign, _, err := NewTokens(nil, time.Hour, time.Now).Issue("a")
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	for what, bad := range map[string]string{"unsigned": none, "without end": forever, "of another key": foreign, "cut": token[:len(token)-2], "empty": "", "text": "a.b.c"} {
 		if _, err := tokens.Check(bad); !errors.Is(err, ErrToken) {
 			t.Errorf("%s: got %v", what, err)
 		}
 	}
 	second, _, err := tokens.Issue("a")
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if err := tokens.Revoke(second); err != nil {
 		t.Error(err)
 	}
@@ -50,7 +50,7 @@ func TestTokens(t *testing.T) {
 	}
 	keys = [][]byte{[]byte(strings.Repeat("n", 32)), key}
 	renewed, _, err := tokens.Issue("b")
-	errtest.Fatal(t, err)
+	infratest.Fatal(t, err)
 	if _, err := tokens.Check(token); err != nil {
 		t.Errorf("one of the old key: %v", err)
 	}
@@ -79,7 +79,7 @@ func TestTokensWhileTheClockJumps(t *testing.T) {
 	issue := func() string {
 		t.Helper()
 		token, _, err := tokens.Issue("a")
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		return token
 	}
 	check := func(what, token string, want error) {
@@ -157,7 +157,7 @@ func TestGroups(t *testing.T) {
 		{"all", "PUT", "/x", true}, {"none", "GET", "/x", false}, {"bad", "GET", "/x", false},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), test.method, "http://host"+test.path, nil)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		if got := g.Allow([]string{"other", test.group}, r); got != test.want {
 			t.Errorf("%s: %s %s: got %v", test.group, test.method, test.path, got)
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/budgettest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
@@ -45,12 +45,12 @@ func measureBulk(b *testing.B, n int) *bulk {
 	took := func(of func(*model.Item) *model.Item, f func(c *change)) time.Duration {
 		c := s.all(of)
 		debug.FreeOSMemory()
-		return budgettest.Worked(func() { f(c) })
+		return infratest.Worked(func() { f(c) })
 	}
 	c := s.all(same)
 	messages := heap()
 	debug.FreeOSMemory()
-	m.create = budgettest.Worked(func() { s.commit(b, c) })
+	m.create = infratest.Worked(func() { s.commit(b, c) })
 	m.own = (heap() - messages) / float64(n)
 	runtime.KeepAlive(c)
 	m.heap = (heap() - before) / float64(n) // without the lists of c
@@ -128,19 +128,19 @@ func BenchmarkBulk(b *testing.B) {
 	for range b.N {
 		small, large := compareBulk(b, 10_000, bulkRounds)
 		middle, huge := compareBulk(b, 100_000, 1)
-		budgettest.AtMost(b, "create-100k", large.create.Seconds()/bulkRounds, "s", 0.5)
-		budgettest.AtMost(b, "resync-100k", large.resync.Seconds()/bulkRounds, "s", 0.4)
+		infratest.AtMost(b, "create-100k", large.create.Seconds()/bulkRounds, "s", 0.5)
+		infratest.AtMost(b, "resync-100k", large.resync.Seconds()/bulkRounds, "s", 0.4)
 		for name, m := range map[string]*bulk{"100k": large, "1M": huge} {
-			budgettest.AtMost(b, "heap-"+name, m.heap, "B", 1024)
-			budgettest.AtMost(b, "own-heap-"+name, m.own, "B", 500)
+			infratest.AtMost(b, "heap-"+name, m.heap, "B", 1024)
+			infratest.AtMost(b, "own-heap-"+name, m.own, "B", 500)
 		}
 		for i, name := range []string{"create", "update", "resync", "plan", "list", "dump", "snapshot", "delete"} {
-			budgettest.AtMost(b, name+"-100k/10k", 10*ratio(*large.times()[i], *small.times()[i]), "x", budgettest.Linear)
-			budgettest.AtMost(b, name+"-1M/100k", 10*ratio(*huge.times()[i], *middle.times()[i]), "x", budgettest.Linear)
+			infratest.AtMost(b, name+"-100k/10k", 10*ratio(*large.times()[i], *small.times()[i]), "x", infratest.Linear)
+			infratest.AtMost(b, name+"-1M/100k", 10*ratio(*huge.times()[i], *middle.times()[i]), "x", infratest.Linear)
 			b.ReportMetric(huge.times()[i].Seconds(), "s/"+name+"-1M")
 		}
-		budgettest.AtMost(b, "life-100k/10k", 10*ratio(large.life(), small.life()), "x", budgettest.Linear)
-		budgettest.AtMost(b, "life-1M/100k", 10*ratio(huge.life(), middle.life()), "x", budgettest.Linear)
+		infratest.AtMost(b, "life-100k/10k", 10*ratio(large.life(), small.life()), "x", infratest.Linear)
+		infratest.AtMost(b, "life-1M/100k", 10*ratio(huge.life(), middle.life()), "x", infratest.Linear)
 	}
 }
 
@@ -151,8 +151,8 @@ func ratio(large, small time.Duration) float64 { return float64(large) / float64
 
 // grows compares sizes of ten thousand, a hundred thousand and a million.
 func grows(b *testing.B, name string, run func(n int) time.Duration) {
-	budgettest.AtMost(b, name+"-100k/10k", budgettest.Growth(bulkRounds, 10_000, run), "x", budgettest.Linear)
-	budgettest.AtMost(b, name+"-1M/100k", budgettest.Growth(1, 100_000, run), "x", budgettest.Linear)
+	infratest.AtMost(b, name+"-100k/10k", infratest.Growth(bulkRounds, 10_000, run), "x", infratest.Linear)
+	infratest.AtMost(b, name+"-1M/100k", infratest.Growth(1, 100_000, run), "x", infratest.Linear)
 }
 
 // BenchmarkCascade takes an interface away from under all its dependents.
@@ -167,11 +167,11 @@ func BenchmarkCascade(b *testing.B) {
 		}
 		s.commit(b, values)
 		runtime.GC()
-		return budgettest.Worked(func() { s.commit(b, one(hub, nil)) })
+		return infratest.Worked(func() { s.commit(b, one(hub, nil)) })
 	}
 	for range b.N {
-		budgettest.AtMost(b, "cascade-10k", 1000*budgettest.Fastest(10, func() time.Duration { return cascade(10_000) }).Seconds(), "ms", 60)
-		budgettest.AtMost(b, "cascade-10k/1k", budgettest.Growth(10*bulkRounds, 1000, cascade), "x", budgettest.Linear)
+		infratest.AtMost(b, "cascade-10k", 1000*infratest.Fastest(10, func() time.Duration { return cascade(10_000) }).Seconds(), "ms", 60)
+		infratest.AtMost(b, "cascade-10k/1k", infratest.Growth(10*bulkRounds, 1000, cascade), "x", infratest.Linear)
 		grows(b, "cascade", cascade)
 	}
 }
@@ -198,7 +198,7 @@ func BenchmarkChoice(b *testing.B) {
 			rest.set(key, nil)
 		}
 		runtime.GC()
-		return budgettest.Worked(func() { s.commit(b, create); s.commit(b, some); s.commit(b, rest) })
+		return infratest.Worked(func() { s.commit(b, create); s.commit(b, some); s.commit(b, rest) })
 	}
 	for range b.N {
 		for name, prefix := range map[string]string{"anyof-all": "config/interface/c", "selected-all": selectedPrefix} {
@@ -226,7 +226,7 @@ func BenchmarkCycles(b *testing.B) {
 			remove.set(end(i, 1), nil)
 		}
 		runtime.GC()
-		return budgettest.Worked(func() { s.commit(b, create); s.commit(b, remove) })
+		return infratest.Worked(func() { s.commit(b, create); s.commit(b, remove) })
 	}
 	for range b.N {
 		grows(b, "cycles", life)
@@ -245,7 +245,7 @@ func BenchmarkMap(b *testing.B) {
 				keys[i] = fmt.Sprintf("config/interface/c%06d", i)
 			}
 			runtime.GC()
-			return budgettest.Worked(func() {
+			return infratest.Worked(func() {
 				values := map[string]*value{}
 				for _, key := range keys {
 					values[key] = &value{}
@@ -258,8 +258,8 @@ func BenchmarkMap(b *testing.B) {
 				}
 			})
 		}
-		budgettest.Compare(b, "map-100k/10k", budgettest.Growth(bulkRounds, 10_000, life), "x")
-		budgettest.Compare(b, "map-1M/100k", budgettest.Growth(1, 100_000, life), "x")
+		infratest.Compare(b, "map-100k/10k", infratest.Growth(bulkRounds, 10_000, life), "x")
+		infratest.Compare(b, "map-1M/100k", infratest.Growth(1, 100_000, life), "x")
 	}
 }
 
@@ -278,7 +278,7 @@ func BenchmarkListPending(b *testing.B) {
 		}
 		s.commit(b, pending)
 		runtime.GC()
-		return budgettest.Worked(func() { s.c.ListValueStatus("") })
+		return infratest.Worked(func() { s.c.ListValueStatus("") })
 	}
 	for range b.N {
 		grows(b, "list-pending", list)

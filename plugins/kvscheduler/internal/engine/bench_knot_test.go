@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/budgettest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
@@ -24,7 +24,7 @@ func BenchmarkKnot(b *testing.B) {
 			remove.set(end(i), nil)
 		}
 		runtime.GC()
-		return budgettest.Worked(func() { s.commit(b, create); s.commit(b, remove) })
+		return infratest.Worked(func() { s.commit(b, create); s.commit(b, remove) })
 	}
 	for range b.N {
 		grows(b, "knot", life)
@@ -49,7 +49,7 @@ func BenchmarkMove(b *testing.B) {
 		}
 		s.commit(b, before)
 		runtime.GC()
-		return budgettest.Worked(func() { s.commit(b, after) })
+		return infratest.Worked(func() { s.commit(b, after) })
 	}
 	for range b.N {
 		grows(b, "move", move)
@@ -90,7 +90,7 @@ func BenchmarkLost(b *testing.B) {
 		s.c.SouthboundUp("remote", 1)
 		s.commit(b, create)
 		runtime.GC()
-		return budgettest.Worked(func() {
+		return infratest.Worked(func() {
 			s.c.SouthboundDown("remote", errInjected)
 			s.c.SouthboundUp("remote", 2)
 			s.c.TransactionBarrier()

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/budgettest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
@@ -37,18 +37,18 @@ func BenchmarkOne(b *testing.B) {
 				i := 0
 				runs[at] = func() time.Duration {
 					i++
-					return budgettest.Took(func() { f(s, i) })
+					return infratest.Took(func() { f(s, i) })
 				}
 			}
-			budgettest.Medians(rounds/10, runs...) // warm up
-			m := budgettest.Medians(rounds, runs...)
-			budgettest.AtMost(b, name+"-100k/1k", ratio(m[1], m[0]), "x", flat)
-			budgettest.AtMost(b, name+"-1M/1k", ratio(m[2], m[0]), "x", flat)
+			infratest.Medians(rounds/10, runs...) // warm up
+			m := infratest.Medians(rounds, runs...)
+			infratest.AtMost(b, name+"-100k/1k", ratio(m[1], m[0]), "x", flat)
+			infratest.AtMost(b, name+"-1M/1k", ratio(m[2], m[0]), "x", flat)
 			return m[2]
 		}
 		update := func(s *bench, i int) { s.commit(b, one(victim, &model.Item{Value: int64(i + 100)})) }
 		took := measure("change", 2000, update)
-		budgettest.AtMost(b, "change-1M", micros(took), "us", 30)
+		infratest.AtMost(b, "change-1M", micros(took), "us", 30)
 		measure("plan-one", 1000, func(s *bench, i int) { s.plan(b, one(victim, &model.Item{Value: int64(-i)})) })
 		measure("recreate", 500, func(s *bench, i int) {
 			key := "config/route/new"
@@ -83,13 +83,13 @@ func BenchmarkOneFailure(b *testing.B) {
 		return func() time.Duration {
 			i++
 			s.retrieving = 0
-			took := budgettest.Took(func() { s.commit(b, one(s.broken, &model.Item{Value: int64(i + 2)})) })
+			took := infratest.Took(func() { s.commit(b, one(s.broken, &model.Item{Value: int64(i + 2)})) })
 			return took - s.retrieving
 		}
 	}
 	for range b.N {
-		m := budgettest.Medians(100, failing(10_000), failing(100_000))
-		budgettest.AtMost(b, "failure-100k", 1000*m[1].Seconds(), "ms", 1)
+		m := infratest.Medians(100, failing(10_000), failing(100_000))
+		infratest.AtMost(b, "failure-100k", 1000*m[1].Seconds(), "ms", 1)
 	}
 }
 
@@ -112,11 +112,11 @@ func BenchmarkHistory(b *testing.B) {
 				i := 0
 				runs = append(runs, func() time.Duration {
 					i++
-					return budgettest.Took(func() { f(s, i) })
+					return infratest.Took(func() { f(s, i) })
 				})
 			}
-			m := budgettest.Medians(500, runs...)
-			budgettest.AtMost(b, name+"-10k/1k", ratio(m[1], m[0]), "x", flat)
+			m := infratest.Medians(500, runs...)
+			infratest.AtMost(b, name+"-10k/1k", ratio(m[1], m[0]), "x", flat)
 		}
 		measure("history-change", func(s *bench, i int) { s.commit(b, one(victim, &model.Item{Value: int64(-i)})) })
 		measure("history-one", func(s *bench, _ int) {
@@ -137,14 +137,14 @@ func listHistories(b *testing.B, full func(entries int) *bench) {
 		ten = append(ten, full(small))
 	}
 	one, next := full(large), 0
-	budgettest.AtMost(b, "history-list-10k/1k", budgettest.Growth(rounds, small, func(n int) time.Duration {
+	infratest.AtMost(b, "history-list-10k/1k", infratest.Growth(rounds, small, func(n int) time.Duration {
 		s := one
 		if n == small {
 			s = ten[next%len(ten)]
 			next++
 		}
-		return budgettest.Worked(func() { s.c.GetTransactionHistory(time.Time{}, time.Time{}) })
-	}), "x", budgettest.Linear)
+		return infratest.Worked(func() { s.c.GetTransactionHistory(time.Time{}, time.Time{}) })
+	}), "x", infratest.Linear)
 }
 
 // BenchmarkAnyOf adds and removes one of many candidates for a dependency on
@@ -165,7 +165,7 @@ func BenchmarkAnyOf(b *testing.B) {
 	}
 	toggle := func(s *bench, key string, it *model.Item) func() time.Duration {
 		return func() time.Duration {
-			return budgettest.Took(func() {
+			return infratest.Took(func() {
 				s.commit(b, one(key, nil))
 				s.commit(b, one(key, it))
 			})
@@ -183,12 +183,12 @@ func BenchmarkAnyOf(b *testing.B) {
 			{"anyof-pending", extra, pending, pending},
 			{"anyof-only", extra, pending, exists},
 		} {
-			m := budgettest.Medians(200,
+			m := infratest.Medians(200,
 				toggle(start(1000, c.candidates, 1), c.key, c.it), toggle(start(10_000, c.candidates, 1), c.key, c.it))
-			budgettest.AtMost(b, c.name+"-10k/1k", ratio(m[1], m[0]), "x", flat)
+			infratest.AtMost(b, c.name+"-10k/1k", ratio(m[1], m[0]), "x", flat)
 		}
-		m := budgettest.Medians(50,
+		m := infratest.Medians(50,
 			toggle(start(10, exists, 1000), extra, exists), toggle(start(10, exists, 10_000), extra, exists))
-		budgettest.AtMost(b, "anyof-dependents-10k/1k", ratio(m[1], m[0]), "x", flat)
+		infratest.AtMost(b, "anyof-dependents-10k/1k", ratio(m[1], m[0]), "x", flat)
 	}
 }

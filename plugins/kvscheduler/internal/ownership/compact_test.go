@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/errtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 )
 
@@ -24,11 +24,11 @@ func TestFileBecomesSmaller(t *testing.T) {
 	for i := range 20_000 {
 		many[fmt.Sprintf("key-%d", i)] = bytes.Repeat([]byte("x"), 1000)
 	}
-	errtest.Fatal(t, s.SaveState("many", many, true))
+	infratest.Fatal(t, s.SaveState("many", many, true))
 	full := s.Stats().Size
-	errtest.Fatal(t, s.SaveState("many", map[string][]byte{"kept": []byte("1")}, true))
+	infratest.Fatal(t, s.SaveState("many", map[string][]byte{"kept": []byte("1")}, true))
 	for range 3 {
-		errtest.Fatal(t, s.SaveState("other", map[string][]byte{"a": []byte("b")}, true))
+		infratest.Fatal(t, s.SaveState("other", map[string][]byte{"a": []byte("b")}, true))
 	}
 	if size := s.Stats().Size; full < 20<<20 || size > 1<<20 {
 		t.Errorf("the file has %d bytes after %d, expected less than 1 MiB", size, full)
@@ -36,7 +36,7 @@ func TestFileBecomesSmaller(t *testing.T) {
 	if _, err := ownership.Open(ownership.Options{Dir: dir, Holder: "other"}); !errors.Is(err, ownership.ErrHeld) {
 		t.Errorf("another process: %v, expected that the directory is held", err)
 	}
-	errtest.Fatal(t, s.Close())
+	infratest.Fatal(t, s.Close())
 	s = open(t, dir)
 	for name, want := range map[string]string{"many": "map[kept:1]", "other": "map[a:b]"} {
 		if got, err := s.LoadState(name); err != nil || fmt.Sprintf("%s", got) != want {
@@ -53,21 +53,21 @@ func TestModeIsTightened(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []os.FileMode{0o600, 0o644, 0o666, 0o640, 0o604} {
 		dir := t.TempDir()
-		errtest.Fatal(t, open(t, dir).Close())
+		infratest.Fatal(t, open(t, dir).Close())
 		path := filepath.Join(dir, "state.db")
-		errtest.Fatal(t, os.Chmod(path, mode))
+		infratest.Fatal(t, os.Chmod(path, mode))
 		var warned []string
 		s, err := ownership.Open(ownership.Options{Dir: dir, Warn: func(text string) { warned = append(warned, text) }})
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		info, err := os.Stat(path)
-		errtest.Fatal(t, err)
+		infratest.Fatal(t, err)
 		if info.Mode().Perm() != 0o600 {
 			t.Errorf("mode %04o: %04o afterwards, expected 0600", mode, info.Mode().Perm())
 		}
 		if text := strings.Join(warned, "\n"); (mode != 0o600) != strings.Contains(text, fmt.Sprintf("its mode was %04o", mode)) {
 			t.Errorf("mode %04o: warned %q", mode, text)
 		}
-		errtest.Fatal(t, s.Close())
+		infratest.Fatal(t, s.Close())
 	}
 }
 
@@ -87,7 +87,7 @@ func TestNotAFile(t *testing.T) {
 		"is a device": func(path string) error { return os.Symlink("/dev/zero", path) },
 	} {
 		dir := t.TempDir()
-		errtest.Fatal(t, make(filepath.Join(dir, "state.db")))
+		infratest.Fatal(t, make(filepath.Join(dir, "state.db")))
 		_, err := ownership.Open(ownership.Options{Dir: dir})
 		if !errors.Is(err, ownership.ErrNotFile) || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "state-dir: ") != 1 || strings.Count(err.Error(), dir) != 1 {
 			t.Errorf("got %v, expected %q", err, want)

@@ -15,7 +15,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/tenuto-dev/tenuto/infra/disktest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 )
 
@@ -285,7 +285,7 @@ func TestAFileThatCannotBeWrittenIsRead(t *testing.T) {
 
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
-	dir := disktest.Small(t, "256k")
+	dir := infratest.Small(t, "256k")
 	s := open(t, dir)
 	write(t, s, ownership.Batch{Put: []ownership.Record{rec("a", "1")}})
 	before := content(t, s)

@@ -1,5 +1,4 @@
-// Package disktest provides small file systems that tests can fill.
-package disktest
+package infratest
 
 import (
 	"errors"
@@ -7,8 +6,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 // Small mounts a file system of the given size for the test and returns its
@@ -33,7 +30,7 @@ func Fill(tb testing.TB, dir string, pages int) (free func()) {
 	tb.Helper()
 	path := filepath.Join(dir, "ballast")
 	f, err := os.Create(path)
-	errtest.Fatal(tb, err)
+	Fatal(tb, err)
 	defer f.Close()
 	page, written := make([]byte, os.Getpagesize()), int64(0)
 	for err == nil {
@@ -44,9 +41,9 @@ func Fill(tb testing.TB, dir string, pages int) (free func()) {
 	if !errors.Is(err, syscall.ENOSPC) {
 		tb.Fatalf("fill %s: %v", dir, err)
 	}
-	errtest.Fatal(tb, f.Truncate(written-int64(pages*len(page))))
+	Fatal(tb, f.Truncate(written-int64(pages*len(page))))
 	return func() {
 		tb.Helper()
-		errtest.Fatal(tb, os.Remove(path))
+		Fatal(tb, os.Remove(path))
 	}
 }

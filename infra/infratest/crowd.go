@@ -1,13 +1,10 @@
-// Package listentest generates load on servers in tests.
-package listentest
+package infratest
 
 import (
 	"io"
 	"net"
 	"syscall"
 	"testing"
-
-	"github.com/tenuto-dev/tenuto/infra/errtest"
 )
 
 // Crowd opens 10,000 connections to a TCP address, or as many as the limit on
@@ -17,14 +14,14 @@ import (
 func Crowd(t testing.TB, addr net.Addr, text string) int {
 	t.Helper()
 	var limit syscall.Rlimit
-	errtest.Fatal(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	Fatal(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	n := min(10_000, (int(min(limit.Cur, 1<<30))-500)/2) // both ends belong to this process
 	if n < 1000 {
 		t.Skipf("SKIPPED: the limit on open files is %d", limit.Cur)
 	}
 	for range n {
 		conn, err := net.Dial("tcp", addr.String())
-		errtest.Fatal(t, err)
+		Fatal(t, err)
 		t.Cleanup(func() { _ = conn.Close() }) // the server may have closed it
 		if _, err := io.WriteString(conn, text); err != nil {
 			t.Fatal(err)

@@ -1,5 +1,6 @@
-// Package errtest ends tests at errors that they do not expect.
-package errtest
+// Package infratest is what tests of all packages share: it ends them at errors that they do not expect, measures
+// budgets, fills file systems and opens many connections.
+package infratest
 
 import (
 	"errors"
