@@ -238,9 +238,9 @@ func (w *walker) change(n int) {
 // set chooses the settings of an interface; end is 1 for the other end of a pair.
 func (w *walker) set(n int, i *interfaces.Interface, end int) {
 	i.Enabled = w.chance(80)
-	i.Mtu = []uint32{0, 0, 1400, 1300, 9000}[w.IntN(5)]
+	i.Mtu = []uint32{0, 0, 1450, 1420, 9000}[w.IntN(5)]
 	if onParent(i) {
-		i.Mtu = []uint32{0, 1200}[w.IntN(2)] // not larger than the parent
+		i.Mtu = []uint32{0, 1350}[w.IntN(2)] // not larger than the parent, and IPv6 needs 1280
 	}
 	if i.GetBridge() != nil {
 		i.Mtu = 0 // the kernel no longer gives a bridge whose MTU was set the smallest MTU of its ports

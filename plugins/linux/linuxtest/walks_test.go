@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	walks     = flag.Int("walks", 10, "random walks over configurations of the test that states do not depend on history")
+	walks     = flag.Int("walks", 4, "random walks over configurations of the test that states do not depend on history")
 	realWalks = flag.Int("real-walks", 0, "those on the kernel")
 	walkSteps = flag.Int("walk-steps", 8, "configurations of a walk")
 	walkSeed  = flag.Uint64("walk-seed", 1, "seed of the first walk")

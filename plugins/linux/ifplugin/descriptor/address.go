@@ -120,6 +120,11 @@ func (d address) set(ctx context.Context, key string, v *interfaces.Interface) e
 	a.Valid, a.Preferred, a.Agent = limits.valid, limits.preferred, true
 	if err = p.AddAddress(a); errors.Is(err, netlinkapi.ErrExists) {
 		err = p.SetAddress(a)
+		if err == nil && prefix.Addr().Is6() && a.Valid != 0 {
+			// If the address had no lifetime, Linux 6.18 gives the route to its network an end in the past, and
+			// deletes the route soon after. The second request sets it right.
+			err = p.SetAddress(a)
+		}
 	}
 	if err == nil {
 		d.Lifetimes.begin(key, limits.valid)
