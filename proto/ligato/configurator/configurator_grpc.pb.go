@@ -36,7 +36,7 @@ const (
 //
 // Reads and changes the configuration of the agent.
 type ConfiguratorServiceClient interface {
-	// Returns what was asked for.
+	// Returns the configuration of the clients.
 	Get(ctx context.Context, in *GetRequest, opts ...grpc.CallOption) (*GetResponse, error)
 	// Adds or changes items.
 	Update(ctx context.Context, in *UpdateRequest, opts ...grpc.CallOption) (*UpdateResponse, error)
@@ -121,7 +121,7 @@ type ConfiguratorService_NotifyClient = grpc.ServerStreamingClient[NotifyRespons
 //
 // Reads and changes the configuration of the agent.
 type ConfiguratorServiceServer interface {
-	// Returns what was asked for.
+	// Returns the configuration of the clients.
 	Get(context.Context, *GetRequest) (*GetResponse, error)
 	// Adds or changes items.
 	Update(context.Context, *UpdateRequest) (*UpdateResponse, error)

@@ -37,7 +37,7 @@ const (
 type ManagerServiceClient interface {
 	// Changes items in one transaction.
 	SetConfig(ctx context.Context, in *SetConfigRequest, opts ...grpc.CallOption) (*SetConfigResponse, error)
-	// Returns what was asked for.
+	// Returns the configuration of the clients.
 	GetConfig(ctx context.Context, in *GetConfigRequest, opts ...grpc.CallOption) (*GetConfigResponse, error)
 	// Returns what is really there.
 	DumpState(ctx context.Context, in *DumpStateRequest, opts ...grpc.CallOption) (*DumpStateResponse, error)
@@ -110,7 +110,7 @@ type ManagerService_SubscribeClient = grpc.ServerStreamingClient[SubscribeRespon
 type ManagerServiceServer interface {
 	// Changes items in one transaction.
 	SetConfig(context.Context, *SetConfigRequest) (*SetConfigResponse, error)
-	// Returns what was asked for.
+	// Returns the configuration of the clients.
 	GetConfig(context.Context, *GetConfigRequest) (*GetConfigResponse, error)
 	// Returns what is really there.
 	DumpState(context.Context, *DumpStateRequest) (*DumpStateResponse, error)

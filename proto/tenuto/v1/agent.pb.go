@@ -2604,7 +2604,7 @@ func (x *GetDriftResponse) GetUnread() map[string]string {
 	return nil
 }
 
-// Drift is a value that differs from what is believed to exist.
+// Drift is a value that differs from the actual state that the scheduler recorded.
 type Drift struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the value.

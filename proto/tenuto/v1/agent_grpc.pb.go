@@ -79,7 +79,8 @@ type AgentServiceClient interface {
 	GetGraph(ctx context.Context, in *GetGraphRequest, opts ...grpc.CallOption) (*GetGraphResponse, error)
 	// ListOrphans returns what exists in the southbound and is not configured, sorted by key.
 	ListOrphans(ctx context.Context, in *ListOrphansRequest, opts ...grpc.CallOption) (*ListOrphansResponse, error)
-	// GetDrift returns how the southbound differs from what is believed to exist.
+	// GetDrift returns how the southbound differs from the actual state that the scheduler
+	// recorded.
 	GetDrift(ctx context.Context, in *GetDriftRequest, opts ...grpc.CallOption) (*GetDriftResponse, error)
 	// AcceptSource makes the content of a store take effect that is not followed, because it
 	// may be the result of an accident (guard-deletes in orchestrator.conf). NOT_FOUND: there is
@@ -264,7 +265,8 @@ type AgentServiceServer interface {
 	GetGraph(context.Context, *GetGraphRequest) (*GetGraphResponse, error)
 	// ListOrphans returns what exists in the southbound and is not configured, sorted by key.
 	ListOrphans(context.Context, *ListOrphansRequest) (*ListOrphansResponse, error)
-	// GetDrift returns how the southbound differs from what is believed to exist.
+	// GetDrift returns how the southbound differs from the actual state that the scheduler
+	// recorded.
 	GetDrift(context.Context, *GetDriftRequest) (*GetDriftResponse, error)
 	// AcceptSource makes the content of a store take effect that is not followed, because it
 	// may be the result of an accident (guard-deletes in orchestrator.conf). NOT_FOUND: there is

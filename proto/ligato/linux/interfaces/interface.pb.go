@@ -1817,7 +1817,7 @@ type TunnelLink struct {
 	Local string `protobuf:"bytes,1,opt,name=local,proto3" json:"local,omitempty"`
 	// IPv4 address of the other end; empty means any: routes say where packets go.
 	Remote string `protobuf:"bytes,2,opt,name=remote,proto3" json:"remote,omitempty"`
-	// TTL of the packets; 0 means that of the packet inside.
+	// TTL of the packets; 0 means the TTL of the packet inside.
 	Ttl uint32 `protobuf:"varint,3,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// Logical name of the interface that the packets leave through; empty means
 	// any. It may be in another namespace, where the packets then are.

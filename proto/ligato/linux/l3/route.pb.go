@@ -165,9 +165,9 @@ type Route struct {
 	// Metric; of several routes to one destination the lowest wins. For IPv6, 0
 	// means 1024.
 	Metric uint32 `protobuf:"varint,5,opt,name=metric,proto3" json:"metric,omitempty"`
-	// Routing table; 0 means that of the VRF that the interface belongs to, or the
-	// main table; of types other than UNICAST always the main table. Policy rules
-	// report which packets use other tables (see ip-rule(8)).
+	// Routing table; 0 means the table of the VRF that the interface belongs to,
+	// or the main table; for types other than UNICAST always the main table.
+	// Policy rules report which packets use other tables (see ip-rule(8)).
 	Table uint32 `protobuf:"varint,20,opt,name=table,proto3" json:"table,omitempty"`
 	// Source address of packets that this host sends along the route; empty means
 	// that the kernel chooses. The route waits until an interface has the address.

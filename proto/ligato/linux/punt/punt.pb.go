@@ -89,8 +89,8 @@ const (
 	PortBased_IPV4 PortBased_L3Protocol = 1
 	// IPv6.
 	PortBased_IPV6 PortBased_L3Protocol = 2
-	// Both. Without ip_address, tx_port is reached over that of the client, over
-	// IPv4 if the client is at a Unix socket.
+	// Both. Without ip_address, tx_port is reached over the protocol of the
+	// client, over IPv4 if the client is at a Unix socket.
 	PortBased_ALL PortBased_L3Protocol = 3
 )
 
@@ -346,8 +346,8 @@ type PortBased struct {
 	// Port number, not 0.
 	Port uint32 `protobuf:"varint,4,opt,name=port,proto3" json:"port,omitempty"`
 	// IP address of the port. Empty means any address of the namespace for rx_port,
-	// and the loopback address for tx_port. That of rx_port may be assigned later:
-	// the proxy receives as soon as the namespace has it.
+	// and the loopback address for tx_port. The address of rx_port may be assigned
+	// later: the proxy receives as soon as the namespace has it.
 	IpAddress string `protobuf:"bytes,5,opt,name=ip_address,json=ipAddress,proto3" json:"ip_address,omitempty"`
 	// Network namespace of the port; absent means the namespace of the agent.
 	Namespace     *namespace.NetNamespace `protobuf:"bytes,6,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -423,9 +423,9 @@ func (x *PortBased) GetNamespace() *namespace.NetNamespace {
 // A Unix socket.
 type SocketBased struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Path of the socket, absolute, at most 107 bytes. The agent creates that of
-	// rx_socket and deletes it with the proxy; a file that is there, and is not a
-	// socket without a process behind it, is left alone.
+	// Path of the socket, absolute, at most 107 bytes. The agent creates the
+	// socket of rx_socket and deletes it with the proxy; a file that is there,
+	// and is not a socket without a process behind it, is left alone.
 	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
 	// What goes through the socket.
 	Type          SocketBased_Type `protobuf:"varint,2,opt,name=type,proto3,enum=ligato.linux.punt.SocketBased_Type" json:"type,omitempty"`

@@ -311,7 +311,7 @@ type Table struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Bytes of packets that are compared: hexadecimal digits, where set bits
 	// count. They are filled up with zeros to a multiple of 16 bytes, and there
-	// are at most 80. By default the first byte is that of the Ethernet header.
+	// are at most 80. By default they start at the first byte of the Ethernet header.
 	//
 	// For example "000000000000000000000000000000000000000000000000000000000000ffffffff"
 	// is the destination address of IPv4 without VLAN tags, which is at byte 30.
@@ -440,7 +440,7 @@ type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the table; the item waits for it.
 	Table string `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
-	// Bytes of packets: hexadecimal digits, as those of the mask, without the
+	// Bytes of packets: hexadecimal digits as in the mask, without the
 	// blocks that the table skips. Bits outside the mask must be zero.
 	Match string `protobuf:"bytes,2,opt,name=match,proto3" json:"match,omitempty"`
 	// What happens to packets that match.

@@ -36,9 +36,9 @@ const (
 	// Those from interfaces of role SOURCE or POD to destinations outside the
 	// excluded prefixes.
 	Global_INTERFACES Global_Policy = 1
-	// Those of INTERFACES, and besides those between interfaces of other roles
-	// than POD and connections of a pod to itself; none that goes to an
-	// interface of role HOST.
+	// As INTERFACES, plus connections between interfaces of other roles than
+	// POD and connections of a pod to itself; no connections to an interface of
+	// role HOST.
 	Global_KUBERNETES Global_Policy = 2
 )
 
@@ -540,7 +540,7 @@ type Translation_Backend struct {
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
 	// Port of the server; 0 means the port of the translation.
 	Port uint32 `protobuf:"varint,2,opt,name=port,proto3" json:"port,omitempty"`
-	// Source address that the server sees; empty: that of the client.
+	// Source address that the server sees; empty: the address of the client.
 	SourceAddress string `protobuf:"bytes,3,opt,name=source_address,json=sourceAddress,proto3" json:"source_address,omitempty"`
 	// Share of the connections; 0 means 1. VPP knows no weights: the
 	// agent lists the backend as often. The sum of all is at most 255.

@@ -333,7 +333,7 @@ type SecurityPolicyDatabase struct {
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	// Interfaces that the policies apply to.
 	Interfaces []*SecurityPolicyDatabase_Interface `protobuf:"bytes,2,rep,name=interfaces,proto3" json:"interfaces,omitempty"`
-	// Not accepted any more: every policy is an item of its own (SecurityPolicy).
+	// No longer accepted: every policy is an item of its own (SecurityPolicy).
 	//
 	// Deprecated: Marked as deprecated in ligato/vpp/ipsec/ipsec.proto.
 	PolicyEntries []*SecurityPolicyDatabase_PolicyEntry `protobuf:"bytes,3,rep,name=policy_entries,json=policyEntries,proto3" json:"policy_entries,omitempty"`

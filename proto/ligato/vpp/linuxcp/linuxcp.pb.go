@@ -82,11 +82,11 @@ func (Pair_Type) EnumDescriptor() ([]byte, []int) {
 // for the settings but default_namespace: the agent uses commands.
 type Global struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Network namespace of pairs that name none; empty means that of VPP. A change
-	// creates these pairs again. linux-nl takes the routes of the namespace that
-	// is the default one when VPP starts, whatever it is set to later: let the
-	// startup configuration of VPP have "linux-cp { default netns NAME }", with a
-	// namespace that exists before.
+	// Network namespace of pairs that name none; empty means the namespace of VPP.
+	// A change creates these pairs again. linux-nl takes the routes of the
+	// namespace that is the default one when VPP starts, whatever it is set to
+	// later: let the startup configuration of VPP have "linux-cp { default netns
+	// NAME }", with a namespace that exists before.
 	DefaultNamespace string `protobuf:"bytes,1,opt,name=default_namespace,json=defaultNamespace,proto3" json:"default_namespace,omitempty"`
 	// VPP gives the host interfaces of pairs the state, MTU and addresses of the
 	// interfaces.

@@ -250,8 +250,8 @@ type Interface_Direction int32
 
 const (
 	// VPP 26.06: IP packets that the interface receives, and all packets that it receives in
-	// layer 2. Before: all packets that a physical or virtual device receives; not those of one
-	// sub-interface.
+	// layer 2. Before: all packets that a physical or virtual device receives; sub-interfaces
+	// are not measured separately.
 	Interface_INPUT Interface_Direction = 0
 	// IP packets that the interface sends.
 	Interface_OUTPUT Interface_Direction = 1

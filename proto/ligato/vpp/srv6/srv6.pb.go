@@ -1117,8 +1117,8 @@ type Steering_L3Traffic struct {
 	// VRF table in which the packets are looked up.
 	InstallationVrfId uint32 `protobuf:"varint,1,opt,name=installation_vrf_id,json=installationVrfId,proto3" json:"installation_vrf_id,omitempty"`
 	// Destination with prefix length. If VPP has another entry for the same prefix in
-	// the table, such as that of a neighbor, it adds the policy beside a path that
-	// drops packets.
+	// the table, such as the route of a neighbor, it adds the policy beside a path
+	// that drops packets.
 	PrefixAddress string `protobuf:"bytes,2,opt,name=prefix_address,json=prefixAddress,proto3" json:"prefix_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

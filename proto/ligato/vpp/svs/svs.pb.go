@@ -5,7 +5,7 @@
 // 	protoc-gen-go v1.36.12
 // source: ligato/vpp/svs/svs.proto
 
-// Package vpp_svs describes which VRF table routes the packets of which sources.
+// Package vpp_svs describes which VRF table routes packets, by their source address.
 
 package vpp_svs
 
@@ -74,8 +74,8 @@ func (Protocol) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_vpp_svs_svs_proto_rawDescGZIP(), []int{0}
 }
 
-// A table of source networks. Needs the plugin svs. A number is either that of a table of sources or
-// that of a VRF table (vpp.vrf-table), since VPP has one table for both.
+// A table of source networks. Needs the plugin svs. A number identifies either a table of sources or
+// a VRF table (vpp.vrf-table), not both, since VPP keeps both in one table.
 type Table struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number.
