@@ -58,8 +58,8 @@ TEXT
 	fi
 }
 
-# tell prints what to try beside the agent, when it is ready.
-tell() {
+# print_hints prints what to try beside the agent, when it is ready.
+print_hints() {
 	if ! ./bin/agentctl --http-port "$port" --timeout 20s status --wait >/dev/null 2>&1; then
 		[ -n "$simulate" ] || echo "VPP does not answer, see \"bin/agentctl status\". The agent keeps trying."
 		return
@@ -92,7 +92,7 @@ TEXT
 }
 # A program that answers on the port already is not the agent that is started now,
 # which will report the conflict.
-(: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null || tell &
+(: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null || print_hints &
 
 # The label marks what the agent creates as the quickstart's, so that it is never
 # taken for the work of another agent on this machine.
