@@ -92,7 +92,7 @@ func TestWaysIn(t *testing.T) {
 		env      map[string]string
 		line     string
 		code     int
-		out, err string // parts of what is printed
+		out, err string // parts of the output
 	}{
 		{nil, tls + "--http-basic-auth me:secret version", 0, "test      v", ""},
 		{nil, tls + "--http-token " + token + " version", 0, "test      v", ""},

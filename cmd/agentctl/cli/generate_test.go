@@ -11,7 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
-// What is generated of any model can be read again, and is an empty item.
+// The generated item of every model can be read again, and is empty.
 func TestGeneratedItemsAreEmptyOnes(t *testing.T) {
 	t.Parallel()
 	set, err := allmodels.Set()

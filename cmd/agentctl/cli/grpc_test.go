@@ -119,8 +119,8 @@ func serveGRPC(t *testing.T, server *rpc.Server, network, address string) (port 
 	return port
 }
 
-// changesOfLoop are the lines about the notifications of fakeGRPC. The time is that of the change, or
-// else the present one.
+// changesOfLoop are the lines about the notifications of fakeGRPC. The time is the
+// time of the change, or else the present time.
 const changesOfLoop = `2026-11-21 00:37:20 UTC  vpp.interfaces/loop  mtu: 9000, oper_status: UP
 2026-11-21 00:37:25 UTC  vpp.interfaces/loop  mtu: 9000 -> (unset), oper_status: UP -> DOWN
 2026-11-21 00:38:00 UTC  vpp.interfaces/loop  statistics.in_packets: (unset) -> 7
@@ -148,7 +148,7 @@ func TestConfigOverGRPC(t *testing.T) {
 	for _, test := range []struct {
 		args     string
 		code     int
-		out, err string // parts of what is printed
+		out, err string // parts of the output
 	}{
 		{"--grpc-port " + port + " --grpc-token secret config retrieve", 0, yaml, "not read: vpp.route: out of order\n"},
 		{"--grpc-socket " + socket + " --grpc-token secret config dump", 0, yaml, ""},
@@ -168,7 +168,7 @@ func TestConfigOverGRPC(t *testing.T) {
 		{"--config-dir " + dir + " config watch --full", 1, " UTC\n Source: VPP\n Value:\n   interface:\n     state:\n       lastChange: \"1795221440\"\n       mtu: 9000\n       name: loop\n       operStatus: UP\n", "the agent stops"},
 		{"--config-dir " + dir + " config notify --filter {} -f {{.nextIdx}}{{.notification.vppNotification.interface.state.name}}", 1, "1loop1\n", ""},
 		{"--config-dir " + dir + " config watch --filter {", exit.CodeUsage, "", "--filter: \"{\": expected a Notification in JSON"},
-		{"--host /run/http.sock config retrieve", exit.CodeUsage, "", "expected that of the gRPC server as --grpc-socket"},
+		{"--host /run/http.sock config retrieve", exit.CodeUsage, "", "expected the socket of the gRPC server as --grpc-socket"},
 		{"--grpc-port 0 config retrieve", exit.CodeUsage, "", "--grpc-port: 0: expected 1 to 65535"},
 	} {
 		var environ map[string]string

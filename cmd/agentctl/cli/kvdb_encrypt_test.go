@@ -10,7 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
-// What is encrypted for the public half of a key is decrypted with the private one.
+// A text that is encrypted for a public key is decrypted with the private key.
 func TestKVDBEncrypt(t *testing.T) {
 	t.Parallel()
 	key := filepath.Join(t.TempDir(), "agent.pem")

@@ -122,7 +122,7 @@ func TestModelsOfNoAgent(t *testing.T) {
 		}
 	}
 	r := run(t, nil, "--http-port", "1", "model", "list", "vpp.l2.fib")
-	if r.code != 0 || !strings.Contains(r.err, "These are the models of vpp-agent; those of the agent are unknown: no agent answers") {
+	if r.code != 0 || !strings.Contains(r.err, "These are the models of vpp-agent; the models of this agent are unknown: no agent answers") {
 		t.Errorf("model list: exit %d, %s", r.code, r.err)
 	}
 	r = newFakeAgent(t).run(t, nil, "explain", "tutorial.hosts")
@@ -263,7 +263,7 @@ func newCustomAgent(t *testing.T) *fakeAgent {
 	return &fakeAgent{Server: server}
 }
 
-// Models that agentctl was not built with are those of the agent, by its descriptors.
+// agentctl gets models that it was not built with from the agent, as descriptors.
 func TestCustomModels(t *testing.T) {
 	t.Parallel()
 	f := newCustomAgent(t)

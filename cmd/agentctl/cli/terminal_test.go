@@ -12,7 +12,7 @@ func TestTextsFit(t *testing.T) {
 	t.Parallel()
 	f := newFakeAgent(t)
 	for line, want := range map[string]string{
-		"status":       "    Simulated:   vpp, linux (VPP and Linux are simulated: what is CONFIGURED\n                 exists only inside the agent)\n",
+		"status":       "    Simulated:   vpp, linux (VPP and Linux are simulated: CONFIGURED values\n                 exist only inside the agent)\n",
 		"top -n 1":     "    Waiting:     201 changes, the first for 1m1s (filedb: 1, grpc: 200; clients:\n                 200 of 200, 198 from 10.0.0.7:999)\n",
 		"metrics list": "vpp_interface_name_of_many_words_in_   gauge     1        Bytes that an\n  bytes",
 	} {

@@ -55,7 +55,7 @@ func (c *Client) explain(err error, within time.Duration, method, path string) e
 func certificateHint(err error) string {
 	switch {
 	case errors.As(err, new(x509.UnknownAuthorityError)):
-		return " (--tls-ca-file: the file with the certificate that signs that of the agent)"
+		return " (--tls-ca-file: the file with the CA certificate that signs the agent's certificate)"
 	case errors.As(err, new(x509.HostnameError)):
 		return " (-H: a name or an address that the certificate is for)"
 	case strings.Contains(err.Error(), "remote error: tls: ") && strings.Contains(err.Error(), "certificate"):

@@ -69,7 +69,7 @@ func (s *Server) Service(name string) (protoreflect.ServiceDescriptor, *protoreg
 	}
 	files, err := protodesc.NewFiles(s.set())
 	if err != nil {
-		return nil, nil, fmt.Errorf("service %s: what the server tells of it: %w", name, err)
+		return nil, nil, fmt.Errorf("service %s: invalid description from the server: %w", name, err)
 	}
 	d, err := files.FindDescriptorByName(protoreflect.FullName(name))
 	if err != nil {

@@ -93,8 +93,8 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	return o.refuse(file, errs, together...)
 }
 
-// isUnknownGroup reports whether an error is about a group of items that vpp-agent does not
-// have, such as that of a model of another agent.
+// isUnknownGroup reports whether an error is about a group of items that
+// vpp-agent does not have, such as the group of a model of another agent.
 func isUnknownGroup(e *document.Error) bool {
 	return strings.HasSuffix(e.Field, "Config") && !strings.Contains(e.Field, ".")
 }

@@ -42,7 +42,7 @@ func (c *GRPC) address() (target string, creds credentials.TransportCredentials,
 		return "unix:" + g.GRPCSocket, insecure.NewCredentials(), nil
 	}
 	if strings.HasPrefix(g.Host, "/") {
-		return "", nil, exit.Usagef("--host is a unix socket of the HTTP server; expected that of the gRPC server as --grpc-socket")
+		return "", nil, exit.Usagef("--host is a unix socket of the HTTP server; expected the socket of the gRPC server as --grpc-socket")
 	}
 	server := c.Target.GetGrpc()
 	if c.Target != nil && server == nil {
@@ -135,7 +135,7 @@ func connectionError(target, text string) error {
 	case has("first record does not look like a TLS handshake"):
 		return fmt.Errorf("the gRPC server of the agent at %s does not use TLS (--tls, --insecure-tls)", target)
 	case has("certificate signed by unknown authority"):
-		return fmt.Errorf("agent at %s: %s (--tls-ca-file: the file with the certificate that signs that of the agent)", target, handshake)
+		return fmt.Errorf("agent at %s: %s (--tls-ca-file: the file with the CA certificate that signs the agent's certificate)", target, handshake)
 	case has("x509: certificate is"), has("x509: cannot validate"):
 		return fmt.Errorf("agent at %s: %s (-H: a name or an address that the certificate is for)", target, handshake)
 	case has("remote error: tls: "):

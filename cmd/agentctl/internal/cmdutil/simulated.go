@@ -23,7 +23,7 @@ func Noting[T any](ctx context.Context, f *Factory, print func(T) error) func(T)
 // SimulationNote says which southbounds are simulated, and which is real.
 func SimulationNote(simulated []string) string {
 	if slices.Contains(simulated, "linux") {
-		return "VPP and Linux are simulated: what is CONFIGURED exists only inside the agent"
+		return "VPP and Linux are simulated: CONFIGURED values exist only inside the agent"
 	}
-	return "VPP is simulated, Linux is real: what is CONFIGURED in VPP forwards no packets"
+	return "VPP is simulated, Linux is real: values CONFIGURED in VPP forward no packets"
 }

@@ -13,7 +13,7 @@ type TLSConfig struct {
 	Disabled   bool   `json:"disabled" desc:"do not use TLS"`
 	CertFile   string `json:"cert-file" desc:"certificate of this client, in PEM"`
 	KeyFile    string `json:"key-file" desc:"private key of this client, in PEM"`
-	CAFile     string `json:"ca-file" desc:"certificates that sign that of the server, in PEM; empty: those of the system"`
+	CAFile     string `json:"ca-file" desc:"CA certificates that sign the server's certificate, in PEM; empty: the CAs of the system"`
 	SkipVerify bool   `json:"skip-verify" desc:"do not check the certificate of the server"`
 }
 
@@ -27,7 +27,7 @@ type TLSFlags struct {
 func (f *TLSFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.on, "tls", false, "use TLS to talk to the HTTP and the gRPC server")
 	describe(fs, "tls", "AGENTCTL_TLS")
-	fs.StringVar(&f.ca, "tls-ca-file", "", "`file` with the certificates that sign that of the server, in PEM; implies --tls")
+	fs.StringVar(&f.ca, "tls-ca-file", "", "`file` with the CA certificates that sign the server's certificate, in PEM; implies --tls")
 	describe(fs, "tls-ca-file", "AGENTCTL_TLS_CA_FILE")
 	fs.StringVar(&f.cert, "tls-cert-file", "", "`file` with the certificate of this client, in PEM; implies --tls")
 	describe(fs, "tls-cert-file", "AGENTCTL_TLS_CERT_FILE")

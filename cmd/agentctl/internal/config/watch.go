@@ -114,7 +114,7 @@ func (o *watchOptions) writeNotification(next uint32, n *configurator.Notificati
 // interfaceStates are the fields of the last known states of interfaces, by model and name.
 type interfaceStates map[string]map[string]string
 
-// interfaceState is that of VPP or of Linux.
+// interfaceState is the state of an interface of VPP or Linux.
 type interfaceState interface {
 	proto.Message
 	GetName() string

@@ -24,8 +24,8 @@ import (
 func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := cmdutil.Parent("context", "Show and choose the agents that agentctl talks to", newList(f), newUse(f), newSet(f), newDelete(f))
 	cmd.Long = cmd.Short + ". A context is a name for the settings of one\n" +
-		"agent in the configuration file (contexts), whose other settings are those of all agents. --context\n" +
-		"or AGENTCTL_CONTEXT choose one for a command, \"context use\" for those that follow."
+		"agent in the configuration file (contexts); the other settings in the file apply to all agents.\n" +
+		"--context or AGENTCTL_CONTEXT choose one for a command, \"context use\" for all later commands."
 	cmd.PersistentPreRunE = f.Prepare // no agent is asked, and a wrong context can be changed
 	return cmdutil.OnTargets(cmd, cmdutil.NoTarget)
 }

@@ -21,7 +21,7 @@ import (
 
 // New returns the command "kvdb".
 func New(f *cmdutil.Factory) *cobra.Command {
-	cmd := cmdutil.Parent("kvdb", "Show and change what is in the key-value store (etcd, or that of --store) that agents are configured from",
+	cmd := cmdutil.Parent("kvdb", "Show and change the key-value store (etcd, or the one of --store) that agents are configured from",
 		newList(f), newGet(f), newPut(f), newDel(f), newEncrypt(f), newKeygen(f))
 	cmd.Aliases = []string{"kv"}
 	cmd.Long = cmd.Short + ".\n\nA KEY that does not begin with '/' is one of the agent with the label --service-label:\n" +

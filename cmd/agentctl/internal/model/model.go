@@ -47,7 +47,7 @@ func (o *listOptions) run(_ *cobra.Command, patterns []string) error {
 		return err
 	}
 	if o.Models.Err() != nil {
-		fmt.Fprintf(o.Err, "These are the models of vpp-agent; those of the agent are unknown: %v\n", o.Models.Err())
+		fmt.Fprintf(o.Err, "These are the models of vpp-agent; the models of this agent are unknown: %v\n", o.Models.Err())
 	}
 	infos := []response.Model{}
 	for _, m := range found {

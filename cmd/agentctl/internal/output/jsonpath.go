@@ -126,8 +126,8 @@ func evaluate(path string, data any) (string, error) {
 // nameFields are the fields that name an item in the output of a command.
 var nameFields = []string{"key", "Key", "name", "Name", "label", "logger", "SeqNum"}
 
-// names returns the names of the items in data: those of a list, of the object itself, or
-// of the lists in it.
+// names returns the names of the items in data, which is a list, an item, or an object
+// with lists.
 func (p *Printer) names(data any) (list []string) {
 	switch d := data.(type) {
 	case []any:

@@ -65,7 +65,7 @@ func (g *Table) dropEmpty() {
 }
 
 // MinWidth is the least width of a column that is wrapped: a narrower one is not readable.
-// minNarrow is that of columns of a table that is too wide nevertheless.
+// minNarrow is the minimum width of columns in a table that is too wide nevertheless.
 const (
 	MinWidth  = 20
 	minNarrow = 12

@@ -30,9 +30,9 @@ func NewEdit(f *cmdutil.Factory) *cobra.Command {
 		Use:   "edit MODEL/NAME...",
 		Short: "Change items in an editor",
 		Long: "Opens the configuration of items, whose keys may be given whole, in the editor of $VISUAL or\n" +
-			"$EDITOR (vi without them). What was saved is planned, shown and applied as \"apply\" does; a\n" +
+			"$EDITOR (vi without them). The saved text is planned, shown and applied as with \"apply\"; a\n" +
 			"file with mistakes can be edited again. Nothing is applied if the items were changed\n" +
-			"meanwhile. Secrets that stay *** stay what they are. The change is that of a client, which\n" +
+			"meanwhile. Secrets that stay *** keep their values. The change counts as a client's, and\n" +
 			"overrides the stores that the items come from.\n\n" + outcome.ExitCodes,
 		Example: "  agentctl edit vpp.interfaces/loop1\n  EDITOR=nano agentctl edit vpp.acls.acl/web --confirm-timeout 60s",
 		Args:    cmdutil.Args(cobra.MinimumNArgs(1)), ValidArgsFunction: f.CompleteKeys,
@@ -72,7 +72,7 @@ func (o *editOptions) editable(ctx context.Context, keys []string) (string, erro
 		values[it.Key] = it.Value
 	}
 	var b strings.Builder
-	b.WriteString("# What is saved is planned and applied; nothing is if it is not changed.\n")
+	b.WriteString("# The saved text is planned and applied, unless it is unchanged.\n")
 	for _, key := range keys {
 		value, ok := values[key]
 		if !ok {

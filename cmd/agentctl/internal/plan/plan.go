@@ -253,9 +253,9 @@ func NewRollback(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "rollback SEQ",
 		Example: "  agentctl rollback 12 --dry-run",
-		Short:   "Ask again for what was wanted after a transaction",
-		Long: "Makes the agent want what it wanted after the transaction, as far as its history\n" +
-			"reaches. The restored values count as given by clients. What it cannot restore, because a\n" +
+		Short:   "Return to the desired state as it was after a transaction",
+		Long: "Restores the desired state as it was after the transaction, as far as the history of the\n" +
+			"agent reaches. The restored values count as given by clients. What it cannot restore, because a\n" +
 			"source with a higher priority overrides it or the history is too short, is left as it is: the\n" +
 			"values are named, and the exit code is 1.",
 		Args: cmdutil.Args(cobra.MaximumNArgs(1)),

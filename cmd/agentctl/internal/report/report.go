@@ -66,7 +66,7 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "report", Args: cmdutil.Args(cobra.NoArgs),
 		Example: "  agentctl report -o /tmp",
-		Short:   "Collect what is needed to find an error, in a zip file",
+		Short:   "Collect diagnostic data in a zip file",
 		Long: "Collects the state of the agent and of its VPP in a zip file, whose name is printed. Secrets in\n" +
 			"configurations are hidden. _failed-reports.txt lists the missing parts; the exit code is\n" +
 			"1 then, unless errors are ignored.",

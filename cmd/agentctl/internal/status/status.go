@@ -157,8 +157,8 @@ func effectOf(p client.HealthState) string {
 	return strings.Join(others, ", ")
 }
 
-// reasonOf is ": reason: error" of a plugin, or that of its first part which is
-// not well.
+// reasonOf returns ": reason: error" of a plugin, or of its first part which is not
+// well.
 func reasonOf(p client.HealthState) string {
 	said := slices.DeleteFunc([]string{p.Reason, p.Error}, func(s string) bool { return s == "" })
 	if len(said) > 0 {

@@ -34,9 +34,9 @@ func NewTop(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Watch the agent on the whole screen: values, operations, counters",
-		Long: "Shows the number of values by state, those that are not in effect, what is executed and waits,\n" +
-			"and the counters that change fastest. It is drawn again until 'q' or an interrupt; without a\n" +
-			"terminal it is printed once.",
+		Long: "Shows the number of values by state, the values that are not in effect, the running and\n" +
+			"waiting transactions, and the counters that change fastest. It is drawn again until 'q' or an\n" +
+			"interrupt; without a terminal it is printed once.",
 		Example: "  agentctl top\n  agentctl top --interval 5s",
 		Args:    cmdutil.Args(cobra.NoArgs),
 		RunE:    o.run,

@@ -205,8 +205,8 @@ func read(ctx context.Context, f *cmdutil.Factory, db kv.DB, label string) (*ann
 	return agent, nil
 }
 
-// verifyTarget returns an error if the agent at the published address is another one, as
-// is the case if the address is that of a loopback interface on another host.
+// verifyTarget returns an error if the agent at the published address is another one, for
+// example if the address belongs to a loopback interface on another host.
 func verifyTarget(ctx context.Context, f *cmdutil.Factory) error {
 	at := f.Target.Http.Address
 	id, err := f.Client.Agent.Identity(ctx)

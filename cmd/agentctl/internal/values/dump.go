@@ -41,10 +41,10 @@ func NewDump(f *cmdutil.Factory) *cobra.Command {
 		Use:   "dump MODEL...",
 		Short: "Show the values of models, with their metadata",
 		Long: "Shows the values of models (names, patterns or \"all\"), with their metadata.\n" +
-			"The view says whose: SB is read from the southbound now, NB is what is asked for,\n" +
-			"cached is what the scheduler believes to exist. What cannot be read is named on standard error;\n" +
-			"the exit code is 1 if nothing can. With -o json or yaml, Origin is the number of Ligato:\n" +
-			"0 is unknown, 1 NB, 2 SB.",
+			"The view selects their source: SB is read from the southbound now, NB is the desired state,\n" +
+			"cached is the actual state as the scheduler knows it. Models that cannot be read are named on\n" +
+			"standard error; the exit code is 1 if none can. With -o json or yaml, Origin is the number\n" +
+			"of Ligato: 0 is unknown, 1 NB, 2 SB.",
 		Example: "  agentctl dump all\n  agentctl dump --view SB vpp.interfaces 'vpp.l2.*'",
 		Args:    cmdutil.Args(cobra.MinimumNArgs(1)), ValidArgsFunction: f.CompleteModels,
 		RunE: o.run,

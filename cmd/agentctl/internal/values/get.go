@@ -204,8 +204,8 @@ func metadataLines(fields map[string][]string) string {
 	return strings.Join(list, "\n")
 }
 
-// relations lists what a value depends on and what is derived from it; "-" marks a
-// dependency that nothing meets.
+// relations lists the dependencies and the derived values of a value; "-" marks
+// a dependency that nothing meets.
 func relations(targets []response.Target) string {
 	var list []string
 	for _, t := range targets {

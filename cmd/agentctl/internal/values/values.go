@@ -29,17 +29,17 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := output.AsInLigato(f.Formatted(&cobra.Command{
 		Use:   "values [MODEL|KEY...]",
 		Short: "Show the states of the values of the scheduler",
-		Long: "Shows the states of the values of the scheduler: those of the given models (names or\n" +
-			"patterns), those with the given keys (whole, or as MODEL/NAME), or all. Values that are\n" +
-			"derived from another one are indented below it. The exit code is 1 if there is no value\n" +
-			"with a key.",
+		Long: "Shows the states of the values of the scheduler: values of the given models (names or\n" +
+			"patterns), values with the given keys (whole, or as MODEL/NAME), or all. Derived values\n" +
+			"are indented below the value that they are derived from. The exit code is 1 if there is no\n" +
+			"value with a key.",
 		Example: "  agentctl values 'vpp.l2.*'\n  agentctl values vpp.interfaces/loop1\n" +
 			"  agentctl values --state PENDING,FAILED\n  agentctl values --watch",
 		ValidArgsFunction: f.CompleteModels,
 		RunE:              o.run,
 	}, output.Proto))
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "print the changes too, one line each, until interrupted")
-	cmd.Flags().StringSliceVar(&o.states, "state", nil, "only values in one of these `states`, with what is derived from them")
+	cmd.Flags().StringSliceVar(&o.states, "state", nil, "only values in one of these `states`, with their derived values")
 	// It fails for an unknown flag only.
 	_ = cmd.RegisterFlagCompletionFunc("state", func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		given := prefix[:strings.LastIndexByte(prefix, ',')+1]

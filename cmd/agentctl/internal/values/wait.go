@@ -73,7 +73,7 @@ func NewWait(f *cmdutil.Factory) *cobra.Command {
 	cmd := f.Formatted(&cobra.Command{
 		Use:   "wait [KEY...]",
 		Short: "Wait until values are configured, or say why they cannot be",
-		Long: "Waits until all of the values, with what is derived from them, are configured (or in\n" +
+		Long: "Waits until all of the values, with their derived values, are configured (or in\n" +
 			"one of the states given with --for; ABSENT is one too). Keys may be given whole, or as\n" +
 			"MODEL/NAME. It gives up at once when a value cannot get there without a change, and after\n" +
 			"--timeout; the exit code is 1 then, and what is missing is printed with the reason. A key\n" +

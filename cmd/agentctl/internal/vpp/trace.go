@@ -54,7 +54,7 @@ func newTrace(f *cmdutil.Factory) *cobra.Command {
 		Args: cmdutil.Args(cobra.NoArgs),
 		RunE: o.run,
 	}
-	cmd.Flags().StringArrayVar(&o.flags.nodes, "node", nil, "input `node` to trace at (default those of all devices)")
+	cmd.Flags().StringArrayVar(&o.flags.nodes, "node", nil, "input `node` to trace at (default: the input nodes of all devices)")
 	cmd.Flags().IntVarP(&o.flags.count, "count", "c", 50, "`number` of packets to print")
 	cmd.Flags().DurationVar(&o.flags.wait, "for", 10*time.Second, "end after this `time`")
 	cmd.Flags().StringVar(&o.flags.match, "match", "", "print only packets whose trace has this `text`, such as an address or a node")
@@ -192,8 +192,8 @@ func tracedPackets(text string) (packets []string) {
 	return packets
 }
 
-// packetPath returns the nodes of a traced packet, and from where to where it went when
-// it entered VPP: the addresses of IP, or else those of Ethernet.
+// packetPath returns the nodes of a traced packet, and its source and destination when
+// it entered VPP: the IP addresses, or else the Ethernet addresses.
 func packetPath(packet string) string {
 	var nodes []string
 	for line := range strings.Lines(packet) {
