@@ -26,8 +26,8 @@ type Client interface {
 	// put before are removed. Everything is synchronised with the southbound.
 	ResyncConfig(ctx context.Context, items ...proto.Message) ([]Result, error)
 	// GetConfig fills messages with the configuration in effect, regardless of its source
-	// for it. A message of a model is looked up by its key; any other message
-	// gets all items that its fields can hold, as those of configurator.Config.
+	// for it. A message of a model is looked up by its key; any other message gets all
+	// items that its fields can hold, for example configurator.Config.
 	GetConfig(ctx context.Context, dst ...proto.Message) error
 	// GetItems returns the configuration in effect, sorted by key.
 	GetItems(ctx context.Context) ([]Item, error)
@@ -57,15 +57,15 @@ type Item struct {
 	Key    string
 	Value  proto.Message // must not be changed
 	Labels map[string]string
-	Source string // who asked for it
+	Source string // the source that configured it
 	Status *pb.BaseValueStatus
 }
 
-// Result is what became of one item of a request.
+// Result is the outcome of one item of a request.
 type Result struct {
 	Key string
 	// Source is whose value is in effect, which is another one's if that has a
-	// higher priority; empty: the item is gone.
+	// higher priority; empty: the item was removed.
 	Source string
 	// Status is the state of the value after the request; nil if the item is
 	// invalid.
@@ -86,7 +86,7 @@ type ChangeRequest struct {
 	err     error
 }
 
-// Changes is what a ChangeRequest has collected.
+// Changes are the collected changes of a ChangeRequest.
 type Changes struct {
 	Items       []Change // one for each key, in the order of their first mention
 	Revert      bool
@@ -104,7 +104,7 @@ type Change struct {
 }
 
 // NewChangeRequest returns an empty change for an implementation of Client: keyOf
-// names items, and send executes what was collected.
+// names items, and send executes the collected changes.
 func NewChangeRequest(keyOf func(proto.Message) (string, error), send func(context.Context, Changes) ([]Result, error)) *ChangeRequest {
 	return &ChangeRequest{keyOf: keyOf, send: send}
 }
@@ -144,8 +144,7 @@ func (r *ChangeRequest) Replace() *ChangeRequest {
 	return r
 }
 
-// Describe says what the request is for; it is shown in the history of the
-// agent.
+// Describe sets the purpose of the request, which the history of the agent shows.
 func (r *ChangeRequest) Describe(text string) *ChangeRequest {
 	r.changes.Description = text
 	return r
@@ -180,8 +179,8 @@ func (r *ChangeRequest) fail(err error) {
 	}
 }
 
-// Send executes the changes and returns, in the order of the items, what became
-// of them. The error says that the request could not be made, or that items
+// Send executes the changes and returns their results, in the order of the
+// items. The error reports that the request could not be made, or that items
 // failed; unless the request is to be reverted, the others took effect.
 func (r *ChangeRequest) Send(ctx context.Context) ([]Result, error) {
 	if r.err != nil {

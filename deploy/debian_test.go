@@ -85,7 +85,7 @@ func TestDebianPackage(t *testing.T) {
 			t.Errorf("%q is not in the package:\n%s", want, strings.Join(found, "\n"))
 		}
 	}
-	// Files below /etc are those of the administrator: all of them are kept at an upgrade.
+	// Files below /etc belong to the administrator: all of them are kept at an upgrade.
 	var files []string
 	listed := strings.Fields(dpkgDeb(t, "-I", deb, "conffiles"))
 	for _, f := range found {

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // configDir is where the programs look for their configuration.
 const configDir = "/etc/vpp-agent"
 
-// credentials are those of the Secret of the manifest.
+// credentials are the credentials in the Secret of the manifest.
 var credentials = map[string]string{"AGENTCTL_HTTP_BASIC_AUTH": "admin:secret", "AGENTCTL_GRPC_TOKEN": "secret"}
 
 // environ has nothing but the credentials.
@@ -272,7 +272,7 @@ func simulated(t *testing.T, dir string) (url string, grpc net.Addr) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"http.conf", "grpc.conf"} { // no address but that of the test
+	for _, name := range []string{"http.conf", "grpc.conf"} { // no address except the address of the test
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), bytes.ReplaceAll(text, []byte("0.0.0.0:"), []byte("127.0.0.1:")), 0o600)

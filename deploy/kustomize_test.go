@@ -47,7 +47,7 @@ func TestKustomizations(t *testing.T) {
 	}
 	image, _, _ := strings.Cut(daemonSet.Spec.Template.Spec.Containers[0].Image, ":")
 	if len(overlay.Images) != 1 || overlay.Images[0].Name != image || overlay.Images[0].NewTag == "" {
-		t.Errorf("images %+v, that of the base is %s", overlay.Images, image)
+		t.Errorf("images %+v, the image of the base is %s", overlay.Images, image)
 	}
 	for _, p := range overlay.Patches {
 		text, err := os.ReadFile(filepath.Join("kubernetes-overlay", p.Path))

@@ -14,8 +14,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// The objects of Kubernetes, as far as the manifest uses them: the names and types
-// of fields are those of its API v1 and apps/v1. Others are refused, so that a field
+// The objects of Kubernetes, as far as the manifest uses them: the fields have the
+// names and types of its API v1 and apps/v1. Others are refused, so that a field
 // that the API server would ignore or refuse is found here.
 type (
 	meta struct {

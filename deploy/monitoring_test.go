@@ -24,7 +24,7 @@ type metric struct {
 }
 
 // exported lists the metrics of the generated reference, which a running agent fills,
-// and those of the Go runtime and the process, which it leaves out.
+// and the metrics of the Go runtime and the process, which it leaves out.
 func exported(t *testing.T) map[string]metric {
 	t.Helper()
 	text, err := os.ReadFile("../docs/reference/metrics.md")
@@ -109,7 +109,7 @@ func checkExpr(metrics map[string]metric, expr string, texts ...string) error {
 	return nil
 }
 
-// find returns a metric by its name, or by that of a part of a histogram.
+// find returns a metric by its name, or by the name of a part of a histogram.
 func find(metrics map[string]metric, name string) (metric, error) {
 	if m, ok := metrics[name]; ok && !m.histogram {
 		return m, nil

@@ -76,8 +76,8 @@ func standIn(t *testing.T, unit string) (file string) {
 	return file
 }
 
-// systemd rates what a compromised service could do, from 0 to 10; what is reached
-// stays reached. The agent needs most of the rest: it configures the network as root.
+// systemd rates what a compromised service could do, from 0 to 10; the exposure must
+// not grow. The agent needs most of the rest: it configures the network as root.
 func TestSystemdExposure(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
@@ -97,7 +97,7 @@ func TestSystemdExposure(t *testing.T) {
 	}
 }
 
-// settings are those of a unit.
+// settings returns the settings of a unit.
 func settings(t *testing.T, unit string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("systemd/" + unit)
@@ -130,8 +130,8 @@ func TestUnitsShareTheMounts(t *testing.T) {
 	}
 }
 
-// The agent notifies systemd. As a child of vpp-agent-init it does not, because systemd
-// would take its end for that of the service.
+// The agent notifies systemd. As a child of vpp-agent-init it does not, because
+// systemd would take its end for the end of the service.
 func TestUnitsNotify(t *testing.T) {
 	t.Parallel()
 	agent, both := settings(t, "vpp-agent.service"), settings(t, "vpp-agent-init.service")

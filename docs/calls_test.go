@@ -50,7 +50,7 @@ import (
 // Host is a message with a model.
 type Host = model.Host
 
-// Metadata is that of a descriptor.
+// Metadata is the metadata of a descriptor.
 type Metadata struct{ Addresses []string }
 
 // caller is a plugin with the calls of the right column in "Calls of Go code".

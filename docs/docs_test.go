@@ -180,7 +180,7 @@ const network = `vppConfig:
 `
 
 // TestOperations executes the boxes of operations.md, in their order, on an agent
-// with a simulated VPP. What a box shows must be among what is printed.
+// with a simulated VPP. The output must contain the lines of a box.
 func TestOperations(t *testing.T) {
 	text, err := os.ReadFile("operations.md")
 	if err != nil {

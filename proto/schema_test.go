@@ -28,7 +28,7 @@ import (
 var update = flag.Bool("update", false, "add what the generated code has more to additions.txt")
 
 // TestSchemaIsCompatible compares the generated code with the committed tables, in both
-// directions: those of the predecessor, and the additions. Peers that were built with a line
+// directions: the predecessor's table, and the additions. Peers that were built with a line
 // of either rely on it, so nothing but new lines is written, with -update.
 func TestSchemaIsCompatible(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,8 @@ type Found struct {
 }
 
 // Extract returns the items that are anywhere in a message, in the order of its
-// fields. A message of a model is an item itself. path is what the paths of the
-// fields begin with; it may be empty.
+// fields. A message of a model is an item itself. path is the beginning of the
+// paths of the fields; it may be empty.
 func Extract(set *models.Set, m proto.Message, path string) []Found {
 	if m == nil || !m.ProtoReflect().IsValid() {
 		return nil

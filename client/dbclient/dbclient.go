@@ -30,7 +30,7 @@ type Client struct {
 	set    *models.Set
 }
 
-// New returns a client. The prefix of the broker is that of the agent
+// New returns a client. The broker must have the prefix of the agent
 // (servicelabel.ReaderAPI, GetAgentPrefix).
 func New(broker keyval.ProtoBroker, set *models.Set) *Client { return &Client{broker, set} }
 

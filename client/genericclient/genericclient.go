@@ -1,6 +1,6 @@
 // Package genericclient has the generic client of the predecessor, for programs that were
 // written for it: requests whose result is an error, and configurations of any model. New
-// programs use package client, whose methods take a context and say what became of each
+// programs use package client, whose methods take a context and return the result of each
 // item.
 package genericclient
 
@@ -72,7 +72,7 @@ type UpdateItem struct {
 	Labels  map[string]string
 }
 
-// UpdateResult says what became of an item.
+// UpdateResult is the result of an item.
 type UpdateResult struct {
 	Key    string
 	Status *generic.ItemStatus

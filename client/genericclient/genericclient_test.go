@@ -27,7 +27,7 @@ import (
 )
 
 // The agent of this process has DefaultPlugin, and no descriptors: every value is
-// UNIMPLEMENTED. The calls are those of programs of the predecessor.
+// UNIMPLEMENTED. The calls are the same as in programs for the predecessor.
 func TestLocalClient(t *testing.T) {
 	agenttest.Start(t, &orchestrator.DefaultPlugin)
 	t.Run("Requests", requests)

@@ -11,8 +11,8 @@ import (
 	netalloc "github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
-// Delete collects items to remove; the arguments are what distinguishes an item from
-// others of its type.
+// Delete collects items to remove; the arguments are the fields that identify an
+// item among the items of its type.
 type Delete struct{ r *Request }
 
 // Put continues with items to add or to change.

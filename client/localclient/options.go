@@ -11,11 +11,12 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 )
 
-// DataChangeRequest returns an empty change of items of VPP and of Linux; caller says who
-// makes it, in the history of the agent.
+// DataChangeRequest returns an empty change of items of VPP and of Linux. The history of
+// the agent records caller as its author.
 func DataChangeRequest(caller string) *vppconfig.Request { return local().DataChangeRequest(caller) }
 
-// DataResyncRequest returns an empty configuration, to replace that of the local clients.
+// DataResyncRequest returns an empty configuration, which replaces the configuration of
+// the local clients.
 func DataResyncRequest(caller string) *vppconfig.Resync { return local().DataResyncRequest(caller) }
 
 func local() *vppconfig.Client {

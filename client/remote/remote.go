@@ -27,8 +27,7 @@ import (
 	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// What the agent understands in the metadata of a change, and says in the
-// trailer of a dump.
+// Keys in the metadata of a change, and in the trailer of a dump.
 const (
 	sourceMetadata      = "datasrc"
 	revertMetadata      = "tenuto-revert"
@@ -38,7 +37,7 @@ const (
 	clientMetadata      = "tenuto-client"
 )
 
-// typeURLPrefix is what the type URLs of items begin with.
+// typeURLPrefix is the beginning of the type URLs of items.
 const typeURLPrefix = "models.ligato.io/"
 
 // maxAnswer bounds an answer, in bytes; configurations are large.
@@ -47,19 +46,19 @@ const maxAnswer = 1 << 30
 // Option is an option of New.
 type Option func(*remote)
 
-// AsSource makes the changes those of a source of this name, instead of the one
-// that all remote clients share ("grpc").
+// AsSource makes the changes belong to a source of this name, instead of the one that
+// all remote clients share ("grpc").
 func AsSource(name string) Option { return func(c *remote) { c.source = name } }
 
 // WithSecrets lets GetConfig, GetItems and DumpState have the secrets of values,
-// such as keys of tunnels, which are hidden otherwise: for who changes what it has
-// read and gives it back. Where the agent knows users, they need the permission
-// secrets.
+// such as keys of tunnels, which are hidden otherwise: for programs that read
+// items, change them and send them back. Where the agent knows users, they need
+// the permission secrets.
 func WithSecrets() Option { return func(c *remote) { c.secrets = true } }
 
 type remote struct {
 	manager generic.ManagerServiceClient
-	set     *models.Set // what both sides know
+	set     *models.Set // models that both sides know
 	source  string
 	secrets bool
 }
@@ -68,9 +67,9 @@ type remote struct {
 // it for its models; only those that are in set as well can be used. The
 // connection stays the caller's.
 //
-// Results and items have no Source. The error of Send is that of a request that
-// was refused as a whole, with the fields named, or reports how many items failed,
-// which their results report, too.
+// Results and items have no Source. Send returns an error that names the fields if
+// the agent rejected the request as a whole, or an error with the number of failed
+// items; the results of these items have their errors.
 func New(ctx context.Context, conn rpc.ClientConnInterface, set *models.Set, opts ...Option) (client.Client, error) {
 	resp, err := generic.NewMetaServiceClient(conn).KnownModels(announced(ctx), &generic.KnownModelsRequest{})
 	if err != nil {
@@ -159,7 +158,7 @@ func (c *remote) encode(ch client.Change) (*generic.Item, error) {
 	return it, nil
 }
 
-// results reads what became of the items.
+// results returns the results of the items.
 func results(list []*generic.UpdateResult) ([]client.Result, error) {
 	all := make([]client.Result, len(list))
 	var first error
@@ -188,13 +187,13 @@ func results(list []*generic.UpdateResult) ([]client.Result, error) {
 	return all, failedError{fmt.Errorf("%d of %d items failed: %w", failed, len(list), first)}
 }
 
-// failedError is the error of a change with items that failed. Its gRPC code is that of
-// the same change by a client of the predecessor.
+// failedError is the error of a change with items that failed. It has the same gRPC code
+// as the same change by a client of the predecessor.
 type failedError struct{ error }
 
 func (e failedError) Unwrap() error { return e.error }
 
-// GRPCStatus is what status.FromError finds.
+// GRPCStatus returns the status for status.FromError.
 func (e failedError) GRPCStatus() *status.Status {
 	return status.New(codes.FailedPrecondition, e.Error())
 }

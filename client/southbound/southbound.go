@@ -1,5 +1,5 @@
-// Package southbound reads the items of models from the southbound: what is
-// actually configured, regardless of its creator.
+// Package southbound reads the items of models from the southbound: the actual
+// configuration, regardless of its creator.
 package southbound
 
 import (
@@ -29,7 +29,8 @@ func ModelOf(set *models.Set, prefix string) (models.Known, bool) {
 }
 
 // Read reads the items of the models with the names in wanted, or of all if that
-// is nil, sorted by model and key. unread says what could not be read, by model.
+// is nil, sorted by model and key. unread has the models that could not be read,
+// with the reason.
 func Read(set *models.Set, s Scheduler, wanted map[string]bool) (found []api.KVWithMetadata, unread []error) {
 	for _, d := range s.ListDescriptors() {
 		model, ok := ModelOf(set, d.NBKeyPrefix)
@@ -54,7 +55,7 @@ func Read(set *models.Set, s Scheduler, wanted map[string]bool) (found []api.KVW
 func Text(meta api.Metadata) map[string]string {
 	text, err := json.Marshal(meta)
 	if meta == nil || err != nil {
-		return nil // what has no such form is left out
+		return nil // metadata without such a form is left out
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(text, &fields) != nil {

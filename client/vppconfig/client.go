@@ -1,5 +1,5 @@
 // Package vppconfig is the client with a method for every type of item in VPP, and for
-// those of Linux that its predecessor had in the same request:
+// the Linux items that its predecessor had in the same request:
 //
 //	c := vppconfig.New(ctx, client.NewLocal(orchestrator))
 //	err := c.DataChangeRequest("example").
@@ -30,14 +30,15 @@ type Changer interface {
 // New returns a client whose requests end with ctx at the latest.
 func New(ctx context.Context, c Changer) *Client { return &Client{ctx, c} }
 
-// DataChangeRequest returns an empty change; caller says who makes it, in the
-// history of the agent.
+// DataChangeRequest returns an empty change. The history of the agent records
+// caller as its author.
 func (c *Client) DataChangeRequest(caller string) *Request {
 	return &Request{ctx: c.ctx, change: c.client.ChangeRequest().Describe(caller)}
 }
 
-// DataResyncRequest returns an empty configuration, to replace that of the
-// local clients; caller says who makes it, in the history of the agent.
+// DataResyncRequest returns an empty configuration, which replaces the
+// configuration of the local clients. The history of the agent records caller
+// as its author.
 func (c *Client) DataResyncRequest(caller string) *Resync {
 	return &Resync{c.DataChangeRequest(caller)}
 }
@@ -69,9 +70,9 @@ func (r *Request) replace() Reply {
 	return Reply{results, err}
 }
 
-// Reply is what became of a request.
+// Reply is the result of a request.
 type Reply struct {
-	// Results says what became of each item.
+	// Results are the results of the items.
 	Results []client.Result
 	err     error
 }

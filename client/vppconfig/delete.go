@@ -21,8 +21,8 @@ import (
 	wireguard "github.com/tenuto-dev/tenuto/proto/ligato/vpp/wireguard"
 )
 
-// Delete collects items to remove; the arguments are what distinguishes an item from
-// others of its type.
+// Delete collects items to remove; the arguments are the fields that identify
+// an item among the items of its type.
 type Delete struct{ r *Request }
 
 // Put continues with items to add or to change.

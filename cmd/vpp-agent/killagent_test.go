@@ -322,7 +322,7 @@ func TestKilledAgent(t *testing.T) {
 	series(t, "kills", *agentKills, (*trial).round, func(tr *trial) int { return tr.kills })
 }
 
-// series runs rounds of trials until there were enough of what is counted.
+// series runs rounds of trials until the count is high enough.
 func series(t *testing.T, what string, enough int, round func(*trial), count func(*trial) int) {
 	t.Helper()
 	needNamespaces(t)

@@ -16,7 +16,7 @@ type moment struct {
 	wait func()
 }
 
-// moments are those of a start, or of a change.
+// moments returns the moments of a start, or of a change.
 func (tr *trial) moments(start bool) []moment {
 	list := []moment{
 		{"at a request", tr.atRequest}, {"at a request", tr.atRequest}, {"at an event of the kernel", tr.atEvent},

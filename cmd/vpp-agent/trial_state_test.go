@@ -231,8 +231,8 @@ func (k kernel) read() (state, map[string]int) {
 	return s, indexes
 }
 
-// links reads the links and their addresses. In the namespace of the agent those of others
-// are left out.
+// links reads the links and their addresses. In the namespace of the agent it
+// leaves out the links of others.
 func (k kernel) links(ns string, s state, indexes map[string]int) {
 	k.t.Helper()
 	var links []ipLink

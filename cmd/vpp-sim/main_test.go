@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lines collects what is printed, line by line.
+// lines collects the output, line by line.
 type lines struct{ ch chan string }
 
 func (l lines) Write(p []byte) (int, error) {

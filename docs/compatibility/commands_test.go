@@ -73,7 +73,7 @@ func commands() []command {
 		{"kvdb put config/vpp/v2/interfaces/kv VALUE", same, "", "OK", 0},
 		{"kvdb list", same, "", "/vnf-agent/vpp1/config/vpp/v2/interfaces/kv", 0},
 		{"kv ls config/", same, "", "/vnf-agent/vpp1/config/vpp/v2/interfaces/kv", 0},
-		{"kvdb get config/vpp/v2/interfaces/kv", better, "the label is vpp1 without --service-label, as that of the agent", "SOFTWARE_LOOPBACK", 0},
+		{"kvdb get config/vpp/v2/interfaces/kv", better, "the label is vpp1 without --service-label, as in the agent", "SOFTWARE_LOOPBACK", 0},
 		{"kvdb del config/vpp/v2/interfaces/kv", same, "", "deleted", 0},
 		{"put config/vpp/v2/interfaces/kv VALUE", same, "", "OK", 0},
 		{"import --txops 10 IMPORT", same, "", "imported 1 items", 0},

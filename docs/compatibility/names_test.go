@@ -12,7 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 )
 
-// flags are those of the predecessor's vpp-agent.
+// flags are the flags of the predecessor's vpp-agent.
 func flags() []row {
 	list := []row{
 		{"-h", same, ""}, {"-version", same, ""}, {"-V", same, ""},
@@ -34,7 +34,8 @@ func flags() []row {
 	return append(list, row{"--cassandra-config=FILE", cannot, "there is no connector for Cassandra; the start fails and says what to use instead"})
 }
 
-// metrics are those of the predecessor; of those that are missing, the text names the replacement.
+// metrics are the metrics of the predecessor; for missing ones, the text names the
+// replacement.
 func metrics() (list []row) {
 	for prefix, names := range map[string]string{
 		"ligato_kvscheduler_": "txn_processed txn_dropped queue_capacity queue_length queue_wait_seconds txn_process_duration_seconds txn_duration_seconds",

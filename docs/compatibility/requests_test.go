@@ -13,7 +13,7 @@ type difference struct {
 // matches a request counts.
 func differences() []difference {
 	const (
-		clearStatus = "400 or 404 instead of 500 for what is wrong with the request; the text names it and what was expected"
+		clearStatus = "400 or 404 instead of 500 for an invalid request; the text names the mistake and the expected input"
 		notFound    = "404 says what there is"
 		ownRoutes   = "routes and entries that VPP makes itself are left out, because they were not configured"
 		jsonError   = "errors are objects with `error`; a command that VPP refuses is 502"
@@ -37,7 +37,7 @@ func differences() []difference {
 		{`GET /scheduler/graph-snapshot`, "", better, ownRoutes, []string{"[].Value.ProtoMsgData.*"}},
 		{`GET /scheduler/graph\?.*`, "", better, "the type says what it is", []string{"type text/vnd.graphviz"}},
 		{`GET /scheduler/stats`, "", cannot, "GraphMethods are functions of the predecessor's graph, which this one does not have; the rest is the same", []string{".GraphMethods is empty"}},
-		{`GET /(liveness|readiness)`, "", better, "the type is that of JSON; the field health has the causes", []string{"type application/json"}},
+		{`GET /(liveness|readiness)`, "", better, "the type is JSON; the field health has the causes", []string{"type application/json"}},
 		{`GET /health`, "", better, "it works", []string{"status 200"}},
 		{`GET /(service|nosuch|dump/vpp/v2/wireguard/peers)`, "", better, "404 in JSON", []string{"type application/json"}},
 		{`POST /scheduler/downstream-resync.*`, "", better, "what waits is not listed again", []string{".Executed is missing"}},

@@ -34,8 +34,8 @@ func exchanges(t *testing.T) (all []exchange) {
 	return all
 }
 
-// TestRequests compares the answers with those of the predecessor. What differs is in
-// the table, and nothing else.
+// TestRequests compares the answers with the answers of the predecessor. All
+// differences are in the table, and nothing else.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	plugins := startAgent(t)

@@ -32,8 +32,8 @@ import (
 type metric struct{ kind, labels, help string }
 
 // writeMetrics lists the metrics of a running agent. Names, labels and help come from
-// the descriptions that are registered; the types are those of a scrape, for which
-// the agent has to have done a little of everything.
+// the registered descriptions; the types come from a scrape, for which the agent has
+// to have done a little of everything.
 func writeMetrics(t *testing.T, w *writer) {
 	dir := t.TempDir()
 	vpp := vppsim.New(vppsim.Options{})
@@ -144,7 +144,7 @@ func labelsOf(sample string) string {
 // to read it.
 var described = regexp.MustCompile(`^Desc\{fqName: "(.*?)", help: "(.*?)"(?:, unit: "(.*?)")?, constLabels: \{(.*?)\}, variableLabels: \{(.*?)\}\}$`)
 
-// describe adds what is registered and has no sample yet, and the labels.
+// describe adds registered metrics without a sample, and the labels.
 func describe(t *testing.T, plugins *app.VPPAgent, found map[string]metric) {
 	t.Helper()
 	descs := make(chan *prometheus.Desc)

@@ -37,7 +37,7 @@ func pages() []page {
 		},
 		{
 			"metrics.md", "Metrics",
-			"Of vpp-agent, for Prometheus. Those of the Go runtime and of the process (`go_`, `process_`) are there as well.",
+			"Metrics of vpp-agent for Prometheus. The agent also exports metrics of the Go runtime and of the process (`go_`, `process_`).",
 			50, writeMetrics,
 		},
 		{
@@ -48,7 +48,7 @@ func pages() []page {
 		{
 			"vpp-releases.md", "Releases of VPP",
 			"By which message items are made in each release of VPP, if the plugin of VPP that brings it is loaded; an item without\n" +
-				"one is UNIMPLEMENTED. `agentctl vpp capabilities` tells it of the VPP at hand. All VPP plugins are tested on a simulated\n" +
+				"one is UNIMPLEMENTED. `agentctl vpp capabilities` lists them for the connected VPP. All VPP plugins are tested on a simulated\n" +
 				"VPP of every release. On a real VPP of 23.06, 25.10 and 26.06 the same tests, the comparison of the simulator with it, and\n" +
 				"[the scenarios](../../examples/scenarios), which send packets, were run, without RDMA and VMXNET3, which are tested on the\n" +
 				"simulator alone. TAP interfaces and pairs of linux-cp were run on 23.06 and 25.10 with /dev/vhost-net emulated in user space.",

@@ -225,7 +225,7 @@ func (c step) simulated() bool {
 }
 
 // changes reports whether a command is executed once. Others are repeated until they
-// print what is expected.
+// print the expected output.
 func (c step) changes() bool {
 	return strings.Contains(c.command, "bin/agentctl apply ") || strings.Contains(c.command, "bin/agentctl config ") || len(c.expected) == 0
 }
@@ -292,7 +292,7 @@ func (s *scenario) shell(t *testing.T, command string) *exec.Cmd {
 	return cmd
 }
 
-// await executes a command until it prints what is expected.
+// await executes a command until it prints the expected output.
 func (s *scenario) await(t *testing.T, c step, command string) {
 	t.Helper()
 	for late := time.Now().Add(patience); ; {

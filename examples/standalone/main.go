@@ -42,7 +42,7 @@ var example []byte
 
 func main() {
 	root := flag.String("root", "", "the directory to manage; a temporary one if empty")
-	file := flag.String("f", "", "the wanted state; that of the example if empty")
+	file := flag.String("f", "", "the desired state; the state of the example if empty")
 	dryRun := flag.Bool("dry-run", false, "print what would be done")
 	flag.Parse()
 	if err := start(context.Background(), *root, *file, *dryRun); err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
-// The flags of every agent, besides --config-dir and those of the plugins.
+// The flags of every agent, in addition to --config-dir and the flags of the
+// plugins.
 const (
 	levelFlag   = "initial-loglvl"
 	formatFlag  = "log-format"

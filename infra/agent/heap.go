@@ -101,7 +101,7 @@ func releaseHeap(done <-chan struct{}, tick <-chan time.Time) {
 		now := readHeap()
 		if now.quietAfter(released, previous) {
 			debug.FreeOSMemory()
-			// What was allocated meanwhile, which may take seconds, may be garbage already.
+			// Memory allocated meanwhile, which may take seconds, may be garbage already.
 			released = heapUsage{used: readHeap().used, allocated: now.allocated}
 		}
 		previous = now

@@ -27,7 +27,7 @@ type options struct {
 	stopTimeout  time.Duration
 	args         []string
 	hasArgs      bool
-	processFlags bool // the command line is that of the process
+	processFlags bool // use the command line of the process
 	environ      config.Environ
 	output       io.Writer
 	listeners    []func(Event)
@@ -106,8 +106,8 @@ func Args(args ...string) Option {
 	return func(o *options) { o.args, o.hasArgs = args, true }
 }
 
-// Environ sets the environment in which flags are looked up (default: that of
-// the process).
+// Environ sets the environment in which flags are looked up (default: the environment of the
+// process).
 func Environ(environ config.Environ) Option { return func(o *options) { o.environ = environ } }
 
 // Output sets where Run writes the output of commands: help, version, graph

@@ -50,7 +50,7 @@ type target struct {
 	to    *publish.Publisher
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// HTTP and GRPC are the servers.
@@ -223,7 +223,7 @@ func (p *Plugin) follow(ctx context.Context, t target) {
 	}
 }
 
-// agent returns what is published to a store.
+// agent returns the message that is published to a store.
 func (p *Plugin) agent(ctx context.Context, store Store) (*announced.Agent, error) {
 	id := p.Identity.Identity()
 	a := &announced.Agent{Label: id.Label, Instance: id.Instance, Host: id.Host, Program: p.host.Build().App, Version: p.host.Build().Version}

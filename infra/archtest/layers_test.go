@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// layer is a rule about imports. Paths of this module are below its root,
-// those of others as they are.
+// layer is a rule about imports. Paths of this module are relative to its root,
+// paths of other modules are complete.
 type layer struct {
 	of      []string // the packages that the rule is about
 	notOf   []string // but not these

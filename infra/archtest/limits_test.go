@@ -72,7 +72,7 @@ func TestLimits(t *testing.T) {
 		}
 		for item, reason := range l.exceptions {
 			if !needed[item] {
-				t.Errorf("%s: %s is no exception any more: remove it from the list", l.name, item)
+				t.Errorf("%s: %s is no longer an exception: remove it from the list", l.name, item)
 			}
 			if reason == "" {
 				t.Errorf("%s: the exception %s has no reason", l.name, item)
@@ -186,8 +186,8 @@ func methods(p *pkg) (all []measured) {
 	return all
 }
 
-// complexities counts the decisions of functions, with those of function literals in
-// them: each if, loop, case, && and || is one more path.
+// complexities counts the decisions of functions, including function literals in them:
+// each if, loop, case, && and || is one more path.
 func complexities(p *pkg) (all []measured) {
 	declarations(p, func(s *source, d ast.Decl, item string) {
 		f, ok := d.(*ast.FuncDecl)

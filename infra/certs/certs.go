@@ -1,6 +1,6 @@
 // Package certs loads the certificates of TLS servers and clients, and the CAs that sign
-// those of the other side. It reloads the files of servers when they change, so that
-// certificates can be renewed without a restart.
+// the certificates of the other side. It reloads the files of servers when they change,
+// so that certificates can be renewed without a restart.
 package certs
 
 import (
@@ -90,7 +90,7 @@ func pool(key string, files []string) (*x509.CertPool, error) {
 // Client is what a TLS client needs; the files are in PEM.
 type Client struct {
 	Cert, Key  string // empty: none
-	CA         string // signs the certificates of servers; empty: those of the system
+	CA         string // signs the certificates of servers; empty: the CAs of the system
 	SkipVerify bool   // do not verify the server
 	Keys       Keys   // default: "cert-file, key-file" and "ca-file"
 }

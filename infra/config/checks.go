@@ -14,7 +14,7 @@ type Validator interface{ Validate() error }
 type Checks struct{ errs []error }
 
 // Expect adds an error, as formatted by fmt.Errorf, unless ok. The text begins
-// with the key and says what is expected.
+// with the key and names the expected value.
 func (c *Checks) Expect(ok bool, format string, args ...any) {
 	if !ok {
 		c.errs = append(c.errs, fmt.Errorf(format, args...))

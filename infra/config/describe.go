@@ -69,8 +69,9 @@ func keysOf(v reflect.Value, prefix string, known bool) ([]Key, error) {
 	return keys, nil
 }
 
-// innerStruct finds the struct whose keys are nested below a key: that of the type
-// itself, of the items of a list ("[]") or of the entries of a mapping (".*").
+// innerStruct finds the struct whose keys are nested below a key: the type itself,
+// the type of the items of a list ("[]"), or the type of the entries of a mapping
+// (".*").
 func innerStruct(t reflect.Type) (inner reflect.Type, path string) {
 	for {
 		switch {

@@ -27,9 +27,9 @@ func EnvMap(vars map[string]string) Environ {
 // Variable is an environment variable that does not correspond to a flag.
 type Variable struct{ Name, Doc string }
 
-// Variables lists the environment variables besides those of flags (EnvName);
-// "-h" shows them. No other variables are read, except those that configuration
-// files refer to as ${env:NAME}.
+// Variables lists the environment variables in addition to the variables of
+// flags (EnvName); "-h" shows them. No other variables are read, except those
+// that configuration files refer to as ${env:NAME}.
 func Variables() []Variable {
 	return []Variable{
 		{"VPP_BIN", "path of a VPP executable to start or to test against"},

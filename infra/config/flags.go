@@ -68,8 +68,9 @@ func (f *Flags) Source(plugin string) PluginConfig {
 // refers to.
 func (f *Flags) OnOpenFile(warn func(plugin, file string)) { f.onOpenFile = warn }
 
-// CommandLineOnly excludes flags from the environment: those of one-time
-// commands, whose variables (VERSION) have other meanings elsewhere.
+// CommandLineOnly excludes flags from the environment. Flags of one-time
+// commands need it, because their variables (VERSION) have other meanings
+// elsewhere.
 func (f *Flags) CommandLineOnly(flags ...string) {
 	for _, name := range flags {
 		f.cliOnly[name] = true

@@ -8,10 +8,9 @@ import (
 	"reflect"
 )
 
-// Load reads the configuration of a plugin: the values of def, overridden by
-// those of the source. found reports whether the source exists. Load is
-// strict: unknown keys and wrong types are errors that name file, line and
-// field.
+// Load reads the configuration of a plugin: the values of def, overridden by the
+// values of the source. found reports whether the source exists. Load is strict:
+// unknown keys and wrong types are errors that name file, line and field.
 //
 // The key of a field is its tag `yaml`, else its tag `json`, else its name in
 // kebab-case. A field of type time.Duration is written as text ("1s") or as a

@@ -145,7 +145,8 @@ func TestReveal(t *testing.T) {
 	if err := p.Reveal(kv.Decoded{Message: wrapperspb.Bytes([]byte(seal(t, public, "\x00\xff")))}).Decode(&raw); err != nil || !bytes.Equal(raw.Value, []byte{0, 0xff}) {
 		t.Errorf("%q, %v", raw.Value, err)
 	}
-	// Variables are replaced in what was decrypted, as in what never was encrypted.
+	// Variables are replaced in decrypted text, as in text that never was
+	// encrypted.
 	expanding := kv.Expanding{Encoded: []byte(`{"name":"$crypto$", "mixins": [{"name": "$PLAIN"}]}`), Lookup: lookup}
 	expanding.Encoded = []byte(strings.Replace(string(expanding.Encoded), "$crypto$", seal(t, public, "x"), 1))
 	var e apipb.Api
@@ -229,7 +230,7 @@ func TestConfiguration(t *testing.T) {
 }
 
 // Whatever is in a store, decoding it ends without a panic, and does not show
-// what was encrypted.
+// the encrypted text.
 func FuzzReveal(f *testing.F) {
 	private, public := pair(f)
 	p := start(f, private)

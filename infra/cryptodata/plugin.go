@@ -32,7 +32,7 @@ type Plugin struct {
 	keys Keys
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 }

@@ -129,7 +129,7 @@ type WatchRegistration interface {
 	Close() error
 }
 
-// The options of publishing are those of package kv.
+// The options of publishing are the options of package kv.
 type (
 	// PutOption is an option of a Put.
 	PutOption = kv.PutOption

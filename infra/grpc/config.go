@@ -27,7 +27,7 @@ type Config struct {
 	InsecureTransport    bool          `json:"insecure-transport" desc:"do not use TLS, even if there is a certificate"`
 	CertFile             string        `json:"cert-file" desc:"certificate of the server in PEM; with it and the key, the server speaks TLS"`
 	KeyFile              string        `json:"key-file" desc:"private key of the server in PEM"`
-	CAFiles              []string      `json:"ca-files" desc:"certificates in PEM that sign those of clients; if set, clients must present a certificate"`
+	CAFiles              []string      `json:"ca-files" desc:"CA certificates in PEM that sign the certificates of clients; if set, clients must present a certificate"`
 	Tokens               []string      `json:"tokens" secret:"true" desc:"tokens that give access to the server; clients send one of them as authorization: Bearer TOKEN. Every client has access if tokens, tokens-file, client-basic-auth and users are empty"`
 	TokensFile           string        `json:"tokens-file" desc:"file with further tokens, one per line, optionally followed by the time it expires (TOKEN 2027-01-31T12:00:00Z); reloaded when it changes"`
 	ClientBasicAuth      []string      `json:"client-basic-auth" secret:"true" desc:"users with all permissions, each as user:password, or better user:HASH with the bcrypt hash of the password, as printed by htpasswd -nB"`

@@ -246,7 +246,7 @@ func (p *Plugin) stream(srv any, ss rpc.ServerStream, info *rpc.StreamServerInfo
 	return err
 }
 
-// within returns a context that ends when that of the plugin does.
+// within returns a context that ends when the context of the plugin does.
 func (p *Plugin) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(p.Context(), cancel)

@@ -62,7 +62,7 @@ type Plugin struct {
 	descriptors Descriptors // of reflection
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Metrics is the registry of the call metrics; nil disables them.

@@ -17,7 +17,7 @@ type Reporter interface {
 	// Failed reports that the plugin cannot do its work until an operator acts.
 	Failed(reason string, err error)
 	// Scope returns the reporter of a named part; the state of a plugin is the
-	// worst of its own and those of its parts.
+	// worst of its own state and the states of its parts.
 	Scope(name string) Reporter
 	// Close removes this scope from the tree.
 	Close()

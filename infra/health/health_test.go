@@ -82,7 +82,7 @@ func TestTreeOfStates(t *testing.T) {
 	expect(t, tree, "OK\n  a ERROR because of [a/link a/other]\n    link DEGRADED\n      eth0 DEGRADED \"down\" \"no carrier\"\n    other ERROR \"bad\"\n  b OK \"back\"\n", "a")
 
 	a.Scope("link").Close()
-	part.Failed("too late", nil) // a closed scope says nothing any more
+	part.Failed("too late", nil) // a closed scope reports nothing
 	part.Scope("deeper").Failed("too late", nil)
 	a.Scope("other").Close()
 	expect(t, tree, "OK\n  a OK\n  b OK \"back\"\n")

@@ -10,8 +10,8 @@ import (
 // State is the state of an agent, a plugin or a part of one.
 type State int
 
-// The states. The numbers of Init, OK and Error are those of the predecessor's
-// status messages.
+// The states. Init, OK and Error have the numbers of the predecessor's status
+// messages.
 const (
 	Init     State = 0 // its start is not complete
 	OK       State = 1
@@ -144,7 +144,7 @@ func (t *Tree) newNode(name string) *node {
 	return &node{name: name, since: now, changed: now, parts: map[string]*node{}}
 }
 
-// set stores what was reported; t.mu is held.
+// set stores a reported state; t.mu is held.
 func (t *Tree) set(n *node, s State, reason string, err error) {
 	text := ""
 	if err != nil {
@@ -238,7 +238,7 @@ func (n *node) close() {
 // Status is a snapshot of one plugin or part.
 type Status struct {
 	Name   string `json:"name"`
-	State  State  `json:"state"` // the worst of its own and those of its parts
+	State  State  `json:"state"` // the worst of its own state and the states of its parts
 	Own    State  `json:"-"`
 	Reason string `json:"reason,omitempty"` // of the own state
 	Error  string `json:"error,omitempty"`

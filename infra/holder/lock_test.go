@@ -175,7 +175,7 @@ func (s state) SaveState(name string, put map[string][]byte, _ bool) error {
 	return nil
 }
 
-// The instance is that of the state-dir.
+// The instance belongs to the state-dir.
 func TestInstance(t *testing.T) {
 	t.Parallel()
 	ids := map[string]int{}

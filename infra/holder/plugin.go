@@ -19,7 +19,7 @@ type Plugin struct {
 	identity Identity
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	Label Labeller

@@ -12,7 +12,7 @@ import (
 // returns ErrNotSupported. All methods may be called concurrently; they return
 // when ctx ends.
 type DB interface {
-	// Features returns what the store supports. It never changes after Init.
+	// Features returns the features that the store supports. They never change after Init.
 	Features() Features
 	// Get returns an entry, or ErrNotFound.
 	Get(ctx context.Context, key string) (Item, error)
@@ -38,7 +38,7 @@ type DB interface {
 	WatchFrom(ctx context.Context, prefix string, revision int64, handle func([]Event) error) error
 }
 
-// Directory is implemented by a DB that lists a level of its keys without reading what is
+// Directory is implemented by a DB that lists a level of its keys without reading the levels
 // below.
 type Directory interface {
 	// Children returns the parts of keys between the prefix and the next slash, in the order

@@ -41,8 +41,7 @@ func (e Encoded) Decode(into proto.Message) error {
 	return fmt.Errorf("decode JSON: %w", withoutSecret(err))
 }
 
-// quoted matches errors that contain a value: that of a field, or of invalid
-// JSON.
+// quoted matches errors that contain the value of a field, or invalid JSON.
 var quoted = regexp.MustCompile(`(?s)(.*)(invalid value for (\w+) field (\w+)|syntax error \(line \d+:\d+\): invalid value):? (.*)`)
 
 // withoutSecret returns the error without the value, which may be a secret.

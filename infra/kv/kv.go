@@ -45,8 +45,8 @@ type Update struct {
 	Evidence
 }
 
-// Evidence is what an update says about its store, to distinguish a request from an
-// accident.
+// Evidence is the information of an update about its store, which distinguishes a request
+// from an accident.
 type Evidence struct {
 	Identity Identity
 	// Emptied are places (see Location) that say explicitly that they have no entries.

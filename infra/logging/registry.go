@@ -176,8 +176,8 @@ func (r *Registry) set(name string, level Level, pattern bool) {
 	}
 }
 
-// Configure applies the levels of a configuration file: the default, unless it
-// was forced, and those of loggers or patterns.
+// Configure applies the levels of a configuration file: the default level,
+// unless it was forced, and the levels of loggers or patterns.
 func (r *Registry) Configure(def Level, levels []LoggerLevel) error {
 	r.mu.Lock()
 	forced := r.forced

@@ -43,8 +43,8 @@ func IsSecret(f protoreflect.FieldDescriptor) bool {
 	return IsSecretName(name)
 }
 
-// IsSecretName reports whether a name is that of a secret, in any format of field
-// names (private_key, privateKey).
+// IsSecretName reports whether a name denotes a secret, in any format of field names
+// (private_key, privateKey).
 func IsSecretName(name string) bool {
 	joined := strings.ReplaceAll(strings.ToLower(name), "_", "")
 	return slices.ContainsFunc(secretNames, func(s string) bool { return strings.Contains(joined, s) })

@@ -100,7 +100,7 @@ func TestRestoreSecrets(t *testing.T) {
 	}
 }
 
-// What is packed is looked into, if its type is known.
+// Secrets in a packed message are hidden, if its type is known.
 func TestHidePackedSecrets(t *testing.T) {
 	t.Parallel()
 	harmless, err := anypb.New(wrapperspb.String("harmless"))

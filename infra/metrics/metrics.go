@@ -22,8 +22,8 @@ type Registerer interface {
 	Registry() prometheus.Registerer
 }
 
-// Plugin serves the metrics under /metrics, including those of the Go runtime
-// and of the process.
+// Plugin serves the metrics under /metrics, including the metrics of the Go
+// runtime and of the process.
 type Plugin struct {
 	Deps
 
@@ -31,7 +31,7 @@ type Plugin struct {
 	registry *prometheus.Registry
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	HTTP rest.HTTPHandlers

@@ -11,8 +11,8 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato"
 )
 
-// Annotations are what the options (ligato_options) say about the fields of a message type and of all
-// messages in it. They are immutable.
+// Annotations are the constraints in the options (ligato_options) of the fields of a message type and
+// of all messages in it. They are immutable.
 type Annotations struct {
 	// Message is the type.
 	Message protoreflect.MessageDescriptor
@@ -62,7 +62,7 @@ type oneof struct {
 	fields map[protoreflect.FieldNumber]*AnnotatedField
 }
 
-// Annotation returns what the options of a field say, without the messages in it.
+// Annotation returns the constraints in the options of a field, without the messages in it.
 func Annotation(fd protoreflect.FieldDescriptor) AnnotatedField {
 	o, _ := proto.GetExtension(fd.Options(), ligato.E_LigatoOptions).(*ligato.LigatoOptions)
 	lenient, _ := proto.GetExtension(fd.Options(), ligato.E_Lenient).(bool)
@@ -220,7 +220,7 @@ func (f *AnnotatedField) checkTable(messages protoreflect.Map) (all []Violation)
 	return all
 }
 
-// within adds the field of a message to what was found in it.
+// within adds the field of a message to the violations found in it.
 func within(field string, found []Violation) []Violation {
 	for i, v := range found {
 		found[i].Field = field

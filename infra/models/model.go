@@ -44,9 +44,9 @@ type Known interface {
 // is not usable. A Model is safe to copy and to use concurrently.
 type Model[V proto.Message] struct{ def *definition[V] }
 
-// definition is what a model consists of. Of a message with an item option it is read at first
-// use, because a model may be a variable in the package of the generated code, which is
-// not initialised before the package's variables.
+// definition has the parts of a model. For a message with an item option it is read at first
+// use, because a model may be a variable in the package of the generated code, which is not
+// initialised before the package's variables.
 type definition[V proto.Message] struct {
 	read    sync.Once
 	message func() protoreflect.MessageType
@@ -151,8 +151,8 @@ func (d *definition[V]) readOption() error {
 	return err
 }
 
-// FromOption returns what the option (ligato.item) of a message says: the place of the model and
-// how items are named. The name is nil for a model with at most one item.
+// FromOption reads the option (ligato.item) of a message: the spec of the model and the names of
+// its items. The name is nil for a model with at most one item.
 func FromOption(message protoreflect.MessageDescriptor) (spec Spec, name *Name, err error) {
 	item, _ := proto.GetExtension(message.Options(), ligato.E_Item).(*ligato.Item)
 	if item.GetModel() == "" {

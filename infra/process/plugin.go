@@ -27,7 +27,7 @@ type Plugin struct {
 	processes []*Process
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 }

@@ -212,7 +212,7 @@ func reaperMain() int {
 			wrong <- fmt.Sprintf("process %d is left", pidOf(&info))
 			break
 		}
-		time.Sleep(time.Millisecond) /* ok: the kernel does not tell when there are no more children */
+		time.Sleep(time.Millisecond) /* ok: the kernel does not report when there are no more children */
 	}
 	if err := p.Close(); err != nil {
 		wrong <- err.Error()

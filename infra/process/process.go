@@ -36,9 +36,9 @@ type Spec struct {
 	// Path is the file to execute, looked up in PATH if it has no slash.
 	Path string
 	Args []string
-	// Dir is its working directory; empty: that of the caller.
+	// Dir is its working directory; empty: the caller's.
 	Dir string
-	// Env are variables (NAME=value) in addition to those of the caller.
+	// Env are variables (NAME=value) in addition to the caller's.
 	Env []string
 	// Stdout and Stderr receive the output; nil: the log, line by line, at the
 	// info level. A file is passed to the process directly. Each other writer is
@@ -52,7 +52,7 @@ type Spec struct {
 	// StopTimeout is how long it may take to end after StopSignal (default 5 s).
 	// After that it is killed with its process group.
 	StopTimeout time.Duration
-	// Affinity are the CPUs it may use; empty: those of the caller.
+	// Affinity are the CPUs it may use; empty: the caller's.
 	Affinity CPUs
 	// AffinityDelay is the delay after the start before Affinity is set, for a
 	// program that sets its own affinity first; 0: Affinity is set before the
@@ -210,7 +210,7 @@ func (p *Process) Signal(s os.Signal) error {
 }
 
 // Wait waits until the process has ended and will not be restarted, and returns
-// its result. The error is that of ctx, or ErrNotRunning if the process was never
+// its result. The error is ctx's error, or ErrNotRunning if the process was never
 // started.
 func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	p.mu.Lock()

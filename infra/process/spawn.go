@@ -76,8 +76,8 @@ func (p *Process) start(cmd *exec.Cmd) error {
 // group, and reads the remaining output.
 func (r *run) wait(reaper *reaper) Exit {
 	pid := r.cmd.Process.Pid
-	// Until the process is reaped, its process ID and that of its group cannot be
-	// reused.
+	// Until the process is reaped, neither its process ID nor the ID of its
+	// group can be reused.
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {

@@ -49,8 +49,9 @@ func ended(ch <-chan struct{}) bool {
 	}
 }
 
-// once runs the process until it ends or is stopped. The error is that of a
-// failed start; started gets it, unless it is nil.
+// once runs the process until it ends or is stopped. It returns an error if the
+// start failed. started receives the outcome of the start, unless started is
+// nil.
 func (p *Process) once(ctx context.Context, l *life, started chan<- error) (Exit, error) {
 	r, err := p.spawn(ctx)
 	if err != nil {

@@ -107,8 +107,8 @@ func state(files []string) string {
 	return string(all)
 }
 
-// Log returns the function Options.Changed that logs what was loaded ("certificates of
-// the HTTP server").
+// Log returns a function for Options.Changed that logs reloads; what names the
+// content ("certificates of the HTTP server").
 func Log(log logging.Logger, what, file string) func(error) {
 	return func(err error) {
 		if err != nil {

@@ -18,8 +18,8 @@ const anyHost = "*"
 // address of the server (DNS rebinding). A browser regards such a site and the server as the
 // same origin, so the name is the only difference. It refuses unknown names of a server that
 // only this machine can reach, and otherwise in requests of browsers: other clients send no
-// requests for web sites, and may use names that the server cannot know, such as that of a
-// service. Over TLS the browser has compared the name with the certificate.
+// requests for web sites, and may use names that the server cannot know, such as the name of
+// a service. Over TLS the browser has compared the name with the certificate.
 func (p *Plugin) checkHost(next http.Handler) http.Handler {
 	if p.cfg.protected() || slices.Contains(p.cfg.AllowedHosts, anyHost) {
 		return next

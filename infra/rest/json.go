@@ -12,9 +12,9 @@ import (
 const indent = "  "
 
 // WriteJSON responds with v as indented JSON. It encodes and writes the elements of a slice,
-// and those of long slices in the fields of a struct, one after the other, because the text
-// of a large configuration takes several times the memory of its values. If something other
-// than the first of these cannot be encoded, it closes the connection in the middle of the
+// and of long slices in the fields of a struct, one after the other, because the text of a
+// large configuration takes several times the memory of its values. If something other than
+// the first of these cannot be encoded, it closes the connection in the middle of the
 // response.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	out := &jsonWriter{w: w, status: status}
@@ -30,7 +30,7 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	out.flush()
 }
 
-// jsonWriter writes a value in pieces. After an error it does nothing any more.
+// jsonWriter writes a value in pieces. After an error it writes nothing more.
 type jsonWriter struct {
 	w      http.ResponseWriter
 	status int

@@ -46,7 +46,7 @@ type Plugin struct {
 	hosts []string      // of AllowHosts
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // Close closes an io.Closer, something with a Close that returns no error, or a channel.
-// It does nothing for nil, nil pointers and nil channels. A panic, as that of a channel
-// that is closed already, is returned as an error.
+// It does nothing for nil, nil pointers and nil channels. A panic, for example of a
+// channel that is closed already, is returned as an error.
 func Close(obj any) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

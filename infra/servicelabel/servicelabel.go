@@ -42,7 +42,7 @@ type Plugin struct {
 	given string // set by the flag or the environment
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 }
@@ -52,7 +52,7 @@ var _ ReaderAPI = (*Plugin)(nil)
 // DefineFlags adds --microservice-label.
 func (p *Plugin) DefineFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&p.given, labelFlag, p.GetAgentLabel(),
-		"`label` of the agent: the part of keys that separates its configuration from those of other agents")
+		"`label` of the agent: the part of keys that separates its configuration from other agents' configurations")
 }
 
 // Init checks the label.

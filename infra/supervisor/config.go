@@ -26,8 +26,8 @@ type Program struct {
 	Name           string   `json:"name" desc:"name of the program in logs and hooks"`
 	ExecutablePath string   `json:"executable-path" desc:"file to execute; looked up in PATH if it has no slash"`
 	ExecutableArgs []string `json:"executable-args" desc:"its arguments; it must stay in the foreground (unix { nodaemon } for VPP)"`
-	Directory      string   `json:"directory" desc:"its working directory; empty: that of the supervisor"`
-	Environment    []string `json:"environment" secret:"true" desc:"environment variables, each as NAME=value, in addition to those of the supervisor"`
+	Directory      string   `json:"directory" desc:"its working directory; empty: the supervisor's"`
+	Environment    []string `json:"environment" secret:"true" desc:"environment variables, each as NAME=value, in addition to the supervisor's"`
 	LogfilePath    string   `json:"logfile-path" desc:"file that its output is appended to, reopened after SIGHUP; empty: the output of the supervisor"`
 
 	Restarts        int           `json:"restarts" desc:"maximum number of consecutive restarts when it ends by itself; -1: no limit"`

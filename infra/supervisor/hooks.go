@@ -23,7 +23,7 @@ func newHooks(p *Plugin) *hooks {
 	return &hooks{plugin: p, last: none}
 }
 
-// add runs the hooks for an event after those of the previous events.
+// add runs the hooks for an event after the hooks of previous events.
 func (h *hooks) add(s process.Status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -29,7 +29,7 @@ func NewPlugin(opts ...Option) *Plugin {
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
 // UseOutput sets the destination of the output of programs without a log file
-// (default: that of this process).
+// (default: the output of this process).
 func UseOutput(stdout, stderr io.Writer) Option {
 	return func(p *Plugin) { p.stdout, p.stderr = stdout, stderr }
 }

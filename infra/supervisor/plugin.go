@@ -48,7 +48,7 @@ type Plugin struct {
 	err  error
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	Processes *process.Plugin
@@ -69,8 +69,8 @@ type ProgramError struct {
 // Error returns "program vpp: exit status 3".
 func (e *ProgramError) Error() string { return fmt.Sprintf("program %s: %v", e.Name, e.Exit) }
 
-// Done is closed when there is nothing to supervise any more: a program failed
-// that is not optional, or all have ended.
+// Done is closed when supervision ends: a program that is not optional failed,
+// or all programs have ended.
 func (p *Plugin) Done() <-chan struct{} {
 	p.once.Do(func() { p.done = make(chan struct{}) })
 	return p.done

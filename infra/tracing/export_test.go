@@ -51,7 +51,7 @@ func (c *collector) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan
 func (c *collector) Shutdown(context.Context) error { return nil }
 
 // A collector that is away degrades health, with the cause; nothing waits for it;
-// and it is well again when it works, without any more spans, too.
+// and it is well again when it works, also without further spans.
 func TestDeadCollector(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

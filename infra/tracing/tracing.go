@@ -48,7 +48,7 @@ type Plugin struct {
 	connections *http.Transport // to the collector; nil: none
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// ServiceLabel provides the name of the agent in spans; nil: spans have no

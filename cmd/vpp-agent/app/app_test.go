@@ -178,7 +178,7 @@ func TestFileProgramsVPP(t *testing.T) {
 		t.Errorf("the binding waits for %q, expected its interface", got)
 	}
 	if dump := h.LocalVPP.Simulator().Dump(); !strings.Contains(dump, "bd1") || !strings.Contains(dump, "10.1.0.1/24") {
-		t.Errorf("VPP does not have what was asked for:\n%s", dump)
+		t.Errorf("VPP does not have the configuration:\n%s", dump)
 	}
 	h.write(t, "network.yaml", network)
 	h.await(t, bdKey, pb.ValueState_NONEXISTENT)

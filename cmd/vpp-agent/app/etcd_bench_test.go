@@ -30,8 +30,8 @@ func routeEntries(from, to int) (ops []kv.Op, keys []string) {
 // simulator, which takes its time from the same processors; and then puts 5,000
 // more a second, one by one, for four seconds, or as fast as the server takes
 // them. The lag is how long after the last of them all are configured. The time
-// of the start is that on the clock, or that of the processors if other programs
-// had them meanwhile.
+// of the start is elapsed time, or processor time if other programs used the
+// processors meanwhile.
 func BenchmarkManyKeys(b *testing.B) {
 	const keys, rate, more = 100_000, 5_000, 20_000
 	server := kvtest.Etcd(b)

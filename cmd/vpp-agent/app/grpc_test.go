@@ -105,7 +105,7 @@ func TestLinuxInterfacesOverGRPC(t *testing.T) {
 	}
 	for _, name := range []string{"x", "y"} {
 		if got, err := polls.Recv(); err != nil || got.GetStats().GetLinuxStats().GetInterface().GetName() != name {
-			t.Errorf("counters %v, %v, expected those of %s", got, err, name)
+			t.Errorf("counters %v, %v, expected the counters of %s", got, err, name)
 		}
 	}
 }

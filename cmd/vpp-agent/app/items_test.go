@@ -66,7 +66,7 @@ func BenchmarkItems(b *testing.B) {
 	}
 }
 
-// compareItems returns the rate of the agent in percent of that of the requests.
+// compareItems returns the rate of the agent in percent of the rate of the requests.
 func compareItems(b *testing.B, socket string, many func(loop interface_types.InterfaceIndex) bulk) float64 {
 	h := newHouse(b, network+"  nat44Global: {}\n")
 	h.vpp(b, "binapi-socket-path: "+socket+"\n")

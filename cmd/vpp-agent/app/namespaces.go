@@ -19,9 +19,9 @@ import (
 // OwnNamespaces removes, at the end of an agent with --cleanup-on-exit, the network
 // namespaces that were created for its configuration. It records them in a file
 // below /run, which lives as long as the namespaces do, so that a later agent with
-// the same label removes those of a killed one. The agent locks the file, so that
-// another one with the same label, for example one that cannot start because its
-// port is in use, does not touch the namespaces.
+// the same label removes the namespaces of a killed one. The agent locks the file,
+// so that another one with the same label, for example one that cannot start
+// because its port is in use, does not touch the namespaces.
 //
 // It is closed after the plugins that use namespaces.
 type OwnNamespaces struct {

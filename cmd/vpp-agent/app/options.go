@@ -21,7 +21,7 @@ type options struct {
 	plugins []func(*VPPAgent) infra.Plugin
 }
 
-// WithModels adds models besides those of vpp-agent. All sources, files, clients and
+// WithModels adds models to the models of vpp-agent. All sources, files, clients and
 // commands know them.
 func WithModels(ms ...models.Known) Option {
 	return func(o *options) { o.models = append(o.models, ms...) }

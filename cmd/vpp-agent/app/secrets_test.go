@@ -60,11 +60,11 @@ func TestSecretsAreHidden(t *testing.T) {
 	for _, path := range h.paths(t) {
 		body := h.send(t, "GET", path, "", 0)
 		if strings.Contains(body, memifSecret) {
-			t.Errorf("GET %s tells the secret", path)
+			t.Errorf("GET %s shows the secret", path)
 		}
 	}
 	if !strings.Contains(log.String(), "DEBUG") || strings.Contains(log.String(), memifSecret) {
-		t.Error("the log tells the secret, or has nothing")
+		t.Error("the log shows the secret, or has nothing")
 	}
 	for _, path := range []string{
 		"/configuration", "/scheduler/dump?descriptor=vpp-interface&view=NB", "/scheduler/txn-history",
@@ -78,7 +78,7 @@ func TestSecretsAreHidden(t *testing.T) {
 			t.Errorf("GET %s does not have the value at all", path)
 		}
 		if body := h.send(t, "GET", path+sign+"show-secrets=true", "", 200); !strings.Contains(body, memifSecret) {
-			t.Errorf("GET %s with show-secrets does not tell the secret", path)
+			t.Errorf("GET %s with show-secrets does not show the secret", path)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestSecretsOverGRPC(t *testing.T) {
 	req := &generic.SetConfigRequest{OverwriteAll: true}
 	for _, it := range all.GetItems() {
 		if strings.Contains(string(it.GetItem().GetData().GetAny().GetValue()), memifSecret) {
-			t.Error("ManagerService tells the secret")
+			t.Error("ManagerService shows the secret")
 		}
 		req.Updates = append(req.Updates, &generic.UpdateItem{Item: it.GetItem()})
 	}

@@ -172,7 +172,7 @@ func TestAFPacketSurvivesFlappingPeer(t *testing.T) {
 	}
 	after, exists := h.VPPIfPlugin.Interfaces().LookupByName("af")
 	if !exists {
-		t.Fatal("the interface does not exist any more")
+		t.Fatal("the interface no longer exists")
 	}
 	if n := h.LocalVPP.Simulator().Count("af_packet_create_v3") - created; n > 0 || after.SwIfIndex != before.SwIfIndex {
 		t.Errorf("the interface was created %d times again, its index was %d and is %d", n, before.SwIfIndex, after.SwIfIndex)

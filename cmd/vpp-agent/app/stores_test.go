@@ -104,7 +104,7 @@ func TestInterfaceStatesAreInEtcd(t *testing.T) {
 	}
 }
 
-// So are those of the interfaces of Linux.
+// States of Linux interfaces are in etcd, too.
 func TestLinuxInterfaceStatesAreInEtcd(t *testing.T) {
 	t.Parallel()
 	server, ctl := startEtcd(t)

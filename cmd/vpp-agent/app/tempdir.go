@@ -20,7 +20,7 @@ type tempDir struct {
 	lock *os.File
 }
 
-// newTempDir creates a directory, and removes those of killed agents.
+// newTempDir creates a directory, and removes the directories of killed agents.
 func newTempDir() (d tempDir, err error) {
 	removeAbandoned()
 	if d.path, err = os.MkdirTemp("", tempPattern); err != nil {
@@ -48,7 +48,7 @@ func (d tempDir) remove() error {
 	return err
 }
 
-// removeAbandoned removes directories of agents that have ended. Those of
+// removeAbandoned removes directories of agents that have ended. Directories of
 // other users cannot be opened, and stay.
 func removeAbandoned() {
 	locks, err := filepath.Glob(filepath.Join(os.TempDir(), tempPattern, lockName))

@@ -147,7 +147,7 @@ func (o *Output) Await(t *testing.T, text string) {
 	}
 }
 
-// String is what was printed so far.
+// String returns the output so far.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,9 +15,10 @@
 //	curl -X POST http://127.0.0.1:9191/pump/repaired
 //	curl http://127.0.0.1:9191/health                  # gauges for Prometheus
 //
-// The state of the agent is the worst of its plugins, that of a plugin the worst of
-// its parts. A plugin that depends on one in trouble is named as its effect, not as
-// another cause. probe.conf ("config print probe") says which plugins do not count.
+// The state of the agent is the worst state of its plugins, and the state of a plugin
+// is the worst state of its parts. A plugin that depends on one in trouble is named
+// as its effect, not as another cause. probe.conf ("config print probe") says which
+// plugins do not count.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // Command 04_kv-store shows how a plugin uses a key-value store: it publishes
-// greetings, follows those of everybody, and looks one up.
+// greetings, follows the greetings of all publishers, and looks one up.
 //
 // It needs an etcd (Debian: apt install etcd-server), whose address is in
 // etcd.conf or, as here, in the environment. Run it from the root of the

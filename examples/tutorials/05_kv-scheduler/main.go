@@ -6,9 +6,9 @@
 //
 //	go run ./examples/tutorials/05_kv-scheduler
 //
-// Each transaction is printed with its plan before it is executed, and with
-// what was executed after. Look for the order of operations, and for
-// [NOOP IS-PENDING] and [WAS-PENDING] in the third case.
+// Each transaction is printed before and after it is executed, with the planned
+// and the executed operations. Look for the order of operations, and for [NOOP
+// IS-PENDING] and [WAS-PENDING] in the third case.
 //
 // The model is in model/, the descriptors are in descriptors.go, and the
 // adapters in descriptor/adapter are generated ("go generate" in this folder).

@@ -5,7 +5,7 @@
 //	go run ./examples/tutorials/101_custom-agent
 //
 // It also runs in a module of its own: copy the folder, and replace the import path of the
-// folder by that of the module.
+// folder by the path of the module.
 package main
 
 import (
@@ -47,8 +47,8 @@ func main() {
 	}
 }
 
-// networkFile is network.yaml in the working directory; at the root of the repository it is
-// that of the tutorial.
+// networkFile is network.yaml in the working directory, or the tutorial's file at the root
+// of the repository.
 func networkFile() string {
 	tutorial := filepath.Join("examples", "tutorials", "101_custom-agent", "network.yaml")
 	if _, err := os.Stat(tutorial); err == nil {

@@ -53,7 +53,7 @@ func TestLeaksAreSeenAndNamed(t *testing.T) {
 	if len(s.errors) != 1 || !strings.Contains(s.errors[0], `"plugin":"sloppy"`) || !strings.Contains(s.errors[0], "(*sloppy).Init") {
 		t.Errorf("got %q", s.errors)
 	}
-	close(p.wake) // the check at the end of this test finds nothing any more
+	close(p.wake) // the check at the end of this test finds nothing
 }
 
 func TestStartGivesALoggerAndNoEnvironment(t *testing.T) {

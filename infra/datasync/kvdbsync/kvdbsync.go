@@ -31,7 +31,7 @@ type Plugin struct {
 	watches map[*watch]string // names of the receivers
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	KvPlugin     kv.Store

@@ -21,7 +21,7 @@ type Plugin struct {
 	host infra.Host
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	HTTP rest.HTTPHandlers

@@ -3,7 +3,7 @@
 // do not report by themselves.
 //
 // It publishes changes at once, and everything periodically, so that readers can
-// detect stale data. The states are those of the health tree. The state of the
+// detect stale data. The states come from the health tree. The state of the
 // agent is the worst of its plugins, except those that probe.conf declares
 // non-fatal, and the text of a plugin names the cause of its failure.
 package statuscheck
@@ -36,7 +36,7 @@ type Plugin struct {
 	begun  bool    // AfterInit was called
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Stores are the data stores that health can be published to; publishers

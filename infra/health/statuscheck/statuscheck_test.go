@@ -32,7 +32,7 @@ type store struct{ *publishtest.Store }
 
 func newStore(keys ...string) *store { return &store{publishtest.NewStore(keys...)} }
 
-// await waits until what is published reads like this, times left out.
+// await waits until the published states read like this, without times.
 func (s *store) await(t *testing.T, want ...string) {
 	t.Helper()
 	s.AwaitText(t, text, strings.Join(want, "\n"))

@@ -29,7 +29,7 @@ const patience = time.Minute
 // Plugin is a store in a file.
 type Plugin struct{ connector.Base[Config] }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps = connector.Deps
 
 // Config is the file bolt.conf. Without that file the plugin is disabled.

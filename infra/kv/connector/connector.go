@@ -27,7 +27,7 @@ type Base[C any] struct {
 	claim *claim // nil: several agents may use the label
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Label and Identity name the agent. With them, an agent does not use the part of the store that

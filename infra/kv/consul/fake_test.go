@@ -21,8 +21,8 @@ import (
 // /v1/txn; /v1/session/create and renew), with its indexes, its errors and its limit of 512 KiB for a value.
 // As in Consul, any change wakes waiting readers, also a change elsewhere.
 type fakeConsul struct {
-	// Direct is the address it listens on, Addr that of the proxy in front of
-	// it.
+	// Direct is the address it listens on, Addr the address of the proxy in
+	// front of it.
 	Direct, Addr string
 	// Proxy is in front of it.
 	Proxy *kvtest.Proxy

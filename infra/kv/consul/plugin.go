@@ -40,7 +40,7 @@ const maxPause = 2 * time.Second
 // Plugin is the connection to Consul.
 type Plugin struct{ connector.Base[Config] }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps = connector.Deps
 
 // Config is the file consul.conf. Without that file the plugin is disabled.

@@ -157,7 +157,7 @@ func (d *database) read(ctx context.Context, prefix string, index uint64) (pairs
 	}
 	now, err = strconv.ParseUint(resp.Header.Get("X-Consul-Index"), 10, 64)
 	if err != nil {
-		return nil, 0, fmt.Errorf("the response has no index; check that the address is that of Consul (%w)", err)
+		return nil, 0, fmt.Errorf("the response has no index; check that it is the address of Consul (%w)", err)
 	}
 	return below(prefix, pairs), now, nil
 }

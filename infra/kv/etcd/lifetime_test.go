@@ -55,8 +55,9 @@ func present(t *testing.T, db kv.DB) int64 {
 	return l.Revision
 }
 
-// What is published for the lifetime of an agent is published again if the lease was
-// lost while the agent lives: all of it, whether the renewal or a put finds out.
+// Keys that are published for the lifetime of an agent are published again if the
+// lease was lost while the agent lives: all of them, whether the renewal or a put
+// detects it.
 func TestLifetimeIsRestored(t *testing.T) {
 	t.Parallel()
 	s := kvtest.Etcd(t)
@@ -102,8 +103,8 @@ func TestPublishedAgain(t *testing.T) {
 	await(t, direct(t, s).DB(), 1, map[string]string{"/p/a": `"1"`})
 }
 
-// Without its agent an entry goes, by the clock of the server: that of the
-// agent does not matter. It is published again with the agent.
+// An entry expires without its agent, by the clock of the server: the clock of
+// the agent does not matter. It is published again with the agent.
 func TestLifetimeEnds(t *testing.T) {
 	t.Parallel()
 	s := kvtest.Etcd(t)

@@ -44,7 +44,7 @@ type Plugin struct {
 	db  *database
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps = connector.Deps
 
 var _ kv.Connector = (*Plugin)(nil)

@@ -14,8 +14,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
-// On a full disk the status file stays as it was, and the error of a write says what
-// to do. What was refused does not come with the next value.
+// On a full disk the status file stays as it was, and the error of a write
+// names the remedy. A refused value does not appear with the next one.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := infratest.Small(t, "256k")

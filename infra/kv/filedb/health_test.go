@@ -18,7 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
 
-// warnings counts what is logged as a warning.
+// warnings counts the log entries at level warning.
 type warnings struct {
 	logging.PluginLogger
 	mu   sync.Mutex

@@ -45,7 +45,7 @@ type Plugin struct {
 	refused atomic.Pointer[map[string][]error]
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Format parses the files. It may be nil only if the plugin is disabled.
@@ -59,7 +59,7 @@ type Config struct {
 	PollInterval       time.Duration `json:"poll-interval" desc:"interval of polling for changes without a notification of the file system"`
 }
 
-// DefaultConfig is what holds where the configuration file says nothing.
+// DefaultConfig returns the values for keys that the configuration file lacks.
 func DefaultConfig() Config { return Config{PollInterval: 500 * time.Millisecond} }
 
 // Validate says which keys have impossible values.

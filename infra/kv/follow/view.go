@@ -153,8 +153,8 @@ func (v *View) Identify(id kv.Identity) {
 // Apply reports events in the order in which they happened.
 func (v *View) Apply(events []kv.Event) { v.apply(events, false) }
 
-// ApplyNew reports the events that differ from the known content, for stores
-// whose events may repeat what was listed.
+// ApplyNew reports the events that differ from the known content, for stores whose events may
+// repeat the listed content.
 func (v *View) ApplyNew(events []kv.Event) { v.apply(events, true) }
 
 func (v *View) apply(events []kv.Event, differing bool) {

@@ -26,7 +26,7 @@ type Plugin struct {
 	text []byte // nil: there is no file
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Format reads the file.

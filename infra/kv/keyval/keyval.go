@@ -122,7 +122,7 @@ type Store struct {
 	Context context.Context
 	// Value converts bytes to a value; nil: kv.Encoded.
 	Value func([]byte) kv.Value
-	// Watch is that of kv.Store. Go starts a goroutine that the connector waits for.
+	// Watch is kv.Store's Watch. Go starts a goroutine that the connector waits for.
 	Watch func(ctx context.Context, prefix string, handle func(kv.Update) error) error
 	Go    func(func(context.Context))
 }

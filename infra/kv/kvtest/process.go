@@ -21,7 +21,7 @@ import (
 
 // Process is a server process, which ends with the test.
 type Process struct {
-	// Direct is the address it listens on, Addr that of the proxy in front of
+	// Direct is the address it listens on, Addr the address of the proxy in front of
 	// it.
 	Direct, Addr string
 	// Proxy is in front of it.

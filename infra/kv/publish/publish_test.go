@@ -158,7 +158,7 @@ func (w *world) set(key, value string) {
 	w.Set("/me/state/"+key, wrapperspb.String(value))
 }
 
-// want compares what is in the store as soon as nothing happens any more.
+// want compares the content of the store as soon as nothing more happens.
 func (w *world) want(want string) {
 	w.t.Helper()
 	synctest.Wait()
@@ -346,7 +346,7 @@ func TestBrokenStore(t *testing.T) {
 		w.set("a", "3")
 		w.set("b", "1")
 		synctest.Wait()
-		w.set("a", "4") // newer than what is tried again
+		w.set("a", "4") // newer than the value that is retried
 		w.wantHealth(health.Degraded, "out of order")
 		s.fail(nil)
 		time.Sleep(time.Second)

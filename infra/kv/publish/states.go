@@ -11,7 +11,7 @@ import (
 )
 
 // States publishes the states of named objects, such as interfaces, together with their
-// counters. S is the message of a state, C what is counted for an object. The methods may be
+// counters. S is the message of a state, C the counters of an object. The methods may be
 // called concurrently.
 type States[S proto.Message, C any] struct {
 	prefix string

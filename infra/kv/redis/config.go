@@ -96,7 +96,8 @@ func (c Config) where() string {
 
 func (c Config) endpoint() string { return cmp.Or(c.Endpoint, "127.0.0.1:6379") }
 
-// servers returns the addresses of the server, or of those of the cluster, or of the sentinels.
+// servers returns the address of the server, or the addresses of the cluster's servers, or
+// of the sentinels.
 func (c Config) servers() []string {
 	if len(c.Endpoints) > 0 {
 		return c.Endpoints

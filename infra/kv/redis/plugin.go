@@ -29,7 +29,7 @@ const maxPause = 2 * time.Second
 // Plugin is the connection to Redis.
 type Plugin struct{ connector.Base[Config] }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps = connector.Deps
 
 var _ kv.Connector = (*Plugin)(nil)

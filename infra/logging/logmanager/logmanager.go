@@ -21,7 +21,7 @@ type Plugin struct {
 	hooks []func() // remove the hooks
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	HTTP rest.HTTPHandlers `optional:"true"`

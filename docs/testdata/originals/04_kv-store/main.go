@@ -1,5 +1,5 @@
 // Command 04_kv-store is the tutorial of the predecessor about key-value stores, with
-// other import paths. The message is that of tutorial 05; the store is bolt, which needs
+// other import paths. The message comes from tutorial 05; the store is bolt, which needs
 // no server, so that the program can run in a test: the name of the connector is all that
 // changes.
 package main

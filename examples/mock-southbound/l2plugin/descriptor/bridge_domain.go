@@ -32,8 +32,8 @@ type domainCalls interface {
 type bridgeDomainDescriptor struct{ sb domainCalls }
 
 // NewBridgeDomainDescriptor returns the descriptor of bridge domains. A bridge
-// domain has no dependencies: its members are derived values, each of which
-// waits for its own interface.
+// domain has no dependencies: its members are derived values, and each waits
+// for its own interface.
 func NewBridgeDomainDescriptor(sb domainCalls) *api.KVDescriptor {
 	d := &bridgeDomainDescriptor{sb}
 	return adapter.NewBridgeDomainDescriptor(api.Describe(model.ModelBridgeDomain, adapter.BridgeDomainDescriptor{
@@ -69,8 +69,8 @@ func (d *bridgeDomainDescriptor) validate(_ string, bd *model.BridgeDomain) erro
 	return nil
 }
 
-// equivalent: members come and go on their own, the bridge domain has nothing
-// else to change.
+// equivalent returns true: members are created and deleted on their own, and a
+// bridge domain has nothing else to change.
 func (d *bridgeDomainDescriptor) equivalent(_ string, a, b *model.BridgeDomain) bool {
 	return a.Name == b.Name
 }

@@ -29,7 +29,7 @@ type Plugin struct {
 	items idxmap.Map[*metaidx.ItemMetadata]
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Scheduler is the part of the KV Scheduler that descriptors are given to.

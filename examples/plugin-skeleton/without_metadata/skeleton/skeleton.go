@@ -23,7 +23,7 @@ type Plugin struct {
 	Deps
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Scheduler is the part of the KV Scheduler that descriptors are given to.

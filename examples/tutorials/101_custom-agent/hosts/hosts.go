@@ -1,7 +1,7 @@
 // Package hosts is the plugin of the tutorial. It keeps a file of host names, each
 // for as long as the VPP interface exists through which the host is reached.
 //
-// The layout is that of all plugins: model/ has the message and its keys,
+// The layout is the same as in all plugins: model/ has the message and its keys,
 // descriptor/ one file for each kind of item, options.go the constructor.
 package hosts
 
@@ -21,7 +21,7 @@ type Plugin struct {
 	Deps
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Scheduler is the part of the KV Scheduler that descriptors are given to.

@@ -1,4 +1,4 @@
-// Package publishtest has a data store for tests of what is published.
+// Package publishtest has a data store for tests of publishing.
 package publishtest
 
 import (
