@@ -43,7 +43,7 @@ const (
 	PrintNever  = "false"
 )
 
-// DefaultConfig is what holds without a configuration file.
+// DefaultConfig returns the configuration without a file.
 func DefaultConfig() Config {
 	return Config{
 		RecordTransactionHistory:      true,
@@ -63,7 +63,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate says what is wrong with a configuration.
+// Validate returns the errors of a configuration.
 func (c Config) Validate() error {
 	var check config.Checks
 	check.Expect(c.TransactionHistoryMaxEntries >= 1, "transaction-history-max-entries: expected at least 1")

@@ -13,7 +13,7 @@ import (
 
 // The policies of drift-repair.
 const (
-	// DriftReport only reports what the periodic detection finds.
+	// DriftReport only reports the drifts of the periodic detection.
 	DriftReport = "report"
 	// DriftRepair repairs it as well.
 	DriftRepair = "repair"

@@ -33,7 +33,7 @@ func (c *conditions) Hanging(hanging []exec.Call) {
 	scope.Degraded("callbacks of descriptors do not return", hangs(hanging))
 }
 
-// maxNamed limits what is named of one kind.
+// maxNamed limits the named values of one kind.
 const maxNamed = 5
 
 func hangs(calls []exec.Call) error {

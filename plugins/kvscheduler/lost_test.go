@@ -14,7 +14,7 @@ import (
 // When a southbound goes down with many values that one transaction made, each of
 // them costs as much as if it were the only one. (Reading the record of the whole
 // transaction for each kept an agent with 100,000 routes busy for a minute and more.)
-// It is not parallel, because it counts what is allocated.
+// It is not parallel, because it counts allocations.
 func TestLosingManyIsLinear(t *testing.T) {
 	each := func(values int) float64 {
 		sb := kvstest.NewMockSB()

@@ -11,7 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// What is wrong with a rule is said with its place, and what was expected.
+// An error about a rule names its place and the expected value.
 func TestOwnershipConfig(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -69,7 +69,7 @@ func TestOwnershipRules(t *testing.T) {
 		txn.SetValue(key, &model.Item{})
 	}
 	if _, err := txn.Commit(t.Context(), api.WithResync(api.FullResync, false)); err == nil {
-		t.Error("expected errors for what is ignored")
+		t.Error("expected errors for ignored values")
 	}
 	var got []string
 	for _, key := range keys {

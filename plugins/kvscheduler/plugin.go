@@ -43,14 +43,14 @@ type Scheduler struct {
 
 	engine      *engine.Engine
 	meter       *meter.Meter         // nil: no metrics
-	tracer      trace.TracerProvider // nil: that of Tracing
+	tracer      trace.TracerProvider // nil: use Tracing's
 	resyncFirst bool                 // see ResyncFirst
 	spans       *spans.Emitter       // nil: no spans
 	stateDir    string               // of the flag
 	store       *ownership.Store
 }
 
-// Deps is what the scheduler needs.
+// Deps are the dependencies of the scheduler.
 type Deps struct {
 	infra.PluginDeps
 	// HTTP serves the endpoints under /scheduler; nil: none.
@@ -149,7 +149,8 @@ func (s *Scheduler) printText(txn *api.RecordedTxn, morePlanned int) {
 	}
 }
 
-// maxPrinted bounds what is printed of one transaction; the history has it all.
+// maxPrinted limits the printed operations of one transaction; the history has all
+// of them.
 const maxPrinted = 1000
 
 func (s *Scheduler) summary(txn *api.RecordedTxn) {

@@ -17,7 +17,7 @@ import (
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// errorLog collects what is logged as an error.
+// errorLog collects the log entries at level error.
 type errorLog struct {
 	logging.PluginLogger
 	mu   sync.Mutex

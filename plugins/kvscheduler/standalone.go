@@ -19,9 +19,8 @@ import (
 // New starts a scheduler as a library: without an agent, a configuration file
 // or REST around it. The descriptors are registered and checked together; more
 // of them can be registered later. The scheduler runs until ctx ends or stop is
-// called; stop returns when nothing runs any more, and may be called again.
-// What is committed afterwards fails with api.ErrClosedScheduler. The
-// southbound stays as it is.
+// called; stop returns when all goroutines have ended, and may be called again. Commits
+// after that fail with api.ErrClosedScheduler. The southbound stays as it is.
 //
 // Of the options, UseConf (history, printing, drift, state), UseClock, UseRand, UseOutput,
 // UseTracer and a logger in UseDeps apply. Unlike in an agent, transactions are printed

@@ -88,7 +88,7 @@ func (s *Scheduler) StateDirectory() string {
 // KeepsState reports whether there is a state-dir; known when Init has run.
 func (s *Scheduler) KeepsState() bool { return s.store != nil }
 
-// LoadState returns what SaveState kept under a name, in this process or an
+// LoadState returns the values that SaveState stored under a name, in this process or an
 // earlier one; nothing without a state-dir.
 func (s *Scheduler) LoadState(name string) (map[string][]byte, error) {
 	if s.store == nil {
@@ -97,8 +97,9 @@ func (s *Scheduler) LoadState(name string) (map[string][]byte, error) {
 	return s.store.LoadState(name)
 }
 
-// EachState calls f with what SaveState kept under a name, sorted by key, without holding
-// all of it in memory. The data is valid until f returns. f must not call the scheduler.
+// EachState calls f with the values that SaveState stored under a name, sorted by key,
+// without holding all of it in memory. The data is valid until f returns. f must not
+// call the scheduler.
 func (s *Scheduler) EachState(name string, f func(key string, data []byte)) error {
 	if s.store == nil {
 		return nil

@@ -44,7 +44,7 @@ type ValueGroup struct {
 	Counts     map[ValueState]int
 }
 
-// DrawingRequest says what to draw.
+// DrawingRequest selects the values to draw.
 type DrawingRequest struct {
 	ValueFilter
 	// Key asks for a value with its neighbours instead of the values of the filter.

@@ -11,7 +11,7 @@ type DriftDetector interface {
 	// DetectDrift reads one descriptor after the other and compares its values. Descriptors
 	// with ConcurrentRetrieve are read while transactions run, and values that these change
 	// are not compared; the others are read between two transactions. One detection runs at
-	// a time. The error is that of the context, or ErrClosedScheduler.
+	// a time. The error is the context's error, or ErrClosedScheduler.
 	DetectDrift(ctx context.Context) (*DriftReport, error)
 	// LastDrift returns the report of the last detection; nil before the first.
 	LastDrift() *DriftReport
@@ -53,7 +53,7 @@ type Drift struct {
 	Fields     []FieldDiff `json:",omitempty"` // of a value that differs
 }
 
-// Foreign reports that the value differs only in what another process added to it, which a repair
+// Foreign reports that the value differs only in additions of another process, which a repair
 // leaves as it is.
 func (d *Drift) Foreign() bool {
 	for _, f := range d.Fields {

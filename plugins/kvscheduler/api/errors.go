@@ -40,7 +40,7 @@ var (
 	ErrPermanent = errors.New("permanent failure")
 	// ErrUnimplemented marks values that the southbound cannot have; see Unimplemented.
 	ErrUnimplemented = errors.New("not implemented by the southbound")
-	// ErrInvalid marks failures of values that contradict what they depend on; see Invalid.
+	// ErrInvalid marks failures of values that contradict their dependencies; see Invalid.
 	ErrInvalid = errors.New("value contradicts what it depends on")
 	// ErrUnreached marks requests that did not reach the southbound; see Unreached.
 	ErrUnreached = errors.New("southbound not reached")
@@ -86,9 +86,9 @@ func Permanent(err error) error { return marked(err, ErrPermanent) }
 // for again or the southbound is another one.
 func Unimplemented(err error) error { return marked(err, ErrUnimplemented, ErrPermanent) }
 
-// Invalid marks err as the failure of a value that contradicts what it depends on. The value
-// is INVALID, with the error, until it changes or what it depends on is created again. Name
-// the fields with NewInvalidValueError.
+// Invalid marks err as the failure of a value that contradicts its dependencies. The value
+// is INVALID, with the error, until it changes or a dependency is created again. Name the
+// fields with NewInvalidValueError.
 func Invalid(err error) error { return marked(err, ErrInvalid, ErrPermanent) }
 
 // Unreached marks err as the failure of a request that did not reach the southbound,
@@ -126,7 +126,7 @@ func NewInvalidValueError(err error, fields ...string) *InvalidValueError {
 	return &InvalidValueError{err: err, fields: fields}
 }
 
-// Error says what is wrong with which fields.
+// Error lists the invalid fields and their errors.
 func (e *InvalidValueError) Error() string {
 	if len(e.fields) == 0 {
 		return e.err.Error()
@@ -223,7 +223,8 @@ func (e *TransactionError) GetTxnInitError() error { return e.txnInitError }
 // GetKVErrors lists the values that failed.
 func (e *TransactionError) GetKVErrors() []KeyWithError { return e.kvErrors }
 
-// Reverted reports whether the transaction was undone, except what NotReverted lists.
+// Reverted reports whether the transaction was undone, except for the values in
+// NotReverted.
 func (e *TransactionError) Reverted() bool { return e.reverted }
 
 // UnfinishedError is an ErrTxnWaitCanceled of Commit.
@@ -245,7 +246,7 @@ func (e *UnfinishedError) Error() string {
 // Unwrap returns ErrTxnWaitCanceled and why the caller stopped waiting.
 func (e *UnfinishedError) Unwrap() []error { return []error{ErrTxnWaitCanceled, e.cause} }
 
-// Wait waits for the end of the transaction, and returns what Commit would have returned.
+// Wait waits for the end of the transaction, and returns the results of Commit.
 // Call it once. If ctx ends before, its cause is the error.
 func (e *UnfinishedError) Wait(ctx context.Context) (seqNum uint64, err error) { return e.wait(ctx) }
 

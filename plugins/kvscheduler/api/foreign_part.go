@@ -11,7 +11,7 @@ import "strings"
 // ForeignField is the FieldDiff.Field of a difference that is a foreign part.
 const ForeignField = "added by another process"
 
-// foreignMark is what ForeignKey puts between a key and the name of a part.
+// foreignMark separates a key from the name of a part in ForeignKey.
 const foreignMark = "/foreign:"
 
 // ForeignKey returns the key of a foreign part of the object with the given key. The name, such as

@@ -50,8 +50,8 @@ func (v JSONValue) Encode() (*EncodedValue, error) {
 	return &EncodedValue{string(name), data, Unmodeled(v.Message)}, err
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. A message of a type that is not
-// linked into the program becomes a google.protobuf.Struct.
+// UnmarshalJSON reads the output of MarshalJSON. A message of a type that is
+// not linked into the program becomes a google.protobuf.Struct.
 func (v *JSONValue) UnmarshalJSON(data []byte) error {
 	var e *EncodedValue
 	if err := json.Unmarshal(data, &e); err != nil || e == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 )
 
-// Metadata is what the callbacks of a value need besides the value, such as the index that
-// VPP assigned to an interface. The descriptor chooses its type.
+// Metadata is the data that the callbacks of a value need in addition to the value, such as the
+// index that VPP assigned to an interface. The descriptor chooses its type.
 type Metadata = any
 
 // IndexedMetadata is metadata with indexes that /scheduler/graph-snapshot and
@@ -152,20 +152,20 @@ type Descriptor[V proto.Message, M any] struct {
 	// removes those that it created in this process or has on record in its state-dir, and
 	// lists the others as orphans. Default: the state cannot be read, and the scheduler
 	// assumes the effects of its last operations. After a restart it creates the values again;
-	// what is on record but no longer desired, or desired with another value, it deletes first:
-	// Delete of a value that does not exist has to succeed.
+	// it first deletes values on record that are no longer desired, or desired with another
+	// value: Delete of a value that does not exist has to succeed.
 	//
-	// correlate helps to recognise what the southbound does not return, and objects without
-	// a mark. When all values are read, it has every value that may exist: desired values,
-	// values that were created and not removed, and the values of operations with an unknown
-	// outcome: the callback timed out, its effect could not be read back, or the session or
-	// the process ended during it. The outcome stays unknown until the callback has returned
-	// and a later Retrieve succeeded; with a state-dir also across restarts. Return what you
-	// find of them with Origin FromNB. Origin Recorded in correlate means that an earlier session
-	// or run of the agent created the value. A key occurs more than once if different values of it
-	// may exist: first that of an operation with an unknown outcome, then the created one,
-	// last the desired one. When values are read again because an operation failed, correlate
-	// has only those and the values with an unknown outcome.
+	// correlate helps to recognise properties that the southbound does not return, and objects
+	// without a mark. When all values are read, it has every value that may exist: desired
+	// values, values that were created and not removed, and the values of operations with an
+	// unknown outcome: the callback timed out, its effect could not be read back, or the session
+	// or the process ended during it. The outcome stays unknown until the callback has returned
+	// and a later Retrieve succeeded; with a state-dir also across restarts. Return the values
+	// among them that exist, with Origin FromNB. Origin Recorded in correlate means that an
+	// earlier session or run of the agent created the value. A key occurs more than once if
+	// different values of it may exist: first the value of an operation with an unknown outcome,
+	// then the created one, last the desired one. When values are read again because an
+	// operation failed, correlate has only those and the values with an unknown outcome.
 	Retrieve func(correlate []KV[V, M]) ([]KV[V, M], error)
 
 	// RetrieveContext is Retrieve with a context.
@@ -186,7 +186,7 @@ type Descriptor[V proto.Message, M any] struct {
 	// drifted. Optional.
 	Without func(key string, value V, derived []string) V
 
-	// Dependencies lists what must exist before the value can be created, with unique labels.
+	// Dependencies lists the conditions for creating the value, with unique labels.
 	Dependencies func(key string, value V) []Dependency
 
 	// Identities lists what the value alone can be in its Southbound, whatever its key: the
@@ -224,8 +224,9 @@ type Descriptor[V proto.Message, M any] struct {
 	Absent func(key string) string
 
 	// Concurrency is how many operations of this descriptor may run at once, each for another
-	// key. With 1 and more they also run concurrently with those of other descriptors. The
-	// callbacks of all descriptors with 0 run one after the other, in the order of the plan.
+	// key. With 1 and more they also run concurrently with operations of other descriptors.
+	// The callbacks of all descriptors with 0 run one after the other, in the order of the
+	// plan.
 	Concurrency int
 
 	// Timeout limits the callbacks that access the southbound; 0 means the configured
@@ -299,7 +300,7 @@ func (o ValueOrigin) String() string {
 // Dependency is one condition for the existence of a value: that a value with the Key exists
 // or, if Key is empty, that any value selected by AnyOf does.
 type Dependency struct {
-	// Label is what the status of a pending value shows ("interface-exists").
+	// Label is shown in the status of a pending value ("interface-exists").
 	Label string
 	Key   string
 	AnyOf AnyOfDependency

@@ -146,7 +146,7 @@ type Inspector interface {
 	// Reason returns why a value, base or derived, is in its state, with the keys of unmet
 	// dependencies; empty if the state needs no reason.
 	Reason(key string) string
-	// Explain returns the tree of the dependencies of a value, down to what blocks it.
+	// Explain returns the tree of the dependencies of a value, down to the blocking ones.
 	Explain(key string) *Explanation
 }
 

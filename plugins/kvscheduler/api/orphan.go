@@ -14,7 +14,7 @@ type OrphanFinder interface {
 	// Orphans lists such values, sorted by key, as of the last reading of the southbound.
 	// Properties are none.
 	Orphans() []Orphan
-	// ReadOrphans reads the southbound, so that Orphans lists what exists now. Values that
+	// ReadOrphans reads the southbound, so that Orphans lists the current values. Values that
 	// the southbound makes itself, and values that could not be read, are listed as of the last
 	// resync. The error is the cause of the context, or ErrClosedScheduler.
 	ReadOrphans(ctx context.Context) error

@@ -29,8 +29,9 @@ var (
 	ErrPlanHidden = errors.New("the secrets of the plan are hidden")
 )
 
-// Plan is what a transaction would do. It can be saved (SealPlan), and applied later
-// (Committer.Apply) as long as nothing that it touches has changed.
+// Plan describes the effects of a transaction without executing it. It can be saved
+// (SealPlan), and applied later (Committer.Apply) as long as nothing that it touches has
+// changed.
 type Plan struct {
 	Created     time.Time
 	Description string     `json:",omitempty"`
@@ -40,7 +41,7 @@ type Plan struct {
 
 	Values     []RecordedKVPair
 	Operations []RecordedTxnOp
-	// Reasons report, sorted by key, what values wait for, what is wrong with them, or why they
+	// Reasons report, sorted by key, why values wait, why they are invalid, or why they
 	// stay as they are, in which case there may be no operation.
 	Reasons []PlanReason `json:",omitempty"`
 	// Forced names, by key, the changed fields for which values are created again, such as
@@ -57,7 +58,8 @@ type Plan struct {
 	// Base is the state that the plan was made for: of all base values that it names or
 	// touches, sorted by key.
 	Base []PlanBase
-	// Digest is that of Values, so that a program which reads them in another way notices.
+	// Digest is the digest of Values, so that a program which decodes them differently
+	// notices.
 	Digest string
 	// Hidden: secrets are left out, so that the plan cannot be applied.
 	Hidden bool `json:",omitempty"`
@@ -124,7 +126,7 @@ func digest(parts []byte) string {
 	return shortened(sum[:])
 }
 
-// appendPart appends a part of what is digested, with its length.
+// appendPart appends a part of the digested data, with its length.
 func appendPart[T string | []byte](to []byte, part T) []byte {
 	to = append(strconv.AppendInt(to, int64(len(part)), 10), ':')
 	return append(to, part...)
@@ -148,7 +150,7 @@ type SealedPlan struct {
 	Plan       json.RawMessage
 }
 
-// SealPlan returns the file of a plan, or of what contains one, as a SealedPlan.
+// SealPlan returns the file of a plan, or of a value that contains one, as a SealedPlan.
 func SealPlan(plan any) ([]byte, error) {
 	body, err := json.Marshal(plan)
 	if err != nil {
@@ -157,7 +159,7 @@ func SealPlan(plan any) ([]byte, error) {
 	return json.MarshalIndent(SealedPlan{planFormat, digest(appendPart(nil, body)), body}, "", "  ")
 }
 
-// OpenPlan reads what SealPlan wrote into the same type; it ignores fields of a newer
+// OpenPlan reads the output of SealPlan into the same type; it ignores fields of a newer
 // program. The error is an ErrPlanDamaged or an ErrPlanVersion.
 func OpenPlan(data []byte, plan any) error {
 	var s SealedPlan
@@ -186,7 +188,7 @@ func OpenPlan(data []byte, plan any) error {
 	return nil
 }
 
-// StepKind is what a plan does with one value, as a short sign.
+// StepKind is the effect of a plan on one value, as a short sign.
 type StepKind string
 
 // The kinds of steps.
@@ -201,7 +203,7 @@ const (
 	StepLeft     StepKind = "=" // left as it is
 )
 
-// PlanStep is what a plan does with one value.
+// PlanStep is the effect of a plan on one value.
 type PlanStep struct {
 	Kind    StepKind
 	Op      *RecordedTxnOp
@@ -267,8 +269,8 @@ func (op *RecordedTxnOp) step() StepKind {
 	return StepUpdate
 }
 
-// Fingerprint identifies what a plan does and the state that it was made for:
-// two plans of the same fingerprint have the same operations, for the same
+// Fingerprint identifies the steps of a plan and the state that it was made
+// for: two plans of the same fingerprint have the same operations, for the same
 // values, from the same state.
 func (p *Plan) Fingerprint() string {
 	h := sha256.New()

@@ -49,7 +49,7 @@ type Suspect struct {
 // QuarantineError is the error of a value in quarantine.
 type QuarantineError struct{ Suspect Suspect }
 
-// Error says what happened and what to do.
+// Error describes the crash and the remedy.
 func (e *QuarantineError) Error() string {
 	s := &e.Suspect
 	times := make([]string, len(s.Crashes))

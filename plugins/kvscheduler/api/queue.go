@@ -34,7 +34,7 @@ func (s Seconds) Seconds() float64 { return time.Duration(s).Seconds() }
 // MarshalJSON writes the number of seconds.
 func (s Seconds) MarshalJSON() ([]byte, error) { return json.Marshal(s.Seconds()) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (s *Seconds) UnmarshalJSON(data []byte) error {
 	var seconds float64
 	err := json.Unmarshal(data, &seconds)
@@ -68,7 +68,7 @@ type RunningTxn struct {
 
 // The phases of Progress.
 const (
-	PhaseRetrieving = "retrieving" // and comparing what was read
+	PhaseRetrieving = "retrieving" // and comparing the retrieved values
 	PhaseExecuting  = "executing"
 )
 

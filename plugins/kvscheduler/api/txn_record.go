@@ -20,7 +20,7 @@ type (
 	BaseValueStatus = kvscheduler.BaseValueStatus
 )
 
-// TxnType says who started a transaction.
+// TxnType is the origin of a transaction.
 type TxnType int
 
 // The types of transactions.
@@ -148,8 +148,9 @@ type RecordedTxn struct {
 	Values   []RecordedKVPair `json:",omitempty"`
 	Planned  []RecordedTxnOp  `json:",omitempty"`
 	Executed []RecordedTxnOp  `json:",omitempty"`
-	// OmittedOps and OmittedValues count what was dropped from Executed and Values
-	// because the history has reached its size limit. Failed operations are dropped last.
+	// OmittedOps and OmittedValues count the entries that were dropped from Executed and
+	// Values because the history has reached its size limit. Failed operations are dropped
+	// last.
 	OmittedOps    int `json:",omitempty"`
 	OmittedValues int `json:",omitempty"`
 
@@ -166,7 +167,7 @@ func (t TxnType) String() string { return txnTypes.name(int(t)) }
 // MarshalText returns the name in the history.
 func (t TxnType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText accepts what MarshalText returns.
+// UnmarshalText accepts the output of MarshalText.
 func (t *TxnType) UnmarshalText(text []byte) error {
 	i, err := txnTypes.parse("transaction type", string(text))
 	*t = TxnType(i)
@@ -179,7 +180,7 @@ func (t ResyncType) String() string { return resyncTypes.name(int(t)) }
 // MarshalText returns the name in the history.
 func (t ResyncType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText accepts what MarshalText returns.
+// UnmarshalText accepts the output of MarshalText.
 func (t *ResyncType) UnmarshalText(text []byte) error {
 	i, err := resyncTypes.parse("resync type", string(text))
 	*t = ResyncType(i)
@@ -192,7 +193,7 @@ func (w OpWait) String() string { return opWaits.name(int(w)) }
 // MarshalText returns the name in the history.
 func (w OpWait) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
-// UnmarshalText accepts what MarshalText returns.
+// UnmarshalText accepts the output of MarshalText.
 func (w *OpWait) UnmarshalText(text []byte) error {
 	i, err := opWaits.parse("reason to wait", string(text))
 	*w = OpWait(i)
@@ -239,7 +240,7 @@ func (kv RecordedKVPair) MarshalJSON() ([]byte, error) {
 	return json.Marshal(jsonKVPair{kv.Key, JSONValue{kv.Value}, kv.Origin})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (kv *RecordedKVPair) UnmarshalJSON(data []byte) error {
 	var j jsonKVPair
 	err := json.Unmarshal(data, &j)
@@ -282,7 +283,7 @@ func (op RecordedTxnOp) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (op *RecordedTxnOp) UnmarshalJSON(data []byte) error {
 	var j jsonTxnOp
 	err := json.Unmarshal(data, &j)

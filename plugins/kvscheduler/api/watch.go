@@ -9,7 +9,7 @@ import (
 
 // Watcher follows the status of values, or waits for it.
 type Watcher interface {
-	// Revision is that of the latest change of a status.
+	// Revision returns the revision of the latest change of a status.
 	Revision() StatusRevision
 	// Watch begins to follow the status of values. The watch must be closed.
 	Watch(req WatchRequest) StatusWatch
@@ -33,13 +33,13 @@ func (r StatusRevision) String() string {
 // MarshalText returns the form of String.
 func (r StatusRevision) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText accepts what MarshalText returns.
+// UnmarshalText accepts the output of MarshalText.
 func (r *StatusRevision) UnmarshalText(text []byte) (err error) {
 	*r, err = ParseStatusRevision(string(text))
 	return err
 }
 
-// ParseStatusRevision reads what String wrote.
+// ParseStatusRevision parses the output of String.
 func ParseStatusRevision(text string) (r StatusRevision, err error) {
 	run, number, ok := strings.Cut(text, "-")
 	if ok {
@@ -54,11 +54,13 @@ func ParseStatusRevision(text string) (r StatusRevision, err error) {
 	return r, nil
 }
 
-// WatchRequest says what to watch; the zero value is everything, after a snapshot.
+// WatchRequest selects the values to watch; the zero value selects all values, after a
+// snapshot.
 type WatchRequest struct {
 	// Prefix of the keys of the base values to watch; empty: all.
 	Prefix string
-	// Selector of these keys, besides Prefix; nil: all. It must not call the scheduler.
+	// Selector of these keys, in addition to Prefix; nil: all. It must not call the
+	// scheduler.
 	Selector KeySelector
 	// Since is the revision of the last event that was received; zero: begin with a
 	// snapshot.
@@ -73,7 +75,7 @@ type WatchRequest struct {
 
 // StatusWatch gives the events of one watch.
 type StatusWatch interface {
-	// Next waits for an event. Its error is that of ctx, ErrWatchClosed or
+	// Next waits for an event. Its error is ctx's error, ErrWatchClosed or
 	// ErrClosedScheduler. A slow receiver gets the latest status of each value. Calls wait
 	// for each other.
 	Next(ctx context.Context) (*WatchEvent, error)
@@ -81,16 +83,16 @@ type StatusWatch interface {
 	Close()
 }
 
-// WatchKind says what the values of an event are.
+// WatchKind is the kind of the values of an event.
 type WatchKind string
 
 // The kinds of events.
 const (
 	// WatchSnapshot are all values that exist: the first event.
 	WatchSnapshot WatchKind = "snapshot"
-	// WatchDelta are values whose status changed, in the order of the changes; those that
-	// went away are NONEXISTENT. The details of a PENDING value are those of the last change
-	// of its own state.
+	// WatchDelta are values whose status changed, in the order of the changes; removed
+	// values are NONEXISTENT. The details of a PENDING value are from the last change of its
+	// own state.
 	WatchDelta WatchKind = "delta"
 	// WatchResync is a snapshot, since a revision was too old or of another run, or since the
 	// receiver was so slow that too many changes were pending.
@@ -104,7 +106,7 @@ type WatchEvent struct {
 	Values   []*BaseValueStatus `json:"values"` // must not be changed
 }
 
-// WaitRequest says what to wait for: all of it at the same time.
+// WaitRequest lists the conditions to wait for: all of them at the same time.
 type WaitRequest struct {
 	// Keys of values, base or derived.
 	Keys []string
@@ -125,16 +127,16 @@ type WaitRequest struct {
 type UnmetValue struct {
 	Key    string     `json:"key"`
 	State  ValueState `json:"state"`
-	Reason string     `json:"reason,omitempty"` // the error, or what it waits for
+	Reason string     `json:"reason,omitempty"` // the error, or the missing dependency
 	// Final: it stays so until the configuration or the southbound changes.
 	Final bool `json:"final,omitempty"`
 }
 
-// WaitError says what is not as it was waited for, and why.
+// WaitError lists the values that are not in the expected state, with the reasons.
 type WaitError struct {
 	Unmet []UnmetValue // sorted by key
-	// Cause is ErrWaitHopeless, ErrNoSuchTransaction, ErrClosedScheduler or that of the
-	// context.
+	// Cause is ErrWaitHopeless, ErrNoSuchTransaction, ErrClosedScheduler or the context's
+	// error.
 	Cause error
 }
 

@@ -52,7 +52,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// What is generated compiles and does what it says.
+// The generated code compiles and works as documented.
 func TestCompiles(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("testdata", "tmp-adapter-")

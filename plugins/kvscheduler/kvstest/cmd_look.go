@@ -16,8 +16,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/render"
 )
 
-// cmdStatus prints the state of values: status [KEY...]; without keys that of
-// all, the derived ones indented.
+// cmdStatus prints the state of values: status [KEY...]; without keys the state
+// of all values, derived ones indented.
 func cmdStatus(r *Run, args []string) (string, error) {
 	var list []*api.BaseValueStatus
 	for _, key := range args {

@@ -128,7 +128,7 @@ func cmdOps(r *Run, _ []string) (string, error) {
 	return r.news(api.NBTransaction), nil
 }
 
-// news prints the transactions that were not printed yet. Those of the type
+// news prints the transactions that were not printed yet. Transactions of the type
 // expected have no title.
 func (r *Run) news(expected api.TxnType) string {
 	var text strings.Builder

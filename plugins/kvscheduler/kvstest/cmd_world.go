@@ -136,8 +136,8 @@ func cmdSession(r *Run, args []string) (string, error) {
 }
 
 // trials waits until all suspects had their trial; each begins when the one
-// before it ended, and the southbound may go down with the last. Who is acquitted
-// is no suspect any more.
+// before it ended, and the southbound may go down with the last. An acquitted
+// value is no longer a suspect.
 func (r *Run) trials() {
 	most := 0
 	for i := 0; i < most+2; i++ {

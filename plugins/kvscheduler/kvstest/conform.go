@@ -234,7 +234,7 @@ func (w *conforming) agrees(when, key string) error {
 		equal = w.d.ValueComparator(key, found[i].Value, want)
 	}
 	if !equal {
-		return fmt.Errorf("%s: Retrieve of %s differs from what was configured (-configured +retrieved); "+
+		return fmt.Errorf("%s: Retrieve of %s differs from the configured value (-configured +retrieved); "+
 			"if both mean the same, ValueComparator must say so:\n%s", when, key, cmp.Diff(want, found[i].Value, protocmp.Transform()))
 	}
 	return nil

@@ -50,7 +50,7 @@ func (w *conforming) idempotent() error {
 		return fmt.Errorf("resync: %w", err)
 	}
 	if len(changes) > 0 {
-		return fmt.Errorf("a resync right after has to: %s; what Retrieve finds does not equal what was created",
+		return fmt.Errorf("a resync right after has to: %s; the values that Retrieve finds do not equal the created values",
 			strings.Join(changes, ", "))
 	}
 	for _, key := range slices.Backward(w.keys) {
@@ -98,7 +98,7 @@ func (w *conforming) lost() error {
 	remove := w.d.WithContexts().DeleteContext
 	for _, key := range w.keys {
 		if remove == nil || len(w.scheduler.GetValueStatus(key).DerivedValues) > 0 {
-			continue // what is derived from it would stay behind
+			continue // its derived values would stay behind
 		}
 		v, meta := w.believed(key)
 		if err := remove(w.t.Context(), key, v, meta); err != nil {

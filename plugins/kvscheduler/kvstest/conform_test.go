@@ -80,7 +80,7 @@ func TestConformFinds(t *testing.T) {
 		step, want string
 		spoil      func(sb *MockSB, d *api.KVDescriptor)
 	}{
-		"update without effect": {"life", "after change 1 of item/a: Retrieve of item/a differs from what was configured", func(_ *MockSB, d *api.KVDescriptor) {
+		"update without effect": {"life", "after change 1 of item/a: Retrieve of item/a differs from the configured value", func(_ *MockSB, d *api.KVDescriptor) {
 			d.Update = func(_ string, _, _ proto.Message, m api.Metadata) (api.Metadata, error) { return m, nil }
 		}},
 		"delete without effect": {"life", "change 2 of item/a: create item/a: item/a exists already", func(_ *MockSB, d *api.KVDescriptor) {

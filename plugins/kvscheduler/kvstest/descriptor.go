@@ -137,8 +137,8 @@ func takeBatches(d *api.Descriptor[*model.Item, *Meta]) {
 }
 
 // Descriptor returns a descriptor of the items with the key prefix in the
-// southbound. An item says itself what it depends on and what is derived from
-// it; see model.Item. Items that differ in nothing but relations and note are
+// southbound. An item lists its own dependencies and derived values; see
+// model.Item. Items that differ in nothing but relations and note are
 // equivalent.
 func (sb *MockSB) Descriptor(name, prefix string, opts ...DescriptorOption) *api.KVDescriptor {
 	b := &build{sb: sb}
@@ -237,8 +237,8 @@ func (b *build) retrieve(correlate []api.KV[*model.Item, *Meta]) ([]api.KV[*mode
 	return out, err
 }
 
-// existing returns the derived values of a base that exist: those of the list that the
-// southbound does not lack, and those that the base named before and that could not be
+// existing returns the derived values of a base that exist: the values of the list
+// that the southbound has, and values that the base named before and that could not be
 // deleted.
 func (sb *MockSB) existing(base string, list []*model.Derived) []*model.Derived {
 	sb.mu.Lock()
@@ -267,7 +267,7 @@ func (sb *MockSB) holds(key string) bool {
 // RequireDependencies makes the southbound refuse to create an item before
 // what it depends on, and to delete what others depend on: at no moment may a
 // value exist without its dependencies. elsewhere reports the keys that it does
-// not insist on, such as those of properties, which it does not hold.
+// not insist on, such as the keys of properties, which it does not hold.
 func (sb *MockSB) RequireDependencies(elsewhere api.KeySelector) {
 	sb.Refuse(func(op api.TxnOperation, key string, value proto.Message, exists func(string) bool) error {
 		switch op {

@@ -34,10 +34,9 @@
 // # A southbound and a time of their own
 //
 // MockSB is a southbound in memory that refuses what is impossible, and has
-// descriptors of items (package model) that say themselves what they depend on
-// and what is derived from them. NewScheduler starts a scheduler without an
-// agent, and Clock is a time that moves only when told to, so that retries need
-// no waiting.
+// descriptors of items (package model) that list their own dependencies and
+// derived values. NewScheduler starts a scheduler without an agent, and Clock
+// is a time that moves only when told to, so that retries need no waiting.
 //
 // # Scenarios
 //
@@ -57,5 +56,5 @@
 //
 // MockWorld is the world of such a story around a MockSB; make a Factory with
 // your descriptors and your southbound, and add Commands of your own to it. The
-// commands are those of the stories in plugins/kvscheduler/testdata.
+// stories in plugins/kvscheduler/testdata use these commands.
 package kvstest

@@ -21,7 +21,7 @@ var ErrInjected = errors.New("injected failure")
 type Fault struct {
 	// Op is the operation: CREATE, UPDATE, DELETE or Retrieve.
 	Op api.TxnOperation
-	// Key is that of the value, or the name of the descriptor for Retrieve. A
+	// Key is the key of the value, or the name of the descriptor for Retrieve. A
 	// key that ends in "*" stands for all keys with the prefix.
 	Key string
 	// After makes it fail after it took effect, as a reply that is lost.

@@ -81,8 +81,8 @@ func succeeded(err error) bool { return err == nil || errors.Is(err, api.ErrFoun
 // Faulty returns a descriptor that does what d does, except for the faults:
 // Create, Update, Delete, Retrieve and RetrieveValue fail (or panic) before or
 // after they took effect. Several descriptors can share the faults. Callbacks
-// that d does not have stay nil; those of the result take a context, or batches if those
-// of d do. d itself is not changed.
+// that d does not have stay nil; callbacks of the result take a context, or batches if
+// the callbacks of d do. d itself is not changed.
 func Faulty(d *api.KVDescriptor, faults *Faults) *api.KVDescriptor {
 	given := d
 	d = d.WithContexts()

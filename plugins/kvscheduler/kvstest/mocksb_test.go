@@ -93,7 +93,7 @@ func TestMockSBRequiresDependencies(t *testing.T) {
 	}
 }
 
-// Relations are taken from what is expected, without the pieces that are missing.
+// Relations are taken from the expected value, without the missing pieces.
 func TestRetrieveCorrelates(t *testing.T) {
 	t.Parallel()
 	sb := NewMockSB()

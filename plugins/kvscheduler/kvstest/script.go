@@ -6,7 +6,7 @@ import (
 )
 
 // script is a parsed scenario: commands with the output they should have, and
-// files. The format is that of txtar:
+// files. It has the txtar format:
 //
 //	# A comment.
 //	commit if/1 'route/1={deps: [if/1]}'

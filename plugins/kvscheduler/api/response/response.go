@@ -58,7 +58,7 @@ type DumpedValue struct {
 }
 
 // DumpIndex is the answer of /scheduler/dump without arguments: the possible
-// arguments. KeyPrefixes are those of the descriptors that have one.
+// arguments. KeyPrefixes are the prefixes of the descriptors that have one.
 type DumpIndex struct {
 	Descriptors []string
 	KeyPrefixes []string
@@ -137,7 +137,7 @@ type Orphans struct {
 // suspects.
 type Quarantine struct{ Suspects []api.Suspect }
 
-// Stats is the answer of /scheduler/stats: what transactions did.
+// Stats is the answer of /scheduler/stats: counters of transactions.
 type Stats struct {
 	TxnStats struct {
 		TotalProcessed  uint64

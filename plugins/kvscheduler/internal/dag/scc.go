@@ -43,8 +43,8 @@ func (s *SCC) at(node int32) *visit {
 // component must be forgotten.
 func (s *SCC) Forget(node int32) { *s.at(node) = visit{} }
 
-// frame is a visit that has not ended. Its edges begin at first, those of the following
-// frame end them.
+// frame is a visit that has not ended. Its edges begin at first, and end where the
+// edges of the following frame begin.
 type frame struct {
 	node        int32
 	first, next int

@@ -24,7 +24,7 @@ type Belief struct {
 	Derived    []Belief
 }
 
-// Believe copies what is believed of a base value.
+// Believe copies the recorded actual state of a base value.
 func Believe(n *graph.Node) Belief {
 	b := Belief{Key: n.Key, Desc: n.Desc, Want: n.Want, Have: n.Have}
 	for child := range n.Derived {
@@ -60,10 +60,10 @@ type comparison struct {
 	values int
 }
 
-// Compare compares what a descriptor found with what is believed of its base
-// values. It returns the drifts, in no order, and how many values were
-// compared. The error reports that the descriptor panicked over a value, or that
-// what it returned is unusable.
+// Compare compares the values that a descriptor found with the recorded actual
+// state of its base values. It returns the drifts, in no order, and how many
+// values were compared. The error reports that the descriptor panicked over a
+// value, or that its result is unusable.
 func Compare(reg *registry.Registry, d *registry.Descriptor, believed []Belief, found []api.KVWithMetadata) (drifts []api.Drift, values int, err error) {
 	c := &comparison{reg: reg, desc: d}
 	at := make(map[string]int, len(found))

@@ -109,7 +109,7 @@ func (a *admission) now(t task) *queue.Entry {
 	return e
 }
 
-// wait waits until the worker has executed what was queued before.
+// wait waits until the worker has executed the transactions that were queued before.
 func (a *admission) wait(ctx context.Context) error {
 	done := make(chan struct{})
 	if err := a.queue.Push(ctx, entryOf(barrier{done})); err != nil {

@@ -83,7 +83,7 @@ func TestTimeoutCancels(t *testing.T) {
 			}
 			causes := p.canceled()
 			if len(causes) < 2 {
-				t.Errorf("concurrency %d: %d contexts were canceled, expected that of each Create", concurrency, len(causes))
+				t.Errorf("concurrency %d: %d contexts were canceled, expected one of each Create", concurrency, len(causes))
 			}
 			for _, cause := range causes {
 				if !errors.Is(cause, api.ErrCallbackTimeout) {
@@ -103,7 +103,7 @@ func TestTimeoutCancels(t *testing.T) {
 }
 
 // TestSessionEndCancels: the end of a session cancels the contexts of its callbacks, and
-// those of the next session are not canceled.
+// the contexts of the next session are not canceled.
 func TestSessionEndCancels(t *testing.T) {
 	t.Parallel()
 	p := &patient{}

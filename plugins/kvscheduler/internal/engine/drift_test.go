@@ -107,7 +107,7 @@ func TestDrift(t *testing.T) {
 	if state := s.GetValueStatus("tap/1").Value.State; state != kvscheduler.ValueState_CONFIGURED {
 		t.Errorf("detection changes the status of tap/1 to %v", state)
 	}
-	// Repair touches what is named and nothing else.
+	// Repair touches only the named values.
 	sb.Remove("tap/3")
 	seq, err := s.RepairDrift(t.Context(), report.Drifts)
 	if err != nil {
@@ -191,8 +191,8 @@ func (e *events) add(what string) {
 	e.list = append(e.list, what)
 }
 
-// While 100,000 values are compared, a transaction waits for one Retrieve at
-// most: what is committed during a Retrieve is executed before the next one.
+// While 100,000 values are compared, a transaction waits for one Retrieve at most: a
+// transaction that is committed during a Retrieve is executed before the next one.
 func TestDetectionLetsTransactionsPass(t *testing.T) {
 	t.Parallel()
 	var happened events

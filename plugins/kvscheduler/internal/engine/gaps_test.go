@@ -19,7 +19,7 @@ import (
 // worker makes descriptors whose operations take random times; some of them fail.
 type worker struct {
 	rng  *rand.Rand
-	over atomic.Bool // nothing takes time any more
+	over atomic.Bool // nothing takes time from now on
 }
 
 func (w *worker) descriptor(name string, concurrency int, timeout time.Duration) *api.KVDescriptor {

@@ -152,7 +152,7 @@ func (s *simulation) digest() {
 // within a few rounds.
 const maxRounds = 1 << 20
 
-// settleCalls waits until the scheduler has seen to those of the callbacks that were given up.
+// settleCalls waits until the scheduler has handled the matching callbacks that timed out.
 // It does not wait for those whose effect could not be read: a timer reads it again.
 func (s *simulation) settleCalls(which func(exec.Call) bool) {
 	waits := func(call exec.Call) bool { return !call.Unread() && which(call) }

@@ -132,7 +132,7 @@ func (j *journal) addIntent(b *ownership.Batch, op *plan.Op, now time.Time) (cha
 	creates := op.Kind == plan.Up || op.Kind == plan.Update
 	switch {
 	case op.Notified || op.Desc.IsProperty():
-	case op.Base != "": // the record is that of its base
+	case op.Base != "": // its base has the record
 		return creates || op.Kind == plan.Down
 	case op.Kind == plan.Down && op.Have != nil && !op.Have.FromSB:
 		if op.Recreate {
@@ -296,7 +296,8 @@ func (j *journal) settleRemoved(b *ownership.Batch, n *graph.Node, now time.Time
 	b.Delete = append(b.Delete, n.Key)
 }
 
-// everything makes the batch replace all records by those of all values that are ours.
+// everything makes the batch replace all records by the records of all values that are
+// ours.
 func (j *journal) everything(b *ownership.Batch) *ownership.Batch {
 	all := &ownership.Batch{Txn: b.Txn, Running: b.Running, All: true, Former: b.Former}
 	now := j.clock.Now()

@@ -18,9 +18,8 @@ import (
 // cases are run in "make test".
 const cases = 10_000
 
-// TestMain divides the random cases, -rapid.checks or those of "make test",
-// among the shards.
-// conditions reports the functions that are not nil.
+// TestMain divides the random cases (-rapid.checks, or the number of "make
+// test") among the shards. conditions reports the functions that are not nil.
 type conditions struct {
 	engine.NoConditions
 	hanging    func([]exec.Call)

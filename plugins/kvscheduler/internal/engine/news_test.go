@@ -24,7 +24,7 @@ func TestNewsBeforeCommit(t *testing.T) {
 	}{
 		{"came", nil, came, &model.Item{Deps: []string{"n/1"}}, "a/1 CONFIGURED, n/1 OBTAINED"},
 		{"came, any of several", nil, came, &model.Item{AnyOf: []string{"n/"}}, "a/1 CONFIGURED, n/1 OBTAINED"},
-		{"came, and lets come what is needed", nil, came, &model.Item{Deps: []string{"a/2"}}, "a/1 CONFIGURED, a/2 CONFIGURED, n/1 OBTAINED"},
+		{"came, and meets a dependency", nil, came, &model.Item{Deps: []string{"a/2"}}, "a/1 CONFIGURED, a/2 CONFIGURED, n/1 OBTAINED"},
 		{"gone", []api.KVWithMetadata{came}, gone, &model.Item{Deps: []string{"n/1"}}, "a/1 PENDING"},
 		{"gone, any of several", []api.KVWithMetadata{came}, gone, &model.Item{AnyOf: []string{"n/"}}, "a/1 PENDING"},
 		{"of no interest", nil, came, &model.Item{}, ""},

@@ -26,7 +26,7 @@ type oracle struct {
 // expectation is what must be.
 type expectation struct {
 	exists  map[string]*model.Item // values in the southbound
-	fixed   map[string]bool        // those of them that others made, as they are
+	fixed   map[string]bool        // the foreign ones among them, as they are
 	left    map[string]bool        // those that the northbound wants otherwise
 	pending []string               // wanted values that must wait
 }

@@ -125,7 +125,7 @@ func TestDescriptorsRunBesideEachOther(t *testing.T) {
 	})
 }
 
-// What is removed may be in the way of what comes, without a dependency.
+// A removed value may conflict with a new one, without a dependency.
 func TestRemovalsComeFirst(t *testing.T) {
 	t.Parallel()
 	s := &slow{}

@@ -82,7 +82,7 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 			continue
 		}
 		if n := p.state.graph.Node(op.Key); givenBack(op, n) {
-			list = append(list, api.PlanReason{Key: op.Key, Reason: "not configured any more; kept, because the agent did not create it"})
+			list = append(list, api.PlanReason{Key: op.Key, Reason: "no longer configured; kept, because the agent did not create it"})
 			continue
 		}
 		switch op.After {

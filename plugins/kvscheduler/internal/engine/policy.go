@@ -64,8 +64,8 @@ func (o *ownerPolicies) instead(v *registry.Value, n *graph.Node) *registry.Valu
 	return v.Instead(n.Have)
 }
 
-// asItIs returns the actual value as a foreign one. Its properties are those of the
-// value that was read last, since they need only their base.
+// asItIs returns the actual value as a foreign one. It has the properties of the value
+// that was read last, since properties need only their base.
 func (o *ownerPolicies) asItIs(n *graph.Node) *registry.Value {
 	v := n.AsItIs()
 	v.FromSB = true

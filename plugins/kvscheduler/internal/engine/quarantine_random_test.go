@@ -172,7 +172,7 @@ func (s *simulation) acquit() {
 	case "delete":
 		_ = s.commit(values, api.WithRetryMaxCount(0))
 		s.want(values)
-	default: // not named any more
+	default: // no longer named
 		s.want(values)
 		s.resync(api.FullResync)
 	}

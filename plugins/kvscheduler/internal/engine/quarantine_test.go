@@ -210,7 +210,7 @@ func TestUnresponsiveSouthbound(t *testing.T) {
 	}
 }
 
-// A suspect gets what is derived from it if its trial timed out and the callback returns
+// A suspect gets its derived values if its trial timed out and the callback returns
 // before the trial is over.
 func TestTrialReturnsLate(t *testing.T) {
 	t.Parallel()

@@ -83,7 +83,7 @@ func (s *simulation) lostAndKept() {
 	s.converge()
 }
 
-// lose removes values with what is derived from them, and reports them. Reports
+// lose removes values with their derived values, and reports them. Reports
 // about other values have no effect.
 func (s *simulation) lose(kind string, keys ...string) {
 	s.w.fault(kind)
@@ -104,8 +104,8 @@ func (s *simulation) lose(kind string, keys ...string) {
 	s.log("  ops %q", s.w.since(mark))
 }
 
-// reports returns what is reported when values are lost: their keys, and perhaps what is
-// not lost at all. The lock is held.
+// reports returns the keys that are reported when values are lost: their own, and
+// perhaps keys of values that are not lost. The lock is held.
 func (s *simulation) reports(lost []string) []string {
 	if !rapid.Bool().Draw(s.T, "wrong reports") {
 		return lost

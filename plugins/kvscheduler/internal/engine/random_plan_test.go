@@ -126,9 +126,9 @@ func (s *simulation) apply(values map[string]*model.Item, pl *api.Plan, moved bo
 	}
 }
 
-// faultless checks a transaction during which nothing failed: it did what was
-// planned, and no more than what was asked for makes necessary, unless there
-// was more to do already.
+// faultless checks a transaction during which nothing failed: it executed the
+// plan, and no more than the change makes necessary, unless there was more to
+// do already.
 func (s *simulation) faultless(seq uint64, values map[string]*model.Item, ops []string, more bool) {
 	rec := s.c.GetRecordedTransaction(seq)
 	if rec == nil {

@@ -96,7 +96,7 @@ func (s *simulation) look() {
 // news reports about an object that others made; false if that says too little.
 func (s *simulation) news(key string) bool {
 	it := s.w.exists[key]
-	// What is derived from it would be taken for what is still to be made.
+	// Its derived values would be taken for values that still have to be created.
 	if it != nil && slices.ContainsFunc(it.Derived, func(d *model.Derived) bool { return strings.HasPrefix(d.Key, "d/") }) {
 		return false
 	}

@@ -236,8 +236,8 @@ func (s *simulation) fatal(format string, args ...any) {
 	s.Fatalf("%s\n\n%s", fmt.Sprintf(format, args...), &story)
 }
 
-// shards is how many parts of the cases run beside each other. A given seed is that of
-// all parts, which would run the same cases: then there is one part.
+// shards is the number of parts of the cases that run in parallel. A given seed
+// applies to all parts, which would run the same cases: then there is one part.
 func shards() int {
 	if flag.Lookup("rapid.seed").Value.String() != "0" {
 		return 1

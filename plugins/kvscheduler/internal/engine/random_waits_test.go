@@ -22,7 +22,7 @@ func (s *simulation) waits(now *api.TransactionError) {
 	for _, status := range s.c.ListValueStatus("") {
 		if failed(status.Value) {
 			s.lacksNothing(status.Value, just)
-			continue // and what is derived from it may be that of an earlier value
+			continue // and its derived values may come from an earlier value
 		}
 		for _, v := range status.DerivedValues {
 			s.lacksNothing(v, just)

@@ -32,7 +32,7 @@ type task interface {
 // call is a function to run on the worker, between two transactions.
 type call func()
 
-// barrier closes a channel when what was queued before it is done, and the postponed
+// barrier closes a channel when all earlier tasks are done, and the postponed
 // southbounds are read.
 type barrier struct{ done chan struct{} }
 
@@ -169,7 +169,8 @@ func (t *orphanRemoval) prepare(e *Engine, p *transaction) (bool, error) {
 	return true, nil
 }
 
-// reversal restores what was desired before a transaction that could not be verified.
+// reversal restores the desired state from before a transaction that could not be
+// verified.
 type reversal struct {
 	commit
 	wants map[string]*registry.Value

@@ -365,7 +365,7 @@ func (tr *trials) save() {
 }
 
 // arrive finds the suspects of an earlier run that are desired now, and treats them like
-// those of this run.
+// the suspects of this run.
 func (tr *trials) arrive() {
 	southbounds := map[string]bool{}
 	tr.suspects.Update(func(s *quarantine.Suspect) {

@@ -59,7 +59,7 @@ func (t *txn) Commit(ctx context.Context, opts ...api.TxnOption) (seqNum uint64,
 	return t.engine.admission.submit(ctx, &northbound{commit: commit{values: t.values, opts: optionsOf(ctx, opts)}})
 }
 
-// optionsOf applies the options of the context, then those of the call.
+// optionsOf applies the options of the context, then the options of the call.
 func optionsOf(ctx context.Context, opts []api.TxnOption) api.TxnOptions {
 	return api.ApplyTxnOptions(slices.Concat(api.ContextOptions(ctx), opts))
 }

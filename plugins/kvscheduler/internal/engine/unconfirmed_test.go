@@ -124,7 +124,7 @@ func (u *undecided) boot() {
 	u.SouthboundUp("s", 1)
 }
 
-// want commits what is desired of a/1; 0: nothing. It reads the southbound too if
+// want commits the desired value of a/1; 0: none. It reads the southbound too if
 // resync is given.
 func (u *undecided) want(value int64, resync ...api.ResyncType) {
 	txn := u.StartNBTransaction()

@@ -123,7 +123,7 @@ func TestWaitForNothing(t *testing.T) {
 	}
 }
 
-// The reason is that of now, also where the state did not change meanwhile.
+// The reason is up to date, also where the state did not change meanwhile.
 func TestWaitForTellsWhatIsMissingNow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

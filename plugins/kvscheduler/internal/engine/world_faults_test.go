@@ -20,7 +20,7 @@ type hung struct {
 	never    bool // it fails without effect
 	happened bool
 	err      error
-	cut      bool            // its southbound or its scheduler is gone: it has no effect any more
+	cut      bool            // its southbound or its scheduler has ended: it no longer has an effect
 	ended    bool            // see end
 	heeds    string          // see world.heeds
 	ctx      context.Context // nil: it does not end with its context
@@ -75,7 +75,7 @@ func (w *world) cut(which func(key string) bool) {
 	}
 }
 
-// removeAll removes a value with what is derived from it. The lock is held.
+// removeAll removes a value with its derived values. The lock is held.
 func (w *world) removeAll(key string) {
 	w.lose(func(k string) bool { return k == key || strings.HasPrefix(k, "d/"+key+"/") })
 }

@@ -120,7 +120,7 @@ func (w *world) derivedOf(base string) map[string]*model.Item {
 	return found
 }
 
-// place is a foreign hand that makes an object, with what is derived from it.
+// place makes a foreign object, with its derived values.
 func (w *world) place(key string, it *model.Item) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

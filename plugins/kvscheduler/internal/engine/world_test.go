@@ -51,8 +51,8 @@ type world struct {
 
 	// foreign are keys in exists of values that others made.
 	foreign map[string]bool
-	// raw are those of them, and what is derived from them, that are just as
-	// others made them; what they depend on is not for the scheduler to know.
+	// raw are the foreign ones among them, and their derived values, that are
+	// unchanged; the scheduler does not know their dependencies.
 	raw    map[string]bool
 	placed map[string]*model.Item // what others made
 	// unseen is the key of an object that Create finds; see hide.
@@ -367,8 +367,8 @@ func (w *world) update(ctx context.Context, key string, old, it *model.Item, met
 	return meta, w.call(ctx, "update", key, refuse, func() { w.exists[key] = it })
 }
 
-// derivedDiffer: what a Retrieve returned differs from what was created in its
-// derived values, because only those that exist are returned.
+// derivedDiffer reports whether a retrieved value differs from the created one in
+// its derived values, because Retrieve returns only those that exist.
 func (w *world) derivedDiffer(key string, old *model.Item) bool {
 	a, b := proto.Clone(old).(*model.Item), proto.Clone(w.exists[key]).(*model.Item)
 	a.Derived, b.Derived, a.Note, b.Note = nil, nil, "", ""

@@ -334,7 +334,7 @@ func (r *run) node(h *plan.Handle, key string) *graph.Node {
 }
 
 // finish records the outcome of an operation in the graph, and drops the node if
-// nothing refers to it any more.
+// nothing refers to it.
 func (r *run) finish(op *plan.Op, s *step) {
 	r.Progress.done.Add(1)
 	r.Lock.Lock()

@@ -17,7 +17,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// job is one call of a callback, with its operations: one, or those of a batch. An
+// job is one call of a callback, with its operations: one, or a batch. An
 // operation without a callback is a job as well.
 type job struct {
 	steps      []step

@@ -36,7 +36,7 @@ type Overdue struct {
 	count   atomic.Int32 // len(calls)
 	mu      sync.Mutex
 	calls   map[*Call]struct{}
-	byKey   map[string]*Call  // those of single values
+	byKey   map[string]*Call  // calls for single values
 	hanging map[string]int    // number of operations that have not returned, by descriptor
 	refused map[string]error  // see refuse
 	given   map[string]uint64 // see Given

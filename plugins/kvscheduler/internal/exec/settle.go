@@ -27,8 +27,8 @@ func (c *Call) StoodOn() (base string, deps []api.Dependency) {
 	return c.op.Base, deps
 }
 
-// errGivenUp marks a value that a late callback created. If it is not desired
-// any more, it is removed because of this error: undesired values without an
+// errGivenUp marks a value that a late callback created. If it is no longer
+// desired, it is removed because of this error: undesired values without an
 // error are kept.
 var errGivenUp = errors.New("was given up, and came late")
 

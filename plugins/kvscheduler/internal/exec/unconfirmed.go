@@ -98,8 +98,8 @@ func (o *Overdue) keep(op *plan.Op, err error) {
 	})
 }
 
-// southbound returns the southbound of the value of an operation: that of its
-// descriptor, or that of its base value.
+// southbound returns the southbound of the value of an operation: its descriptor's, or its
+// base value's.
 func southbound(op *plan.Op) string {
 	if base := op.BaseSelf; op.Desc.Session() == "" && op.Base != "" && base != nil && base.Node != nil && base.Node.Desc != nil {
 		return base.Node.Desc.Session()

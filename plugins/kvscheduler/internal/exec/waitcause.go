@@ -5,8 +5,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// ending is the end of an operation. An operation without a callback takes no
-// time, so its ending is that of the operation that it waited for.
+// ending is the end of an operation. An operation without a callback takes no time,
+// so it has the ending of the operation that it waited for.
 type ending struct {
 	op    int32 // index of the operation + 1; 0: none
 	order int32 // position among all ends

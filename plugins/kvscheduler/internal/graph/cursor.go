@@ -9,7 +9,7 @@ type Cursor struct {
 	last     string   // the latest key that came in order
 	nodes    []*Node  // from some key on, without a gap
 	keys     []string // of nodes
-	at       int      // nodes before are those of keys up to last
+	at       int      // the nodes before it have keys up to last
 	end      bool     // no nodes follow
 	inserted uint32   // see Graph; when nodes was filled
 }

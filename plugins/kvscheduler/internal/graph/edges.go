@@ -116,8 +116,8 @@ type linked struct {
 	edges []edge
 }
 
-// take finds the edges of a value among those of the former values of its
-// node: they serve as well for a value with the same dependencies.
+// take finds the edges of a value among the edges of the former values of its
+// node, which serve as well for a value with the same dependencies.
 func take(old *[2]linked, v *registry.Value) (edges []edge, ok bool) {
 	if v == nil {
 		return nil, true
@@ -144,7 +144,7 @@ func sameKeys(a, b api.Dependency) bool {
 		NewKeyPattern("", a.AnyOf.KeySelector) == NewKeyPattern("", b.AnyOf.KeySelector)
 }
 
-// makeEdges makes those of a value; nil if it names no keys.
+// makeEdges makes the edges of a value; nil if it names no keys.
 func (g *Graph) makeEdges(n *Node, v *registry.Value) []edge {
 	if v == nil || !slices.ContainsFunc(v.Deps, func(dep api.Dependency) bool { return dep.Key != "" }) {
 		return nil

@@ -1,6 +1,6 @@
-// Package graph keeps the values and their relations: what is desired, what is
-// believed to exist, and who depends on whom. It only stores; deciding what to
-// do is the business of package plan.
+// Package graph keeps the values and their relations: the desired state, the
+// recorded actual state, and the dependencies. It only stores; package plan
+// decides what to do.
 //
 // A Graph is not safe for concurrent use.
 package graph
@@ -17,8 +17,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// Node is one value. Its fields are read by everyone and changed only through
-// the methods of Graph, except those of Outcome.
+// Node is one value. All packages may read its fields. Only the methods of
+// Graph change them, except the fields of Outcome.
 //
 // A large graph does not fit into the caches of the processor, so a node has
 // the size of three of their lines, in the order of use: what it is, what came
@@ -56,7 +56,7 @@ type Node struct {
 	Meta       api.Metadata
 	Kept       *registry.Value // what is on record outside of the graph as existing; nil: nothing
 	hash       uint32          // of the key; see table
-	Number     int32           // small, as those of nodes that went are given again
+	Number     int32           // small, because numbers of removed nodes are reused
 }
 
 // Outcome is what came of the last operation.
@@ -227,7 +227,7 @@ func (g *Graph) NextPlan() { g.plan++ }
 // SetView notes what a planner has about the node; 0 is nothing.
 func (g *Graph) SetView(n *Node, view int32) { n.view, n.plan = view, g.plan }
 
-// View returns what was noted since NextPlan; 0 is nothing.
+// View returns the number that was noted since NextPlan; 0 is none.
 func (g *Graph) View(n *Node) int32 {
 	if n.plan != g.plan {
 		return 0
@@ -300,7 +300,7 @@ func (g *Graph) Remove(n *Node, event Event) {
 	_ = g.SetHave(n, nil, nil, event) // removing metadata cannot fail
 }
 
-// SetHave changes what is believed to exist, with its metadata and its owner.
+// SetHave changes the recorded actual value, with its metadata and its owner.
 func (g *Graph) SetHave(n *Node, v *registry.Value, meta api.Metadata, event Event) error {
 	g.claim(n, v)
 	g.replace(n, n.Want, v)
@@ -388,8 +388,8 @@ func (g *Graph) ProviderOf(of KeyPattern) (found *Node) {
 	return found
 }
 
-// AsItIs is what exists of a value, with the derived values that exist, and without
-// relations. What is derived may not be what the message says: a change of it can have
+// AsItIs returns the actual value, with the derived values that exist, and without
+// relations. The derived values may differ from the message: a change of them can have
 // failed.
 func (n *Node) AsItIs() *registry.Value {
 	v := &registry.Value{Msg: n.Have.Msg, Assembled: true}
@@ -402,7 +402,7 @@ func (n *Node) AsItIs() *registry.Value {
 	return v
 }
 
-// AsFound is AsItIs of a value that belongs to others, with what is derived from it.
+// AsFound returns AsItIs of a foreign value, with its derived values.
 func (n *Node) AsFound() *registry.Value {
 	v := n.AsItIs()
 	v.FromSB = true

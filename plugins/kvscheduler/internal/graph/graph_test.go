@@ -165,7 +165,7 @@ func TestDerivedComeAndGo(t *testing.T) {
 		}
 	}
 	if !base.Gone || g.Ensure("a", nil, nil).IsDerived() {
-		t.Error("the base stayed, or what was derived from it came back as such")
+		t.Error("the base stayed, or its derived value was still a derived one")
 	}
 }
 

@@ -34,7 +34,7 @@ func (c KeyPattern) function() api.KeySelector {
 
 var everything = []string{""}
 
-// Prefixes are those of the keys that meet a dependency which names none.
+// Prefixes returns the prefixes of the keys that meet a dependency which names no key.
 func Prefixes(dep *api.Dependency) []string {
 	if len(dep.AnyOf.KeyPrefixes) == 0 && dep.AnyOf.KeySelector != nil {
 		return everything

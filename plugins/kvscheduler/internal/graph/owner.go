@@ -88,11 +88,11 @@ var Transitions = [...]Transition{
 	},
 	GivenBack: {
 		Name: "given back", From: []Owner{Ours, Adopted, Observed}, To: Foreign,
-		Meaning: "the northbound no longer desires what was adopted or observed; ours: what was derived from it",
+		Meaning: "the northbound no longer desires an adopted or observed value; ours: its derived values",
 	},
 	Restored: {
 		Name: "restored", From: []Owner{None}, To: Foreign,
-		Meaning: "a revert created again what was derived from an adopted value",
+		Meaning: "a revert created the derived values of an adopted value again",
 	},
 	Deleted: {
 		Name: "deleted", From: []Owner{Ours, Foreign}, To: None,

@@ -40,8 +40,9 @@ func TestTable(t *testing.T) {
 	})
 }
 
-// The table finds what was added and not removed, whatever comes and goes and
-// however many have the same hash. No two nodes have the same number.
+// The table finds all nodes that were added and not removed, in any order of
+// changes and however many have the same hash. No two nodes have the same
+// number.
 func TestTableCollisions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

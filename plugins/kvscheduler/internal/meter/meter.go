@@ -220,7 +220,7 @@ func collectQueue(queue api.QueueStatus, gauge, count sample) {
 	if ch := queue.Changes; ch != nil {
 		count("txn_dropped", "The same as changes_refused_total, under the name of the predecessor.", float64(ch.Refused))
 		gauge("changes_waiting", "Changes of the northbound that wait before the queue.", float64(ch.Waiting))
-		gauge("changes_clients_waiting", "Those of clients among them, which are bounded.", float64(ch.Clients))
+		gauge("changes_clients_waiting", "Waiting changes of clients, whose number is limited.", float64(ch.Clients))
 		gauge("changes_capacity", "Changes of clients that can wait; one more is refused.", float64(ch.Capacity))
 		gauge("changes_oldest_seconds", "How long the change that came first has been waiting.", ch.OldestAge.Seconds())
 		count("changes_refused_total", "Changes of clients that found no room.", float64(ch.Refused))

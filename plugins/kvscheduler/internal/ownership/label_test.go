@@ -39,7 +39,7 @@ func TestOtherLabel(t *testing.T) {
 		}
 		for _, part := range []string{filepath.Join(dir, "state.db"), `the agent "` + former + `"`, `the label "` + label + `"`, "state-dir-from: " + former} {
 			if !strings.Contains(err.Error(), part) {
-				t.Errorf("%q does not tell %q", err, part)
+				t.Errorf("%q does not contain %q", err, part)
 			}
 		}
 	}

@@ -143,7 +143,7 @@ func (m *Memory) LoadState(name string) (map[string][]byte, error) {
 	return maps.Clone(m.state[name]), nil
 }
 
-// SaveState changes what is kept under a name, as that of Store does.
+// SaveState changes the entries under a name, as Store.SaveState does.
 func (m *Memory) SaveState(name string, put map[string][]byte, all bool) error {
 	return m.update(func() error {
 		m.saveState(name, put, all)

@@ -74,8 +74,8 @@ func (r *Record) Time() time.Time {
 	return time.Unix(0, r.At)
 }
 
-// Message returns the value, decoded again if it is encoded; nil if its type is
-// not known to this program (any more), or for a nil record.
+// Message returns the value, decoded again if it is encoded; nil if this program does not
+// know its type, or for a nil record.
 func (r *Record) Message() proto.Message {
 	if r == nil {
 		return nil

@@ -62,7 +62,8 @@ type Options struct {
 	Dir string
 	// Holder shows other processes who uses the directory.
 	Holder string
-	// Label is that of the agent, which alone may use the file; empty: anybody may.
+	// Label is the label of the agent, the only one that may use the file; empty: any
+	// agent may.
 	Label string
 	// From is another label whose file is taken over; empty: none is.
 	From string
@@ -134,8 +135,8 @@ func (s *Store) path() string { return filepath.Join(s.opts.Dir, fileName) }
 const lockPatience = time.Second
 
 // mapped is how much of the address space the file gets from the start. A file that
-// outgrows what it got is mapped again, and all that its transaction is writing is
-// copied for that. The file itself grows by what is needed and spare.
+// outgrows its mapping is mapped again, and all that its transaction is writing is
+// copied for that. The file itself grows by the needed size and spare.
 const (
 	mapped = 1 << 30
 	spare  = 64 << 10
@@ -598,7 +599,7 @@ func (s *Store) checkLabel(label []byte) error {
 		ErrOtherAgent, s.path(), label, own, fileName, label)
 }
 
-// adopt checks whose file it is and makes it that of this agent.
+// adopt checks the owner of the file and makes this agent the owner.
 func (s *Store) adopt(tx *bolt.Tx) error {
 	meta := tx.Bucket(metaBucket)
 	label := meta.Get(labelKey)

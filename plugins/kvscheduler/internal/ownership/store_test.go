@@ -131,7 +131,7 @@ func TestASecondHolderIsRefused(t *testing.T) {
 	}
 	for _, part := range []string{dir, "test, agent one", fmt.Sprint(os.Getpid()), "2001-09-09"} {
 		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q does not tell %q", err, part)
+			t.Errorf("%q does not contain %q", err, part)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func (s *sorter) byKey(a, b int32) int {
 	return cmp.Or(strings.Compare(s.steps[a].n.key, s.steps[b].n.key), cmp.Compare(a, b))
 }
 
-// meeting returns those of a list, sorted by key, whose values meet dep.
+// meeting returns the elements of a list whose values meet dep, sorted by key.
 func (s *sorter) meeting(list []int32, dep *api.Dependency) (found []int32) {
 	prefixes := graph.Prefixes(dep)
 	for _, prefix := range prefixes {

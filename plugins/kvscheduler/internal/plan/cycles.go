@@ -230,14 +230,14 @@ func (p *planner) giveUp(updates []*node) {
 	p.spread(updates)
 }
 
-// cutter makes a component free of cycles: it walks along the links, deep first,
-// and cuts those that lead back to where it came from. Links in a value, or
-// between a base and what is derived from it, are never cut; see hard. No link
+// cutter makes a component free of cycles: it walks along the links, depth
+// first, and cuts links that lead back to where it came from. It never cuts
+// links in a value, or between a base and its derived values; see hard. No link
 // is cut without need: with any of them back in place there is a cycle.
 //
-// What comes up is walked from the value with the smallest key on, which goes
-// first, and what goes down backwards, from one that goes last. No component has
-// both; see updatesAmong and loosen.
+// It walks creations from the value with the smallest key on, which is created
+// first, and removals backwards, from a value that is removed last. No component
+// has both; see updatesAmong and loosen.
 type cutter struct {
 	*cycles
 	comp   int32
@@ -398,7 +398,7 @@ func (x *cutter) free(at int32) {
 	}
 }
 
-// drop takes a gate away that nothing goes before any more.
+// drop removes a gate that has no predecessors left.
 func (x *cutter) drop(gate int32) {
 	x.s.steps[gate].done = true
 	for at := x.s.steps[gate].succs; at != 0; at = x.s.links[at].nextSucc {
@@ -410,8 +410,8 @@ func (x *cutter) drop(gate int32) {
 	}
 }
 
-// passedGate is the step after which everything comes that does not wait for a
-// gate any more, but still follows those that have gone before it.
+// passedGate is the step that precedes all steps which no longer wait for a gate,
+// but still follow the steps that went before it.
 func (x *cutter) passedGate(gate int32) int32 {
 	id, known := x.passed[gate]
 	if known {
@@ -435,8 +435,8 @@ func (x *cutter) passedGate(gate int32) int32 {
 	return id
 }
 
-// hard: a link that no cycle of dependencies can put in question, because it
-// lies within one value or between a base and what is derived from it.
+// hard: a link that no cycle of dependencies can put in question, because it lies
+// within one value or between a base and a derived value.
 func (s *sorter) hard(l *link) bool {
 	pred, st := &s.steps[l.pred], &s.steps[l.succ]
 	return pred.n == st.n ||

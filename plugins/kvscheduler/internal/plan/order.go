@@ -25,7 +25,7 @@ type step struct {
 // link orders two steps. It is in the lists of both.
 type link struct {
 	pred, succ         int32
-	nextPred, nextSucc int32 // in the list of succ and in that of pred; 0: none
+	nextPred, nextSucc int32 // in the lists of succ and pred; 0: none
 	cut                bool  // given up to break a cycle
 	identity           bool  // succ gets an identity that pred gives up
 }

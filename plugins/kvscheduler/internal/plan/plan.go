@@ -165,7 +165,7 @@ type Change struct {
 	Key  string
 	Node *graph.Node // of the key, if it is known
 	Desc *registry.Descriptor
-	Want *registry.Value // nil: not wanted any more
+	Want *registry.Value // nil: no longer desired
 	// Adopt: what exists was not made by the scheduler, and must not be removed.
 	Adopt bool
 }
@@ -324,7 +324,8 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 	return n
 }
 
-// newKeys counts the keys of changes without a node, with those of their derived values.
+// newKeys counts the keys of changes without a node, with the keys of their derived
+// values.
 func newKeys(changes []Change) (count int) {
 	for i := range changes {
 		if c := &changes[i]; c.Node == nil && c.Want != nil {
@@ -336,7 +337,7 @@ func newKeys(changes []Change) (count int) {
 
 // create adds a value that is not in the graph.
 func (p *planner) create(key string, d *registry.Descriptor, base *node) *node {
-	n := &node{key: key, desc: d, base: base, pinned: p.req.Pinned[key]} // not known any more, but not to be touched
+	n := &node{key: key, desc: d, base: base, pinned: p.req.Pinned[key]} // no longer known, but must not be touched
 	p.newNodes[key] = n
 	p.add(n)
 	if p.sorted != nil {

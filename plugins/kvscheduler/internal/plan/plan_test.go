@@ -192,7 +192,7 @@ func (w *world) value(key, text string) (*registry.Value, *registry.Descriptor, 
 	return w.registry.Wanted(key, d, item), d, err
 }
 
-// node puts a value with what is derived from it into the graph.
+// node puts a value with its derived values into the graph.
 func (w *world) node(key string, want, have *registry.Value) {
 	d, _ := w.registry.Lookup(key) // was found before
 	n := w.graph.Ensure(key, d, nil)

@@ -140,7 +140,7 @@ func (p *planner) named(n *node, v *registry.Value, i int) (*graph.Node, *node) 
 
 // look returns what is known of a key that was not known to name a node of the
 // graph: that node, nil if there is none, and the planner's view of it. Mostly
-// it is what was looked for last, or the next one.
+// it is the key of the last lookup, or the next one.
 func (p *planner) look(key string) (*graph.Node, *node) {
 	for _, n := range p.list[p.near:min(int(p.near)+2, len(p.list))] {
 		if n.key == key {

@@ -330,7 +330,7 @@ func (p *planner) out(n *node) {
 	p.outDerived(n)
 }
 
-// outDerived looks at what is derived from a value that does not exist in the target.
+// outDerived visits the derived values of a value that does not exist in the target.
 func (p *planner) outDerived(n *node) {
 	for _, d := range n.children {
 		if d.in {
@@ -395,8 +395,8 @@ func (p *planner) await() {
 	}
 }
 
-// awaitDerived looks at failed values that depend on what was to be derived from the
-// earlier desired value of n, and is not in the graph: nothing else leads to them.
+// awaitDerived visits failed values that depend on derived values of the earlier
+// desired value of n that are not in the graph: nothing else leads to them.
 func (p *planner) awaitDerived(n *node) {
 	for i := range n.oldWant.Derived {
 		key := n.oldWant.Derived[i].Key
@@ -474,9 +474,9 @@ func (p *planner) noteUnmet(n *node, what string) {
 	p.lackOf[n] = what
 }
 
-// leaving is the request with the adopted values that turned out to lack
-// something for their change: what is derived from them stays as well, so that
-// has to be planned for from the start.
+// leaving returns the request with the adopted values that turned out to lack
+// something for their change: their derived values stay as well, so that has to
+// be planned for from the start.
 func (p *planner) leaving(req Request) Request {
 	req.left = maps.Clone(req.left)
 	if req.left == nil {

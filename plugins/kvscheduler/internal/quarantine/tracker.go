@@ -49,7 +49,7 @@ type Suspect struct {
 	// Again: the callback of its trial returned late, and the value is planned after the
 	// trial.
 	Again bool
-	// Revision is that of the base value when the trial failed.
+	// Revision is the revision of the base value when the trial failed.
 	Revision uint32
 }
 
@@ -115,7 +115,7 @@ func (t *Tracker) Drop(key string) {
 	t.changed[key] = true
 }
 
-// Pin returns keys with those of the suspects.
+// Pin returns keys with the keys of the suspects added.
 func (t *Tracker) Pin(keys map[string]bool) map[string]bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -231,7 +231,8 @@ func (t *Tracker) Changed() bool {
 }
 
 // TakeChanges returns the records of the suspects that changed since the last call, or of
-// all suspects; nil is that of a dropped one. The error names one that cannot be encoded.
+// all suspects; the record of a dropped one is nil. The error names one that cannot be
+// encoded.
 func (t *Tracker) TakeChanges(all bool) (put map[string][]byte, problem error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -146,7 +146,7 @@ func longest(steps []response.Step, limit int) []response.Step {
 	return out
 }
 
-// FormatCritical writes a critical path as text. The error is that of the writer.
+// FormatCritical writes a critical path as text. It returns the writer's error.
 func FormatCritical(w io.Writer, p *response.CriticalPath) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "Transaction #%d (%s) took %s until its end:\n", p.SeqNum, p.Kind, inSeconds(p.Total))

@@ -46,8 +46,8 @@ type FormatOptions struct {
 // boxWidth is the width of the frame in characters, without the two borders.
 const boxWidth = 118
 
-// Format writes a transaction in the form of the transaction log. The error is
-// that of the writer.
+// Format writes a transaction in the form of the transaction log. It returns the
+// writer's error.
 func Format(w io.Writer, txn *api.RecordedTxn, opts FormatOptions) error {
 	p := printer{w: bufio.NewWriter(w), opts: opts, indent: "    ", words: historyWords()}
 	if opts.Box {
@@ -180,7 +180,7 @@ func (p *printer) arguments(txn *api.RecordedTxn) {
 		p.line(1, "- Description: %s", oneLine(txn.Description))
 	}
 	if txn.ResyncType == api.DownstreamResync {
-		return // it repeats what was wanted before
+		return // it repeats the previous desired state
 	}
 	if len(txn.Values) == 0 {
 		p.line(1, "- values: NONE")

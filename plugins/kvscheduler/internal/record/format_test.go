@@ -115,7 +115,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// What is printed in two steps is what is printed at once.
+// Printing in two steps has the same output as printing at once.
 func TestFormatInParts(t *testing.T) {
 	t.Parallel()
 	for _, txn := range []*api.RecordedTxn{bdTxn(), failedTxn()} {

@@ -49,8 +49,8 @@ type Ring struct {
 	stats   Stats
 }
 
-// entry is a record. What was planned is most often what was executed, and a
-// plan is seldom looked at while it is executed, so it is not kept twice.
+// entry is a record. The plan most often equals the executed operations, and is
+// seldom looked at while it is executed, so it is not kept twice.
 type entry struct {
 	txn   *api.RecordedTxn
 	bytes int64

@@ -33,8 +33,8 @@ func (r *Refresher) waiting(n *graph.Node) (keys []string) {
 	return keys
 }
 
-// mirrors reports whether what is derived from a value that was found is desired as it
-// was found.
+// mirrors reports whether the derived values of a found value are desired as they were
+// found.
 func mirrors(n *graph.Node) bool {
 	if v := n.Desired(); v == nil || v == n.Have || v.Observed {
 		return true

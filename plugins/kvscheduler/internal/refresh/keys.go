@@ -49,8 +49,8 @@ func (r *Refresher) Keys(keys []string) (unread []string) {
 	return append(unread, bad.noteGroups(groups, r.some)...)
 }
 
-// reader returns the descriptor that reads a value: its own, or that of its base; nil if
-// neither can. n may be nil.
+// reader returns the descriptor that reads a value: its own, or its base's; nil if neither
+// can. n may be nil.
 func reader(n *graph.Node) *registry.Descriptor {
 	if n == nil {
 		return nil
@@ -290,7 +290,7 @@ func (r *Refresher) state(n *graph.Node, kv api.KVWithMetadata) {
 	event := r.readAgain(n, kv, made)
 	v, _ := r.value(n, kv, event.Owner(n))
 	r.exists(n, v, kv.Metadata, event)
-	if event == graph.Adopt || event == graph.Found && !n.Obtained() { // with what is derived from it
+	if event == graph.Adopt || event == graph.Found && !n.Obtained() { // with its derived values
 		r.derived(n, false)
 	}
 	r.link(n, made, v)
@@ -339,7 +339,7 @@ func taken(n *graph.Node, kv api.KVWithMetadata, made *ownership.Record) bool {
 	return tried != nil && !n.Desc.Equivalent(n.Key, kv.Value, tried)
 }
 
-// gone: the value does not exist; what was derived from it does not either.
+// gone: the value does not exist, nor do its derived values.
 func (r *Refresher) gone(n *graph.Node) {
 	if !r.Calls.Holds(n.Key) {
 		r.Unconfirmed.Decide(n.Desc.Name, n.Key, false)

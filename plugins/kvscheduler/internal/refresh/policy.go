@@ -13,7 +13,7 @@ func (r *Refresher) skips(d *registry.Descriptor) bool {
 	return r.Policies.Of(d, "") == registry.Ignore
 }
 
-// without leaves out what is ignored.
+// without leaves out ignored values.
 func (r *Refresher) without(d *registry.Descriptor, found []api.KVWithMetadata) []api.KVWithMetadata {
 	if r.Policies == nil {
 		return found

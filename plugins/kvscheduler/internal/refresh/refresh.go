@@ -213,8 +213,8 @@ func (r *Refresher) correlate(known []*graph.Node, requested []api.KVWithMetadat
 	return out
 }
 
-// Expect appends what may exist of a base value: what was made of it, if that is not what
-// is desired, then what is desired.
+// Expect appends the possible actual values of a base value: the created one, if it
+// differs from the desired one, then the desired one.
 func Expect(out []api.KVWithMetadata, n *graph.Node) []api.KVWithMetadata {
 	v := expected(n)
 	if _, part := api.ForeignTo(n.Key); v == nil || part && n.Owner == graph.Foreign {
@@ -226,8 +226,7 @@ func Expect(out []api.KVWithMetadata, n *graph.Node) []api.KVWithMetadata {
 	return append(out, api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: origin(v.FromSB)})
 }
 
-// other is what the scheduler made of a value, if that differs from what is expected
-// of it.
+// other returns the value that the scheduler created, if it differs from the expected one.
 func other(n *graph.Node, expected proto.Message) *api.KVWithMetadata {
 	if n.Have == nil || n.Have.FromSB || n.Have.Msg == expected || proto.Equal(n.Have.Msg, expected) {
 		return nil

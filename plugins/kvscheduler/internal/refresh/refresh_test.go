@@ -21,7 +21,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// fixture is a southbound with a graph of what is believed of it.
+// fixture is a southbound with a graph of its recorded state.
 type fixture struct {
 	t        *testing.T
 	sb       *kvstest.MockSB

@@ -52,7 +52,7 @@ func (all byDescriptor[T]) put(descriptor, key string, v T) {
 	all[descriptor][key] = v
 }
 
-// maxRemoved bounds what is remembered of removals that no reading has confirmed.
+// maxRemoved limits the number of remembered removals that no reading has confirmed.
 const maxRemoved = 10_000
 
 // Remove remembers one value that was removed, for as long as nothing was read
@@ -175,7 +175,7 @@ func (u *Unconfirmed) Drop(descriptor, key string) {
 	delete(u.made[descriptor], key)
 }
 
-// All returns what is remembered, in no order.
+// All returns all remembered records, in no order.
 func (u *Unconfirmed) All() (all []*ownership.Record) {
 	for _, of := range u.made {
 		for _, rec := range of {
@@ -185,8 +185,8 @@ func (u *Unconfirmed) All() (all []*ownership.Record) {
 	return all
 }
 
-// TakeGone returns the keys of the values that were looked for since it was
-// last called, and are not the scheduler's (any more).
+// TakeGone returns the keys of the values that were looked for since its last call, and do not
+// belong to the scheduler.
 func (u *Unconfirmed) TakeGone() []string {
 	gone := u.gone
 	u.gone = nil
@@ -218,7 +218,7 @@ func (u *Unconfirmed) correlateAll(d *registry.Descriptor, expected []api.KVWith
 	return expected
 }
 
-// correlate adds to what is expected in the southbound.
+// correlate adds records to the expected values of the southbound.
 func (u *Unconfirmed) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) []api.KVWithMetadata {
 	of := u.made[d.Name]
 	if len(of) == 0 {

@@ -67,8 +67,8 @@ func (r *Registry) Read(key string, d *Descriptor, msg proto.Message) (*Value, e
 	return v, r.describe(key, d, v)
 }
 
-// describe asks what a value depends on and what is derived from it. The error is
-// a panic.
+// describe asks for the dependencies and derived values of a value. The error reports a
+// panic.
 func (r *Registry) describe(key string, d *Descriptor, v *Value) (err error) {
 	asked := "Dependencies"
 	defer func() {
@@ -173,8 +173,8 @@ func (p Policies) Of(d *Descriptor, key string) Policy {
 	return p(d.KVDescriptor, key)
 }
 
-// Watched describes a base value that others made. If it is fromSB it has no
-// relations; what is derived from it was not made here either, and has none.
+// Watched describes a base value that others made. If it is fromSB it has no relations;
+// its derived values were not made here either, and have none.
 func (r *Registry) Watched(key string, d *Descriptor, msg proto.Message, fromSB bool) *Value {
 	v := r.Found(key, d, msg, fromSB)
 	for i := range v.Derived {

@@ -20,7 +20,7 @@ type Descriptor struct {
 	raw               *api.KVDescriptor
 
 	// The callbacks that do the work, in one form each; nil if the descriptor has none.
-	// They hide those of KVDescriptor, which have several forms.
+	// They hide the callbacks of KVDescriptor, which have several forms.
 	Create, Update, Delete Operation
 
 	Retrieve      func(ctx context.Context, correlate []api.KVWithMetadata) ([]api.KVWithMetadata, error)
@@ -34,7 +34,7 @@ type Descriptor struct {
 // to results. Without Batches, a batch has one value.
 type Operation func(ctx context.Context, values []api.KVBatchValue, results []api.KVBatchResult) []api.KVBatchResult
 
-// newDescriptor makes a descriptor of what was registered.
+// newDescriptor makes a descriptor from a registered one.
 func (r *Registry) newDescriptor(kd *api.KVDescriptor) *Descriptor {
 	c := kd.WithContexts()
 	d := &Descriptor{KVDescriptor: r.guard(kd), raw: kd, Retrieve: c.RetrieveContext, RetrieveValue: c.RetrieveValueContext}

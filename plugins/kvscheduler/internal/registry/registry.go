@@ -105,7 +105,7 @@ func check(d *api.KVDescriptor) error {
 		errs = append(errs, fmt.Errorf("descriptor %q: "+format, append([]any{d.Name}, args...)...))
 	}
 	if d.KeySelector == nil {
-		fail("KeySelector is nil: it must tell which keys are described")
+		fail("KeySelector is nil: it must select the keys that are described")
 	}
 	for _, forms := range d.GivenTwice() {
 		fail("%s are given: keep one of them; those with a context can end when they are given up", forms)

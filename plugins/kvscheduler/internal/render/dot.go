@@ -16,10 +16,10 @@ import (
 )
 
 // DOT writes the graph in the language of Graphviz: a box for every value,
-// grouped by descriptor and coloured by state, an arrow from a value to what
-// it depends on (red if that is not met) and to what is derived from it. A graph
-// that is only a part says so in its first line and above the picture. The error
-// is that of the writer.
+// grouped by descriptor and coloured by state, an arrow from a value to its
+// dependencies (red if not met) and to its derived values. A graph that is only
+// a part says so in its first line and above the picture. It returns the
+// writer's error.
 func DOT(w io.Writer, nodes []api.GraphNode, opts Options) error {
 	d := newDrawing(nodes, opts)
 	b := bufio.NewWriter(w)
@@ -265,7 +265,7 @@ func (d *drawing) notes() []string {
 	return notes
 }
 
-// colors are the fill colors of states; those of other states are white.
+// colors are the fill colors of states; other states are white.
 var colors = map[api.ValueState]string{
 	pb.ValueState_CONFIGURED:    "palegreen",
 	pb.ValueState_OBTAINED:      "lightcyan",

@@ -11,7 +11,7 @@ import (
 
 // Tree writes an explanation as an indented tree: every value with its state,
 // how long it has been in it, and the reason; below it what it refers to. A
-// zero now leaves the durations out. The error is that of the writer.
+// zero now leaves the durations out. It returns the writer's error.
 func Tree(w io.Writer, e *api.Explanation, now time.Time) error {
 	b := bufio.NewWriter(w)
 	branch(b, e, now, "", "")

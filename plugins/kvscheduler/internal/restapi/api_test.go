@@ -122,7 +122,7 @@ func TestEmptyArgumentsAreAbsent(t *testing.T) {
 }
 
 // A wrong argument is 400, a thing that is not there 404; the reason names the
-// argument and what was expected.
+// argument and the expected values.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	get := serve(t, newFake())

@@ -14,8 +14,8 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// arguments are the query parameters of a request. Its methods return errors
-// with status 400 that name the argument and what was expected.
+// arguments are the query parameters of a request. Its methods return errors with
+// status 400 that name the argument and the expected values.
 type arguments struct{ values url.Values }
 
 // parseArguments refuses what is not known. A known name with "..." at its end

@@ -167,7 +167,7 @@ func (s *server) resync(r *http.Request, args arguments) (answer, error) {
 		opts = append(opts, api.WithRetryDefault())
 	}
 	seq, err := s.Scheduler.StartNBTransaction().Commit(r.Context(), opts...)
-	if _, err := valueErrors(err); err != nil { // those of single values are in the record
+	if _, err := valueErrors(err); err != nil { // errors of single values are in the record
 		return nil, unavailable(err)
 	}
 	txn := s.Scheduler.GetRecordedTransaction(seq)

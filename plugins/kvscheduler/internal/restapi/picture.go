@@ -118,7 +118,7 @@ func draw(ctx context.Context, graphviz, format string, dot io.Reader) ([]byte, 
 	return picture.Bytes(), nil
 }
 
-// pictured returns the values to draw: those of now, or those after a
+// pictured returns the values to draw: the current ones, or the values after a
 // transaction.
 func (s *server) pictured(args arguments) ([]api.GraphNode, render.Options, error) {
 	opts := render.Options{Title: "KV Scheduler graph"}

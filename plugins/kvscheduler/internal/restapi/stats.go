@@ -25,7 +25,7 @@ func (s *server) stats(*http.Request, arguments) (answer, error) {
 	return asJSON(s.statistics()), nil
 }
 
-// statistics of all transactions; those of single descriptors are counted from
+// statistics of all transactions; for single descriptors they are counted from
 // the history.
 func (s *server) statistics() response.Stats {
 	totals := s.Scheduler.Stats()

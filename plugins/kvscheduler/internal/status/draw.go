@@ -50,8 +50,8 @@ func (r *Reader) Draw(req api.DrawingRequest) api.Drawing {
 	return d.finish()
 }
 
-// neighbourhood draws a value, what is derived from it, what these depend on, and
-// what depends on them.
+// neighbourhood draws a value and its derived values, with their dependencies and
+// dependents.
 func (r *Reader) neighbourhood(key string) api.Drawing {
 	d := newDrawing(r)
 	center := r.Graph.Node(key)
@@ -323,8 +323,8 @@ func (d *drawing) finish() api.Drawing {
 	return d.out
 }
 
-// addNeighbours adds boxes for the ends of relations that have none, and returns those of
-// keys without values.
+// addNeighbours adds boxes for the ends of relations that have none, and returns the
+// boxes of keys without values.
 func (d *drawing) addNeighbours() (missing map[string]*box) {
 	missing = map[string]*box{}
 	seen := map[*graph.Node]bool{}

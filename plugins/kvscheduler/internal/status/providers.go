@@ -49,7 +49,7 @@ func (r *Reader) provides(n *graph.Node) bool {
 // reasons are the words for why nothing meets a dependency.
 var reasons = [...]string{
 	graph.Missing: "", graph.Unread: ", which could not be read", graph.Leaving: ", which is being removed",
-	graph.Stuck: ", which is not configured any more and could not be removed",
+	graph.Stuck: ", which is no longer configured and could not be removed",
 }
 
 // lacks lists what the desired value of a node lacks.

@@ -18,7 +18,7 @@ var severity = []kvscheduler.ValueState{
 }
 
 // Summary counts the values by state and returns the status of the worst. It describes
-// only those, so that its cost is that of one pass over the graph.
+// only those, so that it costs one pass over the graph.
 func (r *Reader) Summary(filter api.ValueFilter, worst int) api.StateSummary {
 	sum := api.StateSummary{Counts: map[api.ValueState]int{}}
 	found := make([][]*graph.Node, len(severity))

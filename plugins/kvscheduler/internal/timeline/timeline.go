@@ -105,8 +105,7 @@ func complete(history []*api.RecordedTxn) []*api.RecordedTxn {
 }
 
 // ends reports when transactions ended, a running one when it began; later ones
-// never earlier. The times are those of the wall, like the moments that are
-// asked for.
+// never earlier. The times are wall-clock times, like the requested moments.
 func ends(history []*api.RecordedTxn, now time.Time) []time.Time {
 	list := make([]time.Time, len(history))
 	next := now.Round(0)
