@@ -37,7 +37,7 @@ type Values[M any] struct {
 	Key func(name string) string
 	// Namespace returns the namespace of a value; nil is the agent's own.
 	Namespace func(M) *namespace.NetNamespace
-	// Kind is that of the events about the values.
+	// Kind is the kind of the events about the values.
 	Kind netlinkapi.EventKind
 	// At returns the names of the values that an event in a namespace may be about.
 	At func(all idxmap.Map[M], ns *namespace.NetNamespace, e netlinkapi.Event) []string

@@ -34,7 +34,7 @@ type InterfaceCounters struct {
 }
 
 // Counters reads the counters of the interfaces of the configuration, sorted by name. Each
-// namespace is read once; those that do not exist any more are left out.
+// namespace is read once; namespaces that no longer exist are left out.
 func (p *Plugin) Counters(ctx context.Context) ([]InterfaceCounters, error) {
 	spaces := map[string]*namespace.NetNamespace{}
 	named := map[string]map[string]ifaceidx.LinuxIfMetadata{}

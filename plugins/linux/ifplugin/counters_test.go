@@ -9,8 +9,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
 )
 
-// TestCounters: the counters of interfaces in all namespaces are those of their links, as JSON in
-// the form of the predecessor and as metrics.
+// TestCounters: interfaces in all namespaces have the counters of their links,
+// as JSON in the form of the predecessor and as metrics.
 func TestCounters(t *testing.T) {
 	t.Parallel()
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {

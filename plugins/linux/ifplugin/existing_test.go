@@ -62,8 +62,8 @@ func TestWatcher(t *testing.T) {
 	})
 }
 
-// A link exists for what is attached to it while it is administratively up: without
-// a carrier too, and while the carrier comes and goes with the peer.
+// A link exists for its dependents while it is administratively up: also without a
+// carrier, and while the carrier changes with the peer.
 func TestWatcherIgnoresTheCarrier(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		own := w.Open(t, "")

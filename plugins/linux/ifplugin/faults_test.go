@@ -151,7 +151,7 @@ func TestMicroserviceIsWaitedFor(t *testing.T) {
 	must(t, a.Apply(x, y))
 	a.Expect(pending, x, y)
 	if deps := a.State(linuxtest.Key(t, y)).GetDetails(); !strings.Contains(strings.Join(deps, " "), "microservice-available") {
-		t.Errorf("details are %q, expected what is waited for", deps)
+		t.Errorf("details are %q, expected the missing dependency", deps)
 	}
 }
 

@@ -281,8 +281,9 @@ func TestBond(t *testing.T) {
 	})
 }
 
-// TestVRFParameter: the parameter of the namespace that VRFs need is what it was before when the last
-// of them was deleted, also by the next agent, or could not be created. It stays for those of others.
+// TestVRFParameter: the parameter of the namespace that VRFs need gets its former value when the last
+// of them was deleted, also by the next agent, or could not be created. It stays for VRFs of other
+// programs.
 func TestVRFParameter(t *testing.T) {
 	t.Parallel()
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {

@@ -118,7 +118,7 @@ func TestOffloadNeedsAnother(t *testing.T) {
 	})
 }
 
-// TestValidateOffloads: errors name the field and what is expected.
+// TestValidateOffloads: errors name the field and the expected value.
 func TestValidateOffloads(t *testing.T) {
 	t.Parallel()
 	a := linuxtest.Start(t, nltest.Sim())

@@ -1,5 +1,5 @@
-// Package ifplugin is the plugin for network interfaces of Linux: it registers
-// their descriptors, and tells the scheduler what the kernel has.
+// Package ifplugin is the plugin for network interfaces of Linux: it registers their
+// descriptors, and reports the state of the kernel to the scheduler.
 package ifplugin
 
 import (
@@ -55,15 +55,15 @@ type Plugin struct {
 	others   *elsewhere // nil: disabled
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Scheduler handles the values.
 	Scheduler Scheduler
 	// Namespaces opens network namespaces.
 	Namespaces nsplugin.API
-	// ServiceLabel tells the label that marks what belongs to this agent, and the prefix of its
-	// keys in stores.
+	// ServiceLabel returns the label that marks the objects of this agent, and the
+	// prefix of its keys in stores.
 	ServiceLabel Labeller
 	// TAPs knows the TAPs of VPP; nil: there are none.
 	TAPs descriptor.TAPs `optional:"true"`

@@ -13,7 +13,7 @@ import (
 )
 
 // TestPublishedStates: the states of interfaces are published under the prefix of the agent, with
-// counters; those of interfaces that do not exist any more are removed.
+// counters; states of interfaces that no longer exist are removed.
 func TestPublishedStates(t *testing.T) {
 	t.Parallel()
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
@@ -47,7 +47,7 @@ func TestPublishedStates(t *testing.T) {
 				state(values, "x").GetOperStatus() == interfaces.InterfaceState_DOWN
 		})
 		must(t, a.Delete(x, y))
-		to.Await(func(values map[string]proto.Message) bool { return len(values) == 1 }) // that of the other agent
+		to.Await(func(values map[string]proto.Message) bool { return len(values) == 1 }) // the one of the other agent
 	})
 }
 

@@ -78,7 +78,7 @@ func (r *removals) event(ns *namespace.NetNamespace, e netlinkapi.Event) (links 
 	return false
 }
 
-// anywhere passes on the removal of a route without a link, which may be that of any interface
+// anywhere passes on the removal of a route without a link, which may belong to any interface
 // in the namespace.
 func (r *removals) anywhere(ns *namespace.NetNamespace, e netlinkapi.Event) {
 	for iface, meta := range r.index.All() {
@@ -115,8 +115,8 @@ func (r *removals) missed(ns *namespace.NetNamespace) {
 	}
 }
 
-// addressKeys returns the keys that an address of an interface may have: its own, and those of
-// references to it.
+// addressKeys returns the keys that an address of an interface may have: its own, and the keys
+// of references to it.
 func addressKeys(iface string, p netip.Prefix, allocated alloc.Addresses) []string {
 	keys := []string{ifmodel.AddressKeyFor(iface, p.String(), netalloc.IPAddressSource_STATIC)}
 	for _, text := range allocated.References(p, iface) {

@@ -19,9 +19,9 @@ import (
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
 
-// States is what is known of the operational state of the interfaces of the
-// configuration. The type of an interface is that of the link in the kernel. Its
-// methods may be called concurrently.
+// States keeps the operational states of the interfaces of the configuration. An
+// interface has the type of the link in the kernel. Its methods may be called
+// concurrently.
 type States struct {
 	allocated alloc.Addresses // that interfaces may refer to
 	index     ifaceidx.Index
@@ -47,9 +47,9 @@ func newStates(index ifaceidx.Index, now func() time.Time, report func(keys ...s
 func (s *States) List() []*interfaces.InterfaceState { return s.states.List() }
 
 // Watch calls f with the states of all interfaces, and then with each that
-// changes, until cancel is called. The counters in a state are those of the moment when it
-// changed; a change of counters alone is not reported. f must not block nor call methods of States;
-// the notification must not be changed.
+// changes, until cancel is called. The counters in a state date from its last change; a change of
+// counters alone is not reported. f must not block nor call methods of States; the notification
+// must not be changed.
 func (s *States) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()) {
 	return s.states.Watch(func(state *interfaces.InterfaceState) {
 		f(&interfaces.InterfaceNotification{Type: interfaces.InterfaceNotification_UPDOWN, State: state})
@@ -57,9 +57,8 @@ func (s *States) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()
 }
 
 // look takes in all links and addresses of a namespace, and returns whether there are
-// interfaces of the configuration in it. Those that are not there any more under the
-// name that they were given are reported, and so are addresses. h is a handle on the namespace;
-// without links it is not used.
+// interfaces of the configuration in it. It reports interfaces that no longer exist under their
+// name, and addresses. h is a handle on the namespace; without links it is not used.
 func (s *States) look(ns *namespace.NetNamespace, h netlinkapi.Sysctls, links []netlinkapi.Link, addrs []netlinkapi.Address) (used bool) {
 	vanished := s.vanished(ns, addrs)
 	var lost []string
@@ -102,8 +101,8 @@ func (s *States) look(ns *namespace.NetNamespace, h netlinkapi.Sysctls, links []
 	return used
 }
 
-// vanished remembers the addresses of a namespace, and returns those that it does not
-// have any more, by link.
+// vanished remembers the addresses of a namespace, and returns the addresses that it no longer
+// has, by link.
 func (s *States) vanished(ns *namespace.NetNamespace, addrs []netlinkapi.Address) map[int][]netip.Prefix {
 	now := make(map[linkAddress]bool, len(addrs))
 	for _, a := range addrs {
@@ -163,8 +162,8 @@ func typeOf(meta ifaceidx.LinuxIfMetadata, link netlinkapi.Link) interfaces.Inte
 	return interfaces.Interface_EXISTING
 }
 
-// put takes in a state, unless the interface is not any more where it was found;
-// the time of the last change is that of a status.
+// put records a state, unless the interface is no longer where it was found; the time of the last
+// change is the time of the last status change.
 func (s *States) put(found ifaceidx.LinuxIfMetadata, state *interfaces.InterfaceState) {
 	s.states.Put(state.Name, func(before *interfaces.InterfaceState, known bool) (*interfaces.InterfaceState, bool) {
 		now, ok := s.index.Get(state.Name)
@@ -189,7 +188,7 @@ func sameButCounters(a, b *interfaces.InterfaceState) bool {
 	return same
 }
 
-// gone takes in that an interface does not exist any more.
+// gone records that an interface no longer exists.
 func (s *States) gone(name string) {
 	s.states.Remove(name, func(before *interfaces.InterfaceState) *interfaces.InterfaceState {
 		state := proto.CloneOf(before)

@@ -80,7 +80,7 @@ func TestStates(t *testing.T) {
 			t.Errorf("states %v", list)
 		}
 
-		// A disappeared link and one that is not wanted any more are deleted ones.
+		// A link that disappeared, or is no longer desired, is reported as deleted.
 		must(t, own.DeleteLink(expectLink(t, own, "h-one").Index))
 		await("UPDOWN one h-one VETH DELETED/DELETED 1500")
 		must(t, a.Resync(one, two))
@@ -103,7 +103,8 @@ func TestStates(t *testing.T) {
 	})
 }
 
-// So are those of interfaces in other namespaces, whose end is not delayed.
+// States of interfaces in other namespaces are reported too, and their deletion is
+// not delayed.
 func TestStatesElsewhere(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		a := linuxtest.StartReporting(t, w, "linux-interface")
@@ -191,7 +192,7 @@ func TestListensOnlyForNamespacesOfTheConfiguration(t *testing.T) {
 		t.Errorf("a namespace of others was opened %d times", n-theirs)
 	}
 	must(t, a.Apply(veth("y", "x", "")))
-	nltest.Poll(t, "the agent does not listen any more", func() bool { return w.Sim.Listeners("") == 0 })
+	nltest.Poll(t, "the agent no longer listens", func() bool { return w.Sim.Listeners("") == 0 })
 }
 
 // A change of state is reported with the counters of that moment. A change of counters alone is not.

@@ -165,7 +165,7 @@ func TestValidateSysctls(t *testing.T) {
 	}
 }
 
-// A parameter that another program sets is set back at once, if the kernel tells of it.
+// A parameter that another program sets is set back at once, if the kernel reports the change.
 func TestChangedSysctlIsSetBack(t *testing.T) {
 	t.Parallel()
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {

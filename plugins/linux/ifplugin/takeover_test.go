@@ -31,7 +31,7 @@ func (f former) finish(host, alias string, addrs ...string) {
 	}
 }
 
-// aliases are those of the links in a namespace.
+// aliases returns the aliases of the links in a namespace.
 func aliases(t *testing.T, h netlinkapi.Handle) (all []string) {
 	t.Helper()
 	links, err := h.Links()

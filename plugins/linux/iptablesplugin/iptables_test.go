@@ -238,8 +238,8 @@ func TestRefusedRule(t *testing.T) {
 	})
 }
 
-// A chain that jumps to that of another value comes after it and goes before it, with the
-// retries of the transaction.
+// A chain that jumps to the chain of another value is created after it and removed before
+// it, with the retries of the transaction.
 func TestJumps(t *testing.T) {
 	run(t, func(t *testing.T, w *nltest.World) {
 		h := w.Make(t, "left")

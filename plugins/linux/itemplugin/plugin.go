@@ -73,7 +73,7 @@ type Plugin struct {
 	followers []Follower
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Scheduler handles the values.

@@ -157,8 +157,8 @@ func TestRouteOfNewPortOfVRF(t *testing.T) {
 }
 
 // TestRoutesThatStay: routes that keep packets here wait for the interface that names the namespace; they are
-// found again, changed in place and created again when another process deletes them. Those
-// that no item has any more go, and those of other programs stay.
+// found again, changed in place and created again when another process deletes them. The agent deletes its
+// routes that no item configures; routes of other programs stay.
 func TestRoutesThatStay(t *testing.T) {
 	t.Parallel()
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {

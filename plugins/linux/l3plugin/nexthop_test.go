@@ -185,7 +185,7 @@ func TestForeignNexthop(t *testing.T) {
 		all, err := own.Nexthops()
 		must(t, err)
 		if len(all) != 1 || all[0].Protocol != netlinkapi.ProtocolAgent {
-			t.Errorf("nexthop objects are %+v, expected that of the agent", all)
+			t.Errorf("nexthop objects are %+v, expected the agent's object", all)
 		}
 		wrong := routeOf(t, `{"outgoingInterface":"y","dstNetwork":"10.2.0.0/16","nexthop":"one","scope":"GLOBAL"}`)
 		if text := linuxtest.ErrorText(a.Apply(wrong)); !strings.Contains(text, `nexthop object "one" is in another network namespace`) {

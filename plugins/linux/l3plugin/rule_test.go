@@ -41,7 +41,8 @@ func ofAgent(t *testing.T, h netlinkapi.Handle) (rules []netlinkapi.Rule) {
 }
 
 // TestRules: rules are added in their namespaces, found again by the next agent, replaced and
-// deleted; those of other programs stay, and those of the agent that no item has any more go.
+// deleted; rules of other programs stay, and the agent deletes its rules that no item
+// configures.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {

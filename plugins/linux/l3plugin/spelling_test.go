@@ -146,7 +146,7 @@ func TestForeignSpelling(t *testing.T) {
 	})
 }
 
-// TestSpellingErrors: what is no address says what was expected.
+// TestSpellingErrors: the error of an invalid address names the expected form.
 func TestSpellingErrors(t *testing.T) {
 	t.Parallel()
 	deps := descriptor.Deps{Log: logging.Nop()}

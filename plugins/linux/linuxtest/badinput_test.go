@@ -165,7 +165,7 @@ func TestOverlappingAddresses(t *testing.T) {
 			x = proto.CloneOf(x)
 			x.IpAddresses = x.IpAddresses[1:]
 			must(t, a.Apply(x))
-			a.Quiet("the addresses are those of the item", func() bool { return sameAddresses(t, own, nltest.MustLink(t, own, "x").Index, x.IpAddresses) })
+			a.Quiet("the link has the addresses of the item", func() bool { return sameAddresses(t, own, nltest.MustLink(t, own, "x").Index, x.IpAddresses) })
 			a.Expect(configured, x)
 		}
 	})
@@ -202,7 +202,7 @@ func TestAlreadyThere(t *testing.T) {
 			t.Errorf("the neighbour of another program is not among %+v", neighbours)
 		}
 		if !sameAddresses(t, own, index, []string{"10.1.0.1/24"}) {
-			t.Error("the address does not exist any more")
+			t.Error("the address no longer exists")
 		}
 	})
 }

@@ -181,7 +181,7 @@ type round struct {
 	cleanups []func()
 }
 
-// Cleanup registers what is called at the end of the round.
+// Cleanup registers a function to call at the end of the round.
 func (r *round) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
 
 func (r *round) end() {

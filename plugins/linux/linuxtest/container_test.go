@@ -81,7 +81,7 @@ func listContainer(t *testing.T, file string, c *container) {
 
 // requests fetches the page of the container again and again until it is stopped.
 type requests struct {
-	got  chan string // what was received, the latest
+	got  chan string // the latest received request
 	sent atomic.Int64
 	stop func()
 }

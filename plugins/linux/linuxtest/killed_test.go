@@ -181,7 +181,7 @@ func testKilled(t *testing.T, w *nltest.World, step int, ours, down bool) (kille
 	for _, v := range items {
 		a.ExpectKey(kvscheduler.ValueState_NONEXISTENT, linuxtest.Key(t, v))
 	}
-	nltest.Poll(t, "the other ends do not exist any more", func() bool {
+	nltest.Poll(t, "the other ends no longer exist", func() bool {
 		links, err := w.Open(t, "").Links()
 		must(t, err)
 		return len(links) == 1

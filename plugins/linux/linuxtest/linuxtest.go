@@ -54,7 +54,7 @@ func (t TAPs) TapHostName(tap string) (string, bool) { host, ok := t[tap]; retur
 type Agent struct {
 	*kvscheduler.Scheduler
 	Interfaces *ifplugin.Plugin
-	// Metrics are those of the plugins of Linux.
+	// Metrics are the metrics of the Linux plugins.
 	Metrics *prometheus.Registry
 
 	t     testing.TB

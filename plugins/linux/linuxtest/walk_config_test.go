@@ -131,7 +131,7 @@ func vxlan(w *walker, n int, s *slot) {
 
 func macvlan(w *walker, n int, s *slot) {
 	link(interfaces.Interface_MACVLAN)(w, n, s)
-	s.parent = 2 * w.IntN(poolSize/2) // not that of an IPVLAN
+	s.parent = 2 * w.IntN(poolSize/2) // not an IPVLAN's parent
 	mode := []interfaces.MacvlanLink_Mode{interfaces.MacvlanLink_BRIDGE, interfaces.MacvlanLink_PRIVATE, interfaces.MacvlanLink_VEPA}[w.IntN(3)]
 	s.item.Link = &interfaces.Interface_Macvlan{Macvlan: &interfaces.MacvlanLink{Mode: mode}}
 }

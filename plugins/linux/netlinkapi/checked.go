@@ -8,8 +8,8 @@ import (
 
 // Checked returns a handle for one operation, which calls check before each request to the
 // kernel. If check returns an error, the kernel is not asked and the call returns the
-// error. A request that has begun cannot be canceled. explain may replace the errors of the kernel,
-// but not those of sockets; nil: they are returned as they are.
+// error. A request that has begun cannot be canceled. explain may replace errors of the kernel, but
+// not errors of sockets; nil: they are returned as they are.
 func Checked(h Handle, check func() error, explain func(error) error) Handle {
 	if explain == nil {
 		explain = func(err error) error { return err }

@@ -10,7 +10,7 @@ var (
 	ErrExists = errors.New("already exists")
 	// ErrBusy: the link must be down for this change.
 	ErrBusy = errors.New("link is up and cannot be changed")
-	// ErrNamespaceGone: there is no such network namespace (any more).
+	// ErrNamespaceGone: the network namespace does not exist.
 	ErrNamespaceGone = errors.New("network namespace does not exist")
 	// ErrPermission: the process lacks the capability named in the text.
 	ErrPermission = errors.New("permission denied")
@@ -21,8 +21,8 @@ var (
 	ErrIncomplete = errors.New("state could not be read completely")
 )
 
-// IsGone reports that what an operation was about does not exist (any more):
-// for a deletion that is a success.
+// IsGone reports that the object of an operation does not exist: for a deletion
+// that is a success.
 func IsGone(err error) bool {
 	return errors.Is(err, ErrNotFound) || errors.Is(err, ErrNamespaceGone)
 }

@@ -21,9 +21,9 @@ import (
 type Namespaces interface {
 	// Open returns a handle on the namespace that the file at path stands for;
 	// the empty path is the namespace of the agent. ErrNamespaceGone if there is
-	// no such file or it does not stand for a namespace (any more). The caller
-	// closes the handle after the operation at hand: a namespace lives on while
-	// a handle on it is open.
+	// no such file or it does not stand for a namespace. The caller closes the
+	// handle after the operation at hand: a namespace lives on while a handle on
+	// it is open.
 	Open(path string) (Handle, error)
 	// Create makes a new, empty namespace and mounts it at path, as ip-netns(8)
 	// does. ErrExists if there is one already.
@@ -218,11 +218,11 @@ type Event struct {
 	Prefix netip.Prefix // of AddressRemoved, and the destination of RouteRemoved
 	IP     netip.Addr   // of NeighbourRemoved
 	Table  uint32       // of RouteRemoved
-	// Priority is that of RuleRemoved.
+	// Priority is the priority in RuleRemoved.
 	Priority uint32
 	// Nexthop is the id of NexthopRemoved.
 	Nexthop uint32
-	// NFTable is that of TableChanged.
+	// NFTable is the table of TableChanged.
 	NFTable NFTable
 	// Sysctl is the parameter of SysctlChanged; see Sysctls.
 	Sysctl string

@@ -34,8 +34,8 @@ func (n Nexthop) Equal(other Nexthop) bool {
 
 // Nexthops reads and changes nexthop objects.
 type Nexthops interface {
-	// Nexthops returns all objects but groups of other types than mpath of ip-nexthop(8) and
-	// those of bridges.
+	// Nexthops returns all objects except groups of other types than mpath of ip-nexthop(8)
+	// and objects of bridges.
 	Nexthops() ([]Nexthop, error)
 	// AddNexthop returns ErrExists if there is an object with the id.
 	AddNexthop(n Nexthop) error

@@ -120,7 +120,7 @@ type SIT struct{ Tunnel }
 type Tunnel struct {
 	Local  netip.Addr
 	Remote netip.Addr
-	TTL    uint8 // 0: that of the packet inside
+	TTL    uint8 // 0: use the TTL of the packet inside
 }
 
 // TUN is a device by which programs exchange packets with the kernel; it stays when no

@@ -28,15 +28,15 @@ type Route struct {
 	Link     int // 0: the type is not RouteUnicast, or there is a Nexthop
 	Table    uint32
 	Dst      netip.Prefix // the default route is 0.0.0.0/0 or ::/0
-	Gateway  netip.Addr   // invalid: none; one of IPv6 may be that of an IPv4 route, since Linux 5.2
+	Gateway  netip.Addr   // invalid: none; since Linux 5.2 an IPv4 route may have an IPv6 gateway
 	Scope    Scope        // 0 for IPv6
 	Metric   uint32       // the kernel reads 0 as 1024 for IPv6
 	Protocol Protocol
 	Source   netip.Addr // of packets that this host sends along the route; invalid: the kernel chooses
 	OnLink   bool       // the gateway is on the link, whatever the addresses of that are
 	Weight   uint32     // 1 to 256; 0 with the only next hop
-	More     []NextHop  // further next hops; those of IPv6 have gateways
-	MTU      uint32     // of packets along the route, in bytes; 0: that of the link
+	More     []NextHop  // further next hops; IPv6 ones have gateways
+	MTU      uint32     // of packets along the route, in bytes; 0: the link's MTU
 	AdvMSS   uint32     // largest TCP segment to ask the other side for, in bytes; 0: as the MTU allows
 	Labels   Labels     // that packets to the first next hop get
 	Nexthop  uint32     // id of the nexthop object that packets take instead of next hops; 0: none
@@ -161,8 +161,8 @@ func (op RouteOp) String() string { return [...]string{"add", "replace", "delete
 type Routes interface {
 	// Routes returns the routes of the types above, of all tables.
 	Routes() ([]Route, error)
-	// StaticRoutes returns those of Routes that are Protocol.Static. However many others
-	// there are costs it little.
+	// StaticRoutes returns the routes of Routes that are Protocol.Static. The number of other
+	// routes hardly affects its cost.
 	StaticRoutes() ([]Route, error)
 	// FindRoute returns the route with the first link, table, destination, metric and
 	// protocol of r, else another static one with one of the links, the table and the

@@ -12,8 +12,8 @@ import (
 // alive until it is closed.
 type Sockets interface {
 	// Listen makes a socket for connections. A link may get the address later. ErrExists if the
-	// port or the path is in use; the path of a Unix socket that no process has open any more is
-	// not. Close deletes the path.
+	// port or the path is in use; the path of a Unix socket that no process has open is not.
+	// Close deletes the path.
 	Listen(network, address string) (net.Listener, error)
 	// ListenPacket makes a socket for datagrams, like Listen. What is sent to the sender of a
 	// datagram comes from the address that the datagram was sent to.

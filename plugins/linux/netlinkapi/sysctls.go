@@ -7,8 +7,8 @@ import (
 
 // Sysctls reads and changes the parameters of links in /proc/sys/net. The name of one is the
 // version of IP and the file in conf/LINK: "ipv4.rp_filter". The offloads of a link are parameters
-// that are 0 or 1, see OffloadParameter, and so are the numbers of its queues. Without a link the
-// parameters are those of the namespace, such as TCPAcceptL3Master. LinkSpeed can be read only.
+// that are 0 or 1, see OffloadParameter, and so are the numbers of its queues. Without a link it
+// means a parameter of the namespace, such as TCPAcceptL3Master. LinkSpeed can be read only.
 type Sysctls interface {
 	// Sysctls returns parameters of a link, but those that this kernel does not have for it.
 	// A link that is not there is ErrNotFound.

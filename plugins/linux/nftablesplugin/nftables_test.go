@@ -63,7 +63,7 @@ func unchanged(t *testing.T, a *linuxtest.Agent, values ...proto.Message) {
 	}
 }
 
-// content is a table; rules are those of the chain out.
+// content is a table; rules are the rules of the chain out.
 func content(rules ...string) string {
 	return `# the firewall
 set blocked {
@@ -110,7 +110,7 @@ func set(t *testing.T, h netlinkapi.Handle, of netlinkapi.NFTable, content strin
 }
 
 // TestTables: tables are made in their namespaces, found again by the next agent, changed in
-// one transaction and deleted, and those of other programs stay.
+// one transaction and deleted, and tables of other programs stay.
 func TestTables(t *testing.T) {
 	t.Parallel()
 	run(t, func(t *testing.T, w *nltest.World) {
@@ -221,7 +221,7 @@ func TestForeignTable(t *testing.T) {
 		before := listed(t, own, tableIn)
 		a := linuxtest.Start(t, w)
 		v := tableOf(nil, "accept")
-		if text := linuxtest.ErrorText(a.Apply(v)); !strings.Contains(text, "table inet agent is not that of the item") {
+		if text := linuxtest.ErrorText(a.Apply(v)); !strings.Contains(text, "table inet agent does not belong to the item") {
 			t.Errorf("error is %q", text)
 		}
 		must(t, a.Delete(v))
@@ -242,7 +242,7 @@ func TestForeignTable(t *testing.T) {
 	})
 }
 
-// TestRefused: the message of nft is that of the value, and the table stays as it was.
+// TestRefused: the value has nft's message as its error, and the table stays as it was.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	run(t, func(t *testing.T, w *nltest.World) {

@@ -109,7 +109,7 @@ func (ft filterTable) save(t netlinkapi.FilterTable) string {
 	return "*" + t.Name + "\n" + chains.String() + rules.String() + "COMMIT\n"
 }
 
-// printFilters prints the tables that differ from those of a new namespace.
+// printFilters prints the tables that differ from the tables of a new namespace.
 func (ns *space) printFilters(b *strings.Builder) {
 	for _, t := range slices.SortedFunc(maps.Keys(ns.filters), func(x, y netlinkapi.FilterTable) int {
 		return strings.Compare(fmt.Sprint(x), fmt.Sprint(y))

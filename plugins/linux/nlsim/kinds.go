@@ -193,14 +193,14 @@ func passthru(p netlinkapi.LinkParams) bool {
 	return ok && m.Mode == netlinkapi.MACVLANPassthru
 }
 
-// tunnel prepares a tunnel, whose hardware address is that of its end.
+// tunnel prepares a tunnel, whose hardware address is its local address.
 func (h *handle) tunnel(l *netlinkapi.Link, local net.HardwareAddr, overhead int) error {
 	l.MTU, l.MAC = ethernetMTU-overhead, local
 	return h.unique(func(o netlinkapi.LinkParams) bool { return o == l.Params })
 }
 
-// unique refuses a second link whose packets come in like those of the first; the packets
-// are in the namespace that the link was made in.
+// unique refuses a second link that would receive the packets of an existing one; the packets are in the
+// namespace that the link was made in.
 func (h *handle) unique(same func(netlinkapi.LinkParams) bool) error {
 	for _, ns := range h.k.spaces {
 		for _, l := range ns.links {

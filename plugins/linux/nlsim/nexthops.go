@@ -107,7 +107,7 @@ func (ns *space) checkMembers(n netlinkapi.Nexthop) error {
 }
 
 // removeNexthops removes objects, with the routes through them and groups that become empty.
-// Removals by the kernel itself send no events, nor do those of IPv4 routes.
+// Removals by the kernel itself send no events, nor do removals of IPv4 routes.
 func (ns *space) removeNexthops(which func(netlinkapi.Nexthop) bool, events bool) {
 	gone := map[uint32]bool{}
 	ns.nexthops = slices.DeleteFunc(ns.nexthops, func(n netlinkapi.Nexthop) bool {

@@ -155,7 +155,7 @@ func sameRoute(r netlinkapi.Route) func(netlinkapi.Route) bool {
 }
 
 // flushRoutes removes the routes of one IP version that have no other next hop than the
-// link, or dead ones. The kernel sends events for those of IPv6 alone.
+// link, or dead ones. The kernel sends events for IPv6 routes only.
 func (l *link) flushRoutes(version func(netip.Addr) bool) {
 	l.ns.routes = slices.DeleteFunc(l.ns.routes, func(r netlinkapi.Route) bool {
 		if !r.Uses(l.Index) || !version(r.Dst.Addr()) || len(r.More) > 0 && slices.ContainsFunc(r.Hops(), l.ns.alive(r)) {

@@ -29,7 +29,7 @@ type port struct {
 	address string
 }
 
-// portOf returns what is listened on, without the version of IP and what stands for any address.
+// portOf returns the port to listen on, without the IP version and the address.
 func (s sockets) portOf(network, address string) port {
 	if strings.HasPrefix(network, "unix") {
 		return port{nil, "unix", address}

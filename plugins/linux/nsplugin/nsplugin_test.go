@@ -91,8 +91,8 @@ func TestEnsureAndNamed(t *testing.T) {
 	})
 }
 
-// The deletion of a namespace in use is a new epoch of the southbound; that of
-// another one does not matter.
+// The deletion of a namespace in use begins a new epoch of the southbound; the
+// deletion of another one does not.
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 	w := nltest.Kernel(t)

@@ -79,7 +79,7 @@ type Plugin struct {
 	microservices *microservices
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	Scheduler Scheduler

@@ -41,7 +41,7 @@ type Metadata struct {
 	// Printed identifies the value that was made, because another one may be desired, and how the
 	// program printed it; empty: not known.
 	Printed string
-	// Namespace is that of the item; nil: the agent's own.
+	// Namespace is the item's namespace; nil: the agent's own.
 	Namespace *namespace.NetNamespace
 	// Table is the table of nftables that the item is in, unless iptables-legacy keeps it.
 	Table netlinkapi.NFTable

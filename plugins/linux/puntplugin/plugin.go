@@ -23,7 +23,7 @@ type Plugin struct {
 	running  descriptor.Running
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Scheduler handles the values.

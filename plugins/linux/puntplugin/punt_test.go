@@ -322,13 +322,13 @@ func TestLostPath(t *testing.T) {
 	txn.SetValue(linuxtest.Key(t, v), v)
 	_, err = txn.Commit(t.Context(), api.WithResync(api.FullResync, true), api.WithRetry(api.RetryOpts{Period: time.Millisecond}))
 	if !strings.Contains(linuxtest.ErrorText(err), "the address is in use") {
-		t.Errorf("the path is that of another process: %v", err)
+		t.Errorf("the path belongs to another process: %v", err)
 	}
 	must(t, os.Rename(from.path, from.path+"2"))
 	a.Quiet("the socket is there again", func() bool { return ask(own, from, false, "one") == "server: one" })
 }
 
-// TestValidate: errors name the field and what is expected.
+// TestValidate: errors name the field and the expected value.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	a := linuxtest.Start(t, nltest.Sim())
@@ -366,7 +366,7 @@ func TestValidate(t *testing.T) {
 		"tx_socket.type: DATAGRAM; expected STREAM, because the other side has connections": change(func(v *punt.Proxy) {
 			v.Tx = &punt.Proxy_TxSocket{TxSocket: path("/x", punt.SocketBased_DATAGRAM)}
 		}),
-		`tx_socket.path: "/x" is that of rx_socket`: change(func(v *punt.Proxy) {
+		`tx_socket.path: "/x" is the path of rx_socket`: change(func(v *punt.Proxy) {
 			v.Rx, v.Tx = &punt.Proxy_RxSocket{RxSocket: path("/x", 0)}, &punt.Proxy_TxSocket{TxSocket: path("/x", 0)}
 		}),
 	} {

@@ -73,8 +73,8 @@ func closePlace(p *place) {
 // closeHandle ends a lease; that cannot fail in a way that matters here.
 func closeHandle(h netlinkapi.Handle) { _ = h.Close() }
 
-// locate finds the link that the metadata tells of: the very one, not a later
-// one of the same name.
+// locate finds the link that the metadata identifies: the same link, not a later one with its
+// name.
 func (d Deps) locate(ctx context.Context, meta ifaceidx.LinuxIfMetadata) (*place, error) {
 	h, err := d.Namespaces.Open(ctx, meta.Namespace)
 	if err != nil {

@@ -261,8 +261,9 @@ func (r *retrieval) recognised() (all []found, parked map[string]found) {
 }
 
 // orphanValue stands for a link that was never finished. It has the name of the
-// value it was made for if that is known: desired, or on record. Else it has a name of
-// its own, under which nothing is desired. The host name tells it from any desired value.
+// value it was made for if that is known: desired, or on record. Otherwise it has a name
+// of its own, which no desired value has. The host name distinguishes it from desired
+// values.
 func (r *retrieval) orphanValue(l netlinkapi.Link) *interfaces.Interface {
 	v := &interfaces.Interface{Name: l.Name, HostIfName: l.Name, Type: interfaces.Interface_DUMMY}
 	for name := range r.wanted {

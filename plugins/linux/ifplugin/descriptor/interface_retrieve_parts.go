@@ -51,8 +51,8 @@ func (r *retrieval) made(name string) *interfaces.Interface {
 	return nil
 }
 
-// automatic reports whether the kernel assigns the address by itself: IPv6
-// link-local addresses, and those of a loopback.
+// automatic reports whether the kernel assigns the address by itself: IPv6 link-local addresses, and
+// addresses of a loopback.
 func automatic(a netlinkapi.Address) bool {
 	ip := a.Prefix.Addr()
 	return ip.Is6() && ip.IsLinkLocalUnicast() || a.Scope == netlinkapi.ScopeHost && ip.IsLoopback()

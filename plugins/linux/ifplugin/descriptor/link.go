@@ -87,7 +87,7 @@ func (o owner) alias(name string, parts ...string) string {
 	return o.prefix() + strings.Join(parts, "/")
 }
 
-// is reports whether an alias is that of a link, in any form.
+// is reports whether an alias belongs to a link, in any form.
 func (o owner) is(alias, name string, parts ...string) bool {
 	gotName, gotParts, ours := o.parse(alias)
 	return ours && gotName == name && slices.Equal(gotParts, parts)
@@ -119,11 +119,11 @@ func (o owner) parse(alias string) (name string, parts []string, ok bool) {
 
 const (
 	temporaryMark = "tmp-"
-	ownerLength   = 4 // characters of a temporary name that tell the agent
+	ownerLength   = 4 // characters of a temporary name that identify the agent
 )
 
-// temporary is the name of a link until it gets its own. It tells the agent,
-// because a link has no alias in the moment it is made.
+// temporary is the name of a link until it gets its own. It identifies the agent,
+// because a link has no alias when it is created.
 func (o owner) temporary(name string) string {
 	return o.temporaryPrefix() + digest(name, 6)
 }

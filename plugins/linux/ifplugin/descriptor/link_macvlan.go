@@ -7,8 +7,9 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
 
-// A MACVLAN has a MAC address of its own on its parent, an IPVLAN that of its parent. The
-// usual place of either is the namespace of a container.
+// A MACVLAN has a MAC address of its own on its parent, an IPVLAN has its
+// parent's MAC address. The usual place of either is the namespace of a
+// container.
 
 func macvlanSpec() spec {
 	return spec{

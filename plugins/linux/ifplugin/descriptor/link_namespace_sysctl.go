@@ -36,8 +36,8 @@ func (k declared) setNamespaceSysctl(h netlinkapi.Handle, v *interfaces.Interfac
 	return h.SetSysctl("", k.namespaceSysctl, 1)
 }
 
-// restoreNamespaceSysctl makes the parameter what it was before, unless there are other links of the type. It
-// stays as it is for those of other programs.
+// restoreNamespaceSysctl makes the parameter what it was before, unless there are other links of the type.
+// It stays as it is if the other links belong to other programs.
 func (k declared) restoreNamespaceSysctl(h netlinkapi.Handle, v *interfaces.Interface) error {
 	if k.namespaceSysctl == "" {
 		return nil

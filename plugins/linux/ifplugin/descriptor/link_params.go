@@ -38,7 +38,7 @@ type spec struct {
 	check func(v *interfaces.Interface) error
 	// params returns the parameters with all defaults filled in.
 	params func(v *interfaces.Interface) netlinkapi.LinkParams
-	// fill is the inverse of params; false if the parameters are those of another type.
+	// fill is the inverse of params; false if the parameters belong to another type.
 	fill func(v *interfaces.Interface, p netlinkapi.LinkParams, parent string) bool
 	// parent returns the logical name of the link beneath, empty for none; nil: the
 	// type has no parents. Without one there is no link if needsParent.

@@ -8,7 +8,7 @@ import (
 )
 
 // GRE, IPIP and SIT are tunnels of packets over IPv4. Their packets are in the namespace
-// that they were made in: that of the parent, or their own if they have none. The fallback
+// that they were made in: the parent's, or their own if they have no parent. The fallback
 // devices that their modules make in each namespace (gre0, tunl0, sit0) are not the agent's.
 
 func tunnelSpecs() []spec {

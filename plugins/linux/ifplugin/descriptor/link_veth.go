@@ -14,11 +14,11 @@ import (
 )
 
 // A VETH is one end of a pair. The kernel makes and deletes both ends at once,
-// but they are two values, each waiting for the other. So an end whose value
-// does not exist (yet, or any more) while the other does is parked: it is in
-// the namespace of the agent, down, under its temporary name. The first value
-// to come makes the pair with both ends parked; the last one to go deletes the
-// pair because it finds the other end parked. Aliases tell which end is which:
+// but they are two values, each waiting for the other. So an end without a
+// value, while the other end has one, is parked: it is in the namespace of the
+// agent, down, under its temporary name. The first value to come makes the pair
+// with both ends parked; the last one to be deleted deletes the pair because it
+// finds the other end parked. Aliases identify the ends:
 // "/vnf-agent/<label>/<name>/<name of the other end>".
 
 // vethPeerDependency is the label of the dependency on the other end.

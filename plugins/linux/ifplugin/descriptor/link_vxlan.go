@@ -7,8 +7,8 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
 
-// A VXLAN is a tunnel of Ethernet frames in UDP. Its packets are in the namespace that it
-// was made in: that of its parent, or its own if it has none.
+// A VXLAN is a tunnel of Ethernet frames in UDP. Its packets are in the
+// namespace that it was made in: its parent's, or its own if it has no parent.
 
 const defaultVXLANPort = 4789
 

@@ -148,7 +148,7 @@ func wireGuardValue(w netlinkapi.WireGuard) *interfaces.WireguardLink {
 	return v
 }
 
-// keepLearned replaces what WireGuard learned by what is desired.
+// keepLearned replaces learned properties by the desired ones.
 func keepLearned(v, want *interfaces.WireguardLink) {
 	if want.GetListenPort() == 0 {
 		v.ListenPort = 0

@@ -17,8 +17,9 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
 
-// A kernel parameter, an offload or a number of queues of an interface is a value derived from it. The kernel does not tell
-// who set a parameter, nor what it was before: the agent remembers that, see Former.
+// A kernel parameter, an offload or a number of queues of an interface is a value derived from it. The
+// kernel reports neither who set a parameter nor its former value: the agent remembers that, see
+// Former.
 
 // SysctlName is the name of the descriptor of kernel parameters.
 const SysctlName = "linux-interface-sysctl"

@@ -53,7 +53,7 @@ func NewBridgeVlans(deps Deps) *api.KVDescriptor {
 	})
 }
 
-// firstVLANs are those of a new port.
+// firstVLANs returns the VLANs of a new port.
 func firstVLANs() []netlinkapi.PortVLAN {
 	return []netlinkapi.PortVLAN{{ID: 1, PVID: true, Untagged: true}}
 }

@@ -21,13 +21,13 @@ import (
 // What the kernel has in the namespace of the agent, its own or not, is reported
 // to the scheduler as values from the southbound: links that are administratively
 // up, addresses, memberships in VRFs. Items that need interfaces which they do not
-// make depend on these. The carrier of a link does not matter: it comes and goes
-// with the peer, and what is attached to the link outlives that.
+// make depend on these. The carrier of a link does not matter: it changes with the
+// peer, and objects attached to the link stay.
 //
-// The kernel says what changed; what is then told comes from reading the state
-// again, so that lost, repeated or reordered events do no harm. A link that is set
-// down is believed only after a moment, because renaming and moving a link take it
-// down for an instant; a link that is gone is believed at once.
+// An event of the kernel makes the watcher read the state again, and it reports
+// that state, so that lost, repeated or reordered events do no harm. A link that
+// is set down is believed only after a moment, because renaming and moving a link
+// take it down for an instant; a link that is gone is believed at once.
 
 // WatcherName is the name of the descriptor of what the kernel has.
 const WatcherName = "linux-interface-watcher"
@@ -58,7 +58,7 @@ type Watcher struct {
 	names atomic.Pointer[map[string]bool] // links that exist, as they were read last; nil: not yet
 }
 
-// NewWatcher returns a watcher that tells notify; see
+// NewWatcher returns a watcher that reports to notify; see
 // api.Notifier.PushSBNotification.
 func NewWatcher(deps Deps, notify func(...api.KVWithMetadata) error) *Watcher {
 	return &Watcher{
@@ -98,7 +98,7 @@ func (w *Watcher) Descriptor() *api.KVDescriptor {
 	})
 }
 
-// absent tells a link that does not exist from one that is down.
+// absent explains a missing key: the link does not exist, or is down.
 func (w *Watcher) absent(key string) string {
 	host, ok := ifmodel.ParseHostInterfaceKey(key)
 	names := w.names.Load()
@@ -118,8 +118,8 @@ func (w *Watcher) retrieve(ctx context.Context, _ []api.KV[*emptypb.Empty, any])
 	if err != nil {
 		return nil, err
 	}
-	// What was reported before may reach the scheduler only after what is read now,
-	// so everything in which the two differ is reported again.
+	// The previous report may reach the scheduler after this one, so all differences
+	// between the two are reported again.
 	for key := range w.told {
 		if now.keys[key] == "" {
 			delete(w.told, key)

@@ -34,7 +34,7 @@ func (o ownOnly) Peek(context.Context, *namespace.NetNamespace) (netlinkapi.Hand
 }
 func (o ownOnly) Named(context.Context) ([]*namespace.NetNamespace, error) { return nil, nil }
 
-// record is what was reported, since the last look.
+// record has the reports since the last look.
 type record struct {
 	mu   sync.Mutex
 	told []string
@@ -56,7 +56,7 @@ func (r *record) expect(t *testing.T, want ...string) {
 	r.told = nil
 }
 
-// watched runs a watcher over a link "dev" and collects what it tells.
+// watched runs a watcher over a link "dev" and collects its reports.
 func watched(t *testing.T, test func(t *testing.T, k *nlsim.Kernel, dev netlinkapi.Handle, index int, w *Watcher, told *record)) {
 	synctest.Test(t, func(t *testing.T) {
 		k := nlsim.New()

@@ -34,7 +34,8 @@ type LinuxIfMetadata struct {
 	LinkOnly     bool                    // another process is in charge of its MTU
 }
 
-// IndexFields returns the name in the kernel and that of the TAP; see api.IndexedMetadata.
+// IndexFields returns the name in the kernel and the name of the TAP; see
+// api.IndexedMetadata.
 func (m LinuxIfMetadata) IndexFields() map[string][]string {
 	fields := map[string][]string{"host-iface-name": {m.HostIfName}}
 	if m.VPPTapName != "" {

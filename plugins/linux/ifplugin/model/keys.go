@@ -52,7 +52,8 @@ var (
 	// BridgeVlansKey is the VLANs of a port of a bridge, or of a bridge.
 	BridgeVlansKey = models.MustKeyTemplate("linux/interface-vlans/{iface}")
 
-	// SysctlKey is a kernel parameter of an interface; {name} is that of the value.
+	// SysctlKey is a kernel parameter of an interface; {name} is the name of the
+	// value.
 	SysctlKey = models.MustKeyTemplate("linux/interface-sysctl/{name}/{iface}")
 )
 
@@ -61,8 +62,8 @@ const (
 	reservedElements = "/address/vrf/dest-address/"
 )
 
-// CheckName tells why the name cannot be the logical name of an interface: it
-// is empty or would make the keys above ambiguous.
+// CheckName returns an error if the name cannot be the logical name of an
+// interface: it is empty or would make the keys above ambiguous.
 func CheckName(name string) error {
 	if name == "" {
 		return fmt.Errorf("name is empty")

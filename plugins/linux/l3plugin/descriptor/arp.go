@@ -178,7 +178,7 @@ func (d arp) retrieve(ctx context.Context, correlate []arpKV) ([]arpKV, error) {
 			continue // what is not allocated is not there
 		}
 		of := ARPMetadata{v.GetInterface(), address(v.GetIpAddress())}
-		if _, again := wanted[of]; !again { // what is asked for comes first
+		if _, again := wanted[of]; !again { // desired values come first
 			wanted[of] = kv
 		}
 	}

@@ -67,8 +67,8 @@ func (d Deps) visit(ctx context.Context, f func(h netlinkapi.Handle, names map[i
 		func(_ *namespace.NetNamespace, h netlinkapi.Handle) error { return f(h, d.names(ctx, h.Namespace())) })
 }
 
-// visitAll opens the given namespaces, that of the agent, and the named ones, where something may
-// have been left behind, each once. A namespace has the first of its references.
+// visitAll opens the given namespaces, the agent's namespace, and the named ones, where objects
+// may have been left behind, each once. A namespace has the first of its references.
 func (d Deps) visitAll(ctx context.Context, given []*namespace.NetNamespace, f func(ns *namespace.NetNamespace, h netlinkapi.Handle) error) error {
 	seen := map[netlinkapi.NamespaceID]bool{}
 	if err := d.eachNamespace(ctx, append(given, nil), d.Namespaces.Open, seen, f); err != nil {

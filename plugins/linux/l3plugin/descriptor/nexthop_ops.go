@@ -182,8 +182,8 @@ func (r *nexthopRetrieval) wantedIn(ctx context.Context, in netlinkapi.Namespace
 	return here
 }
 
-// nexthopValue is the inverse of kernelNexthop; links are the names of interfaces by link, names
-// those of objects by number.
+// nexthopValue is the inverse of kernelNexthop; links has the names of interfaces by link,
+// names the names of objects by number.
 func nexthopValue(n netlinkapi.Nexthop, ns *namespace.NetNamespace, links map[int]string, names map[uint32]string) *l3.Nexthop {
 	v := &l3.Nexthop{
 		Name: nexthopName(names, n.ID), Namespace: ns, Id: n.ID, Blackhole: n.Blackhole, Ipv6: n.IPv6, OnLink: n.OnLink,
@@ -220,7 +220,7 @@ func (d nexthop) retrieveValue(ctx context.Context, _ string, last *l3.Nexthop, 
 	if sameNexthop(v, last) {
 		v = last
 	} else if have.Protocol != netlinkapi.ProtocolAgent {
-		return nil, meta, false, nil // that of another program
+		return nil, meta, false, nil // of another program
 	}
 	return v, nexthopMetadata(v), true, nil
 }

@@ -19,10 +19,9 @@ import (
 )
 
 // A route goes out of one configured interface or of several, in the table of the VRF that
-// the first is in, or through a nexthop object, or keeps packets here. Every route in the kernel says who made it: those of the
-// agent carry a protocol number of their own, so they are found again after a
-// restart, and the routes of others are left alone. A static route of another process
-// that is exactly the desired one is taken over.
+// the first is in, or through a nexthop object, or keeps packets here. Every route in the kernel has the protocol
+// number of its creator: the agent has a number of its own, so it finds its routes again after a restart, and leaves
+// the routes of others alone. A static route of another process that is exactly the desired one is taken over.
 
 // RouteName is the name of the descriptor of routes.
 const RouteName = "linux-route"
@@ -73,7 +72,7 @@ func destination(v *l3.Route) (netip.Prefix, error) {
 	text := v.GetDstNetwork()
 	p, err := netallocmodel.ParseNetwork(text)
 	if text == "default" {
-		return p, fmt.Errorf("%q; expected 0.0.0.0/0 or ::/0, which tell the IP version", text)
+		return p, fmt.Errorf("%q; expected 0.0.0.0/0 or ::/0, which specify the IP version", text)
 	}
 	if err != nil {
 		return p, fmt.Errorf("%q; expected a network with prefix length, such as 10.0.0.0/24", text)

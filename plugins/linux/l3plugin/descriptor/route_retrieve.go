@@ -120,8 +120,8 @@ func (r *routeRetrieval) away(kernel netlinkapi.Route, names map[int]string) {
 }
 
 // without adds a route without next hops of its own: it keeps packets here, or goes through a
-// nexthop object. It is that of all wanted routes to the destination in the namespace; else of any
-// interface there.
+// nexthop object. It is the value of all desired routes to the destination in the namespace, or
+// else of any interface there.
 func (r *routeRetrieval) without(kernel netlinkapi.Route, names map[int]string, nexthop string) {
 	there := slices.Sorted(maps.Values(names))
 	of := func(iface string) *l3.Route {

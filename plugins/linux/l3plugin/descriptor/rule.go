@@ -16,10 +16,10 @@ import (
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
 
-// A policy rule says in which table packets look for their route. The kernel knows rules by
-// all that they say, and who made them: those of the agent carry its protocol number, and
-// the others are left alone. A rule cannot be changed: the new one is added before the old
-// one is deleted, so that one of them is always there.
+// A policy rule says in which table packets look for their route. The kernel identifies
+// rules by all their fields, including their creator: rules of the agent carry its protocol
+// number, and the agent leaves others alone. A rule cannot be changed: the new one is added
+// before the old one is deleted, so that one of them is always there.
 
 // RuleName is the name of the descriptor of policy rules.
 const RuleName = "linux-rule"

@@ -16,7 +16,7 @@ type (
 	ruleResult = api.BatchResult[RuleMetadata]
 )
 
-// create adds rules, those of each namespace together.
+// create adds rules, namespace by namespace.
 func (d rule) create(ctx context.Context, changes []ruleChange) []ruleResult {
 	values := make([]*l3.Rule, len(changes))
 	for i, c := range changes {
@@ -29,7 +29,7 @@ func (d rule) create(ctx context.Context, changes []ruleChange) []ruleResult {
 	return results
 }
 
-// delete deletes rules, those of each namespace together.
+// delete deletes rules, namespace by namespace.
 func (d rule) delete(ctx context.Context, changes []ruleChange) []ruleResult {
 	values := make([]*l3.Rule, len(changes))
 	for i, c := range changes {

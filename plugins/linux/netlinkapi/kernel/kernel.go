@@ -240,8 +240,8 @@ func (k *Kernel) Run(ctx context.Context) {
 	}
 }
 
-// sweep closes what is unused for at least the given time; more reports whether
-// something unused remains.
+// sweep closes handles that have been unused for at least the given time; more
+// reports whether unused ones remain.
 func (k *Kernel) sweep(age time.Duration) (more bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

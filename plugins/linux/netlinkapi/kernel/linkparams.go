@@ -21,8 +21,8 @@ const (
 	greKeyPresent = 0x2000
 	// noOwner is the owner and the group of a TUN that has none.
 	noOwner = 1<<32 - 1
-	// vlanLoose makes the administrative state of a VLAN independent of that of its
-	// parent (loose_binding of ip-link(8)), as that of every other link.
+	// vlanLoose makes the administrative state of a VLAN independent of its parent's
+	// state (loose_binding of ip-link(8)), as for every other link.
 	vlanLoose = nl.VLAN_FLAG_LOOSE_BINDING
 )
 

@@ -69,9 +69,9 @@ func create(path string) error {
 	return nil
 }
 
-// prepareDirectory makes the directory of named namespaces a mount point of
-// its own that shares what is mounted there with other mount namespaces, so
-// that a deletion is seen everywhere.
+// prepareDirectory makes the directory of named namespaces a mount point of its
+// own that shares its mounts with other mount namespaces, so that a deletion is
+// seen everywhere.
 func prepareDirectory(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fileError(err)

@@ -62,7 +62,7 @@ func (n neighbours) DeleteNeighbour(entry netlinkapi.Neighbour) error {
 	return classify(fmt.Sprintf("delete neighbour %s", entry.IP), n.ns.route.NeighDel(neigh(entry)))
 }
 
-// stateOffset is that of the state in struct ndmsg.
+// stateOffset is the offset of the state in struct ndmsg.
 const stateOffset = 8
 
 // permanent reports whether there is a permanent entry of a neighbour.

@@ -17,7 +17,7 @@ import (
 
 // The kernel has rules of nftables as programs for a machine of its own; nft translates. A
 // library for its netlink protocol does not read the language that users write, so the program
-// is needed anyway, and its transactions are those of the kernel.
+// is needed anyway, and it uses the kernel's transactions.
 
 // NFTable returns the content of a table; see netlinkapi.Nftables.
 func (h *handle) NFTable(ctx context.Context, t netlinkapi.NFTable, state bool) (content string, err error) {

@@ -23,8 +23,8 @@ const (
 // errNoMPLS: the kernel cannot add MPLS labels to packets.
 var errNoMPLS = fmt.Errorf("%w: MPLS labels need the module mpls_iptunnel", netlinkapi.ErrUnsupported)
 
-// dumpRoutes reads the routes of an IP version, those of one protocol or of all. The kernel leaves
-// the others out, where it can.
+// dumpRoutes reads the routes of an IP version, for one protocol or all. The kernel leaves the
+// others out, where it can.
 func (ns *namespace) dumpRoutes(family uint8, protocol netlinkapi.Protocol) ([]netlinkapi.Route, error) {
 	r := nl.NewNetlinkRequest(unix.RTM_GETROUTE, unix.NLM_F_DUMP)
 	r.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: ns.dumps}

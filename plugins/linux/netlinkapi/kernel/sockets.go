@@ -43,7 +43,7 @@ func (s sockets) Listen(network, address string) (l net.Listener, err error) {
 		return nil, classifySocket("listen", address, err)
 	}
 	if unix, ok := l.(*net.UnixListener); ok {
-		unix.SetUnlinkOnClose(false) // what is at the path then may be that of another process
+		unix.SetUnlinkOnClose(false) // the file at the path may belong to another process then
 		return &pathListener{l, pathOf(address)}, nil
 	}
 	return l, nil
@@ -97,7 +97,7 @@ func (ns *namespace) open(f func() error) error {
 	return inNamespace(ns.file, f)
 }
 
-// stale reports whether a Unix socket is there that no process has open any more.
+// stale reports whether the path is a Unix socket that no process has open.
 func stale(network, path string, err error) bool {
 	if !errors.Is(err, unix.EADDRINUSE) || network != networkUnix && network != networkUnixgram {
 		return false
@@ -171,7 +171,7 @@ func (p path) HasPath() bool {
 	return err == nil && p.file != nil && os.SameFile(now, p.file)
 }
 
-// remove deletes the path, if it is still that of the socket.
+// remove deletes the path, if it still belongs to the socket.
 func (p path) remove() {
 	if p.HasPath() {
 		_ = os.Remove(p.name) // another process may be faster

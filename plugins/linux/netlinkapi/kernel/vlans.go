@@ -12,8 +12,8 @@ import (
 // errNoVLANFiltering is why a bridge cannot filter.
 var errNoVLANFiltering = fmt.Errorf("VLAN filtering of bridges: %w; the kernel is built without it", netlinkapi.ErrUnsupported)
 
-// filters reports whether the parameters are those of a bridge that filters VLANs. A kernel
-// without that refuses the attribute, whatever its value.
+// filters reports whether the parameters belong to a bridge that filters VLANs.
+// A kernel without that refuses the attribute, whatever its value.
 func filters(p netlinkapi.LinkParams) bool {
 	b, ok := p.(netlinkapi.Bridge)
 	return ok && b.VLANFiltering

@@ -21,7 +21,7 @@ import (
 // reader.
 const watchBuffer = 8 << 20
 
-// watchGroups are the multicast groups of what is watched in any namespace.
+// watchGroups are the multicast groups that are watched in any namespace.
 var watchGroups = [...]uint{
 	unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR,
 	unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE, unix.RTNLGRP_NEIGH,

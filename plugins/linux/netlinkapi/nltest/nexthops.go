@@ -44,8 +44,8 @@ func through(dst string, id uint32) netlinkapi.Route {
 	return r
 }
 
-// testNexthops: objects are what was added, are changed in place with the routes through them, and
-// take these along when they are deleted.
+// testNexthops: objects are listed as they were added, are changed in place with the routes
+// through them, and take these along when they are deleted.
 func testNexthops(t *testing.T, w *World) {
 	own := w.Open(t, "")
 	must(t, own.SetUp(MustLink(t, own, "lo").Index, true))
@@ -119,8 +119,8 @@ func badNexthops(link int) []netlinkapi.Nexthop {
 	return []netlinkapi.Nexthop{group, single, far, gone, missing, twice, mixed}
 }
 
-// testLostNexthops: objects that are deleted, or that another program makes, are reported. Those of
-// an interface without a carrier go with the routes through them.
+// testLostNexthops: objects that are deleted, or that another program makes, are reported. Objects
+// of an interface without a carrier are removed with the routes through them.
 func testLostNexthops(t *testing.T, w *World) {
 	own := w.Open(t, "")
 	i := cable(t, own, "10.1.0.1/24", "fd00:1::1/64")

@@ -101,8 +101,8 @@ func (r removals) await(want ...netlinkapi.Event) (all []netlinkapi.Event) {
 	return all
 }
 
-// testWatchRemovals: what is removed is reported, in this and in another namespace,
-// what is added is not.
+// testWatchRemovals: removals are reported, in this and in another namespace,
+// additions are not.
 func testWatchRemovals(t *testing.T, w *World) {
 	for _, name := range []string{"", "a"} {
 		t.Run("namespace "+name, func(t *testing.T) {
@@ -172,7 +172,7 @@ func checkRemovals(t *testing.T, h netlinkapi.Handle, r removals) {
 	must(t, h.DeleteNeighbour(n6))
 	all := r.await(route(r4), route(r6), neighbour(n4), neighbour(n6))
 	if slices.Contains(all, route(bare)) || slices.Contains(all, flushed) {
-		t.Errorf("events of what was added: %+v", all)
+		t.Errorf("events of additions: %+v", all)
 	}
 	add()
 	other := r4

@@ -244,8 +244,8 @@ func testDeadHops(t *testing.T, w *World) {
 	must(t, <-done)
 }
 
-// testRules: rules are what was added, each once, and those of one protocol are not deleted as
-// those of another.
+// testRules: rules are listed as they were added, each once, and a deletion with another
+// protocol does not delete them.
 func testRules(t *testing.T, w *World) {
 	own := w.Open(t, "")
 	for _, r := range []netlinkapi.Rule{
@@ -271,7 +271,7 @@ func testRules(t *testing.T, w *World) {
 		expect(t, "add again", own.AddRule(r), netlinkapi.ErrExists)
 		other := r
 		other.Protocol = netlinkapi.ProtocolStatic
-		expect(t, "delete that of another program", own.DeleteRule(other), netlinkapi.ErrNotFound)
+		expect(t, "delete a rule of another program", own.DeleteRule(other), netlinkapi.ErrNotFound)
 		must(t, own.AddRule(other))
 		must(t, own.DeleteRule(other))
 		there(true)

@@ -47,7 +47,7 @@ func testSockets(t *testing.T, w *World) {
 				t.Errorf("received %q", buffer)
 			}
 			stop()
-			echo(t, one, network, receive)() // what was listened on is free again
+			echo(t, one, network, receive)() // the address is free again
 		})
 	}
 }

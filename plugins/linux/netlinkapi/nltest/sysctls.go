@@ -57,7 +57,7 @@ func testSysctls(t *testing.T, w *World) {
 	}
 }
 
-// testNamespaceSysctls: a parameter of a namespace is that of one namespace.
+// testNamespaceSysctls: a parameter of a namespace belongs to one namespace.
 func testNamespaceSysctls(t *testing.T, w *World) {
 	own, a := w.Open(t, ""), w.Make(t, "a")
 	const name = netlinkapi.TCPAcceptL3Master
@@ -108,7 +108,7 @@ func testSysctl(t *testing.T, h netlinkapi.Handle, name string, mayLack bool) {
 	}
 }
 
-// testOffloads: those of a device that it lets change are turned on and off.
+// testOffloads: the changeable offloads of a device are turned on and off.
 func testOffloads(t *testing.T, h netlinkapi.Handle) {
 	t.Helper()
 	var names []string
@@ -140,7 +140,7 @@ func testQueues(t *testing.T, h netlinkapi.Handle) {
 	t.Helper()
 	before, err := h.Sysctls("v.a", netlinkapi.QueueParameters())
 	if err != nil || len(before) != 2 {
-		t.Errorf("queues are %v (error %v), expected those of two directions", before, err)
+		t.Errorf("queues are %v (error %v), expected queues of two directions", before, err)
 	}
 	for name, now := range before {
 		for _, value := range []int{min(2, runtime.NumCPU()), 1, now} {

@@ -10,7 +10,7 @@ import (
 )
 
 // testWatchTables: tables of nftables that other programs change are reported, in this and in another
-// namespace; what is changed by the handles of the same kernel is not.
+// namespace; changes by the handles of the same kernel are not.
 func testWatchTables(t *testing.T, w *World) {
 	if _, err := w.Open(t, "").NFTable(t.Context(), netlinkapi.NFTable{Family: "ip", Name: "t"}, false); errors.Is(err, netlinkapi.ErrNoProgram) {
 		t.Skipf("SKIPPED: nftables is not tested on the kernel: %v", err)

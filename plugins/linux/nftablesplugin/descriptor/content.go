@@ -170,8 +170,8 @@ func hasCounts(printed string) bool {
 	return false
 }
 
-// carryCounts gives the counters of a table those of the same rules and counters of another
-// one: the first of several gets that of the first.
+// carryCounts copies counts from the equal rules and counters of another table: of several
+// equal ones, the first gets the count of the first.
 func carryCounts(from, to string) string {
 	counted := map[string][]string{}
 	eachLine(from, func(place, line string) {

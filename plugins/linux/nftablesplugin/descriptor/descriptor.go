@@ -1,7 +1,7 @@
 // Package descriptor teaches the scheduler tables of nftables.
 //
 // A table of the agent has a comment that reports the value and its content: a table without it
-// is that of another program. A change replaces the table in one transaction. nft prints a table
+// belongs to another program. A change replaces the table in one transaction. nft prints a table
 // in a form of its own; in an empty namespace it reports which form a content has, so that a
 // restart changes nothing however the content is written.
 package descriptor

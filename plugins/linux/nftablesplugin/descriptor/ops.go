@@ -24,7 +24,7 @@ func (d tables) set(ctx context.Context, v *table) (packetfilter.Metadata, error
 		return packetfilter.Metadata{}, packetfilter.Explain(err)
 	}
 	if have, _ := split(before); err == nil && have.owner != m.owner {
-		return packetfilter.Metadata{}, fmt.Errorf("table %s is not that of the item: another program made it, or another item: %w", t, netlinkapi.ErrExists)
+		return packetfilter.Metadata{}, fmt.Errorf("table %s does not belong to the item: another program made it, or another item: %w", t, netlinkapi.ErrExists)
 	}
 	content := v.GetContent() + "\n" + m.String() // behind, so that lines count as in the value
 	if !d.setCounted(ctx, h, t, before, content) {
@@ -72,7 +72,7 @@ func (d tables) printed(ctx context.Context, h netlinkapi.Nftables, t netlinkapi
 	return packetfilter.Metadata{Printed: fingerprint(rest)}
 }
 
-// delete removes the table if it is still that of the value.
+// delete removes the table if it still belongs to the value.
 func (d tables) delete(ctx context.Context, v *table) (none packetfilter.Metadata, err error) {
 	h, err := d.Namespaces.Open(ctx, v.GetNamespace())
 	if err != nil {

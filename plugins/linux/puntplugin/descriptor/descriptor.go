@@ -30,7 +30,7 @@ type Deps struct {
 	Namespaces Namespaces
 	// Running has the proxies.
 	Running *Running
-	// Settings are those of all proxies; Log is that of the descriptor.
+	// Settings apply to all proxies; Log is the descriptor's logger.
 	Settings proxy.Settings
 	Log      logging.Logger
 }
@@ -133,7 +133,7 @@ func (d proxies) retrieve(ctx context.Context, _ []proxyKV) ([]proxyKV, error) {
 	return found, nil
 }
 
-// lost reports whether the namespace or the path of a socket is no longer that of the proxy.
+// lost reports whether the proxy has lost its namespace or the path of a socket.
 func (d proxies) lost(ctx context.Context, r *running) (bool, error) {
 	if r.path != nil {
 		return !r.path.HasPath(), nil

@@ -86,7 +86,7 @@ func (r *Running) Counters() map[string]proxy.Counters {
 	return counters
 }
 
-// Close ends all proxies; no others start any more.
+// Close ends all proxies; no further ones start.
 func (r *Running) Close() {
 	r.mu.Lock()
 	r.closed = true

@@ -181,7 +181,7 @@ func validateTypes(v *punt.Proxy) error {
 		}
 	}
 	if path := v.GetRxSocket().GetPath(); path != "" && path == v.GetTxSocket().GetPath() {
-		return invalid("tx_socket.path", "%q is that of rx_socket; expected another one", path)
+		return invalid("tx_socket.path", "%q is the path of rx_socket; expected another one", path)
 	}
 	return nil
 }

@@ -105,8 +105,8 @@ func (f *follower) event(ctx context.Context, ev event) error {
 	return nil
 }
 
-// list lists the containers and reports all, or those that are not known yet and those that do
-// not run any more.
+// list lists the containers and reports all, or only new containers and containers that no
+// longer run.
 func (f *follower) list(ctx context.Context, all bool) error {
 	listing, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -143,7 +143,7 @@ func inspect(ctx context.Context, e engine, timeout time.Duration, id string) (*
 	return e.inspect(ctx, id)
 }
 
-// inspectAll returns those of the containers that have a label.
+// inspectAll returns the containers that have a label.
 func (f *follower) inspectAll(ctx context.Context, ids []string) ([]Container, error) {
 	found, errs := make([]*Container, len(ids)), make([]error, len(ids))
 	var all sync.WaitGroup

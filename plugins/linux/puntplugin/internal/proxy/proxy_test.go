@@ -166,8 +166,8 @@ func socketAt(t *testing.T, path string) *net.UnixConn {
 	return c
 }
 
-// TestDatagrams: each client gets the answers to its own datagrams, those of clients beyond the
-// limit are dropped, and a server that restarts is reached again.
+// TestDatagrams: each client gets the answers to its own datagrams, datagrams of clients
+// beyond the limit are dropped, and a server that restarts is reached again.
 func TestDatagrams(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
