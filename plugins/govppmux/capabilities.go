@@ -12,7 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 )
 
-// Offer registers what items need of VPP, for reports of what the connected VPP can do.
+// Offer registers the requirements of items, for reports about the connected VPP.
 // Plugins call it in Init.
 func (p *Plugin) Offer(capabilities ...binding.Capability) {
 	p.setup()
@@ -21,7 +21,7 @@ func (p *Plugin) Offer(capabilities ...binding.Capability) {
 	p.offered.all = append(p.offered.all, capabilities...)
 }
 
-// Capabilities returns what items need of VPP, in the order in which plugins
+// Capabilities returns the requirements of items, in the order in which plugins
 // offered them.
 func (p *Plugin) Capabilities() []binding.Capability {
 	p.offered.mu.Lock()
@@ -29,8 +29,8 @@ func (p *Plugin) Capabilities() []binding.Capability {
 	return slices.Clone(p.offered.all)
 }
 
-// Abilities returns what the connected VPP can do. Without a session the error is
-// the reason for that.
+// Abilities returns the abilities of the connected VPP. Without a session the
+// error is the reason for that.
 func (p *Plugin) Abilities() ([]binding.Ability, error) {
 	session := p.Session()
 	if !session.Up {
@@ -83,8 +83,8 @@ type capabilitiesResponse struct {
 	Items []binding.Ability `json:"items"`
 }
 
-// ServeCapabilities answers with the session and what its VPP can do; 503 if there
-// is none.
+// ServeCapabilities answers with the session and the abilities of its VPP; 503 if
+// there is none.
 func (p *Plugin) ServeCapabilities(w http.ResponseWriter, _ *http.Request) {
 	abilities, err := p.Abilities()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 )
 
-// The calls are those of programs of the predecessor.
+// The calls are the same as in programs for the predecessor.
 func TestChannel(t *testing.T) {
 	t.Parallel()
 	path := socket(t)

@@ -22,7 +22,7 @@ type claim struct {
 	process uint32 // hash of what else distinguishes two processes, 18 bits
 }
 
-// The roles of connections: that of a session, and that of an agent that wants one.
+// The roles of connections: a session, or an agent that wants one.
 const (
 	holds    = 'h'
 	competes = 'c'
@@ -124,7 +124,7 @@ const (
 	waits                 // others compete that go later: they yield, or one holds VPP already
 )
 
-// judge compares the claim of an agent that competes with those of others. An agent may
+// judge compares the claim of a competing agent with the claims of others. An agent may
 // take VPP only while no other one with its label is in sight, and stays in sight until it
 // has it. Of two that compete at the same time each sees the other: the later one yields.
 func (c claim) judge(all []claim) (v verdict, by claim) {

@@ -13,7 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 )
 
-// RunCLI executes a command of VPP's command line and returns what it prints. A
+// RunCLI executes a command of VPP's command line and returns its output. A
 // command that VPP refuses is an error with VPP's text; see CommandError.
 func (p *Plugin) RunCLI(ctx context.Context, cmd string) (string, error) {
 	p.setup()

@@ -34,7 +34,7 @@ type Config struct {
 	TraceEnabled  bool   `yaml:"trace-enabled" desc:"no effect: set the level of the logger govpp to debug"`
 }
 
-// DefaultConfig is what holds without a file.
+// DefaultConfig returns the configuration without a file.
 func DefaultConfig() Config {
 	return Config{
 		BinAPISocketPath: binapi.DefaultSocket,

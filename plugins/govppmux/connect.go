@@ -22,8 +22,8 @@ const firstPause = 20 * time.Millisecond
 var errNotTried = fmt.Errorf("%w: not tried to connect yet", binapi.ErrDisconnected)
 
 // connectForever keeps a session up until ctx ends. A VPP that does not answer ends
-// the session like one that is gone: what it was asked to do has an unknown outcome.
-// The next session begins when nothing of that can take effect any more.
+// the session, like one that has ended: the pending requests have an unknown
+// outcome. The next session begins when none of them can take effect later.
 func (p *Plugin) connectForever(ctx context.Context) {
 	failures, unanswered := 0, false
 	for {

@@ -52,7 +52,7 @@ type Plugin struct {
 	}
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// HTTP serves the endpoints of the plugin, if there is a server.
@@ -136,15 +136,15 @@ func (p *Plugin) Session() Session {
 // OnSession calls f with the current state, once there is any, and with every
 // change from then on: each session that comes up, and each one's end. Calls
 // are made one at a time and in order; f must return soon, as it holds up the
-// reconnecting, and must not call OnSession. After cancel returned, f is not
-// called any more; f itself must not call cancel.
+// reconnecting, and must not call OnSession. After cancel returned, f is no
+// longer called; f itself must not call cancel.
 func (p *Plugin) OnSession(f func(Session)) (cancel func()) {
 	p.setup()
 	return p.state.watch(f)
 }
 
 // WaitSession waits for a session that is up and newer than an epoch; 0 takes
-// any. The error is that of ctx.
+// any. The error is ctx's error.
 func (p *Plugin) WaitSession(ctx context.Context, after uint64) (Session, error) {
 	p.setup()
 	for {

@@ -9,7 +9,7 @@ import (
 
 // Session is one period of being connected to a VPP, or of being not.
 type Session struct {
-	// Epoch counts the times a VPP was connected; it is that of the last
+	// Epoch counts the times a VPP was connected; it is the epoch of the last
 	// session while none is up, and 0 before the first.
 	Epoch uint64
 	// Up reports whether VPP is connected.
@@ -19,10 +19,10 @@ type Session struct {
 	// Err is why VPP is not connected; nil while Up. errors.Is finds
 	// binapi.ErrDisconnected in it.
 	Err error
-	// Conn is the connection of this session, nil unless Up. It leads to no
-	// other VPP, so what is decided by its message table holds for all its life.
+	// Conn is the connection of this session, nil unless Up. It leads to no other
+	// VPP, so decisions by its message table hold for all its life.
 	Conn *binapi.Conn
-	// Version is what VPP says of itself.
+	// Version is the version that VPP reports.
 	Version Version
 	// PID is VPP's process ID, in its own PID namespace.
 	PID uint32
@@ -30,7 +30,8 @@ type Session struct {
 	Simulated bool
 	// Resync reports that the state of VPP must be taken as unknown. It is false
 	// only if the configuration switches resync-after-reconnect off, the process ID
-	// is that of the previous session, and that session left no request unanswered.
+	// is the same as in the previous session, and that session left no request
+	// unanswered.
 	Resync bool
 }
 

@@ -156,7 +156,7 @@ func (c *collector) send(out sender, s *snapshot) {
 		out.counter("nodes_counter", e.count, e.node, e.reason)
 	}
 	for _, h := range s.heaps {
-		thread, id := "", "" // a heap is no thread's, but that of old dashboards is the main one's
+		thread, id := "", "" // a heap belongs to no thread, but old dashboards assign the main heap to the main thread
 		if h.heap == "main heap" {
 			thread, id = threadLabels(0)
 		}

@@ -21,9 +21,9 @@ func simpleCounters() [][2]string {
 	}
 }
 
-// combinedCounters are those of packets and bytes. All but the first two are
-// counted only where that is switched on in VPP, per interface, and are shown
-// only once they counted anything.
+// combinedCounters returns the counters of packets and bytes. All but the first
+// two are counted only where that is switched on in VPP, per interface, and are
+// shown only once they counted anything.
 func combinedCounters() []string {
 	return []string{"rx", "tx", "rx-unicast", "rx-multicast", "rx-broadcast", "tx-unicast", "tx-multicast", "tx-broadcast"}
 }

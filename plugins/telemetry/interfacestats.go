@@ -17,8 +17,9 @@ var (
 )
 
 // InterfaceStats returns the counters of all interfaces of VPP, in the order of
-// their indexes, as they were no longer ago than maxAge. The name is that of the
-// configuration, or VPP's where the configuration does not know the interface.
+// their indexes, as they were no longer ago than maxAge. The name comes from the
+// configuration, or from VPP where the configuration does not know the
+// interface.
 func (p *Plugin) InterfaceStats(maxAge time.Duration) ([]*interfaces.InterfaceStats, error) {
 	list, err := p.interfaceStats(maxAge)
 	if err != nil {

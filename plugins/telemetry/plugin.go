@@ -30,7 +30,7 @@ type Plugin struct {
 	cache    cache
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// VPP has the path of the stats segment.

@@ -17,8 +17,9 @@ type ruleStats struct {
 	statseg.Count
 }
 
-// readRules reads the counters of the rules that matched packets, up to maxRules of them. VPP keeps
-// those of lists that are deleted, which have no name.
+// readRules reads the counters of the rules that matched packets, up to
+// maxRules of them. VPP keeps the counters of deleted lists, which have no
+// name.
 func (s *snapshot) readRules(d *statseg.Directory, rules ACLRules) error {
 	if rules == nil {
 		return nil

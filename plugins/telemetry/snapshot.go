@@ -25,7 +25,7 @@ type snapshot struct {
 type ifaceStats struct {
 	index    uint32
 	internal string // VPP's name
-	logical  string // that of the configuration, if it is known
+	logical  string // name in the configuration, if it is known
 	counters []namedValue
 }
 

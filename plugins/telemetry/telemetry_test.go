@@ -216,7 +216,8 @@ func TestMetrics(t *testing.T) {
 }
 
 // VPP is read once per interval, however many scrape.
-// Rules that matched packets have counters, over all threads. VPP keeps those of deleted lists.
+// Rules that matched packets have counters, over all threads. VPP keeps the counters of
+// deleted lists.
 func TestRulesOfACLs(t *testing.T) {
 	t.Parallel()
 	none, some := statseg.Count{}, statseg.Count{Packets: 2, Bytes: 200}
@@ -266,8 +267,8 @@ func TestShortInterval(t *testing.T) {
 	h.expect("stats_reads_total{} 2 counter")
 }
 
-// What is deleted has no series, and an index that is used again is not taken
-// for the interface that had it.
+// Deleted objects have no series, and an index that is used again is not taken for its
+// former interface.
 func TestSeriesEndWithTheirObject(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, "", sample(100).Bytes())

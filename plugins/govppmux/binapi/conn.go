@@ -14,7 +14,7 @@ import (
 	"go.fd.io/govpp/binapi/memclnt"
 )
 
-// Client is what users of VPP need of a connection. Conn is one; so is the
+// Client has the methods of a connection that users of VPP need. Conn is one; so is the
 // connection of govppmux, which outlives the single session.
 type Client interface {
 	// NewStream, Invoke and WatchEvent carry the generated RPC clients.

@@ -11,7 +11,7 @@ import (
 
 // drain tracks the requests of a connection whose outcome is unknown. VPP executes
 // the requests of a connection in order, however late: once it has answered a ping
-// behind them, none of them can take effect any more.
+// behind them, none of them can take effect later.
 type drain struct {
 	unanswered atomic.Bool   // the connection ended before the reply to a request
 	abandoned  atomic.Uint64 // highest seq of the canceled requests that may have an effect
@@ -56,11 +56,10 @@ func (c *Conn) Stall(cause error) {
 // outcome is unknown.
 func (c *Conn) Unanswered() bool { return c.drain.unanswered.Load() || c.overtakes() }
 
-// Drain waits until nothing that was sent over the ended connection can take effect
-// any more: VPP has answered everything, or has closed the connection, which makes
-// the error one of ErrDisconnected. If ctx ends first, Drain returns its error.
-// Requests must not be sent over another connection before: VPP could execute them
-// first.
+// Drain waits until no request of the ended connection can take effect later: VPP
+// has answered everything, or has closed the connection, which makes the error one
+// of ErrDisconnected. If ctx ends first, Drain returns its error. Requests must not
+// be sent over another connection before: VPP could execute them first.
 func (c *Conn) Drain(ctx context.Context) error {
 	if !c.Unanswered() {
 		return nil

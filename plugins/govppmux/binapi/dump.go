@@ -81,8 +81,8 @@ func (c *Conn) Page(ctx context.Context, req, last api.Message, newRecord func()
 	if !info.known {
 		return &RequestError{Message: r.info.name, Err: fmt.Errorf("%w (%s_%s)", ErrUnknownMessage, info.name, info.crc)}
 	}
-	// VPP may put the ID of another reply on the end, as lcp_itf_pair_get_v2
-	// does, or that of the request; the records are never replies.
+	// VPP may put the ID of another reply on the end, as lcp_itf_pair_get_v2 does,
+	// or the ID of the request; the records are never replies.
 	ends := func(id uint16) bool {
 		return id == info.id || id == r.info.id || strings.HasSuffix(withoutCRC(c.table.Name(id)), "_reply")
 	}

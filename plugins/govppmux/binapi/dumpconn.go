@@ -13,8 +13,9 @@ import (
 // dumpConn is the connection that dumps go over: what VPP sends of a large one
 // does not stand before the replies to other requests. It is made for the first
 // dump, and again if it alone broke. VPP executes the requests of the two
-// connections in any order, but a dump sees what was answered before it, and what was
-// canceled before it: it waits for a ping over the main connection then.
+// connections in any order, but a dump sees the effects of requests that were
+// answered or canceled before it: after a cancellation it waits for a ping over the
+// main connection.
 type dumpConn struct {
 	turn   chan struct{} // taken by who makes it
 	conn   atomic.Pointer[Conn]
@@ -142,7 +143,7 @@ func (s *dumpConn) stats() Stats {
 }
 
 // alive shows the other connection that VPP works: it does one thing at a time,
-// so requests of one connection wait while those of the other are answered.
+// so requests of one connection wait while it answers requests of the other.
 func (c *Conn) alive() {
 	other := c.dumps.main
 	if other == nil {

@@ -62,7 +62,7 @@ type RetvalError struct {
 	Retval api.VPPApiError
 }
 
-// Error names the request and what VPP answered.
+// Error names the request and VPP's answer.
 func (e *RetvalError) Error() string { return e.Message + ": " + e.Retval.Error() }
 
 // Unwrap returns the api.VPPApiError.

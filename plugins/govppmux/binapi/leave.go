@@ -9,7 +9,7 @@ import (
 // leave asks VPP to remove the client, and waits until it has closed the connection. VPP does not
 // always notice that a client has closed one: it looks at errno after an end of file, which does
 // not set it (vl_socket_read_ready in src/vlibmemory/socket_api.c). From 25.06 on, a VPP with 16
-// connections to remove does nothing else any more (vlib_file_poll in src/vlib/file.c).
+// connections to remove does nothing else (vlib_file_poll in src/vlib/file.c).
 func (c *Conn) leave() {
 	info, err := c.table.typeOf((*memclnt.SockclntDelete)(nil))
 	if err != nil || !info.known {

@@ -2,7 +2,8 @@ package binapi
 
 import "sync/atomic"
 
-// messageCounts counts messages by ID. The connection of dumps shares those of the main one.
+// messageCounts counts messages by ID. The connection of dumps shares the counts of the
+// main one.
 type messageCounts struct{ sent, received []atomic.Uint64 }
 
 func newMessageCounts(t *Table) *messageCounts {

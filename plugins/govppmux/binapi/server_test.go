@@ -91,7 +91,7 @@ func (p *peer) flush() {
 	_ = p.w.Flush()
 }
 
-// clientIndex is that of all clients of a server.
+// clientIndex is the index of all clients of a server.
 const clientIndex = 0x80000001
 
 // server speaks the socket protocol; what it answers is the test's.

@@ -28,9 +28,8 @@ type counters struct {
 	waits, batches, bytesOut, bytesIn             atomic.Uint64
 }
 
-// Stats returns the counters of the connection. Those of received messages
-// lag behind by the batch being read. Those of the connection that dumps go over
-// are included.
+// Stats returns the counters of the connection, including the connection of
+// dumps. The counters of received messages lag behind by the batch being read.
 func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	requests, inFlight := c.seq, len(c.slots)-c.window.n

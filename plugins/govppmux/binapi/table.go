@@ -80,7 +80,8 @@ func newTable(ids map[string]uint16) *Table {
 }
 
 // kindByName classifies messages for which no Go type is linked in. The odd
-// replies are those of VPP 22.10 to 26.06 whose client_index precedes the context.
+// replies are the replies of VPP 22.10 to 26.06 whose client_index precedes the
+// context.
 func kindByName(nameCRC string) messageKind {
 	name := withoutCRC(nameCRC)
 	switch {

@@ -41,7 +41,7 @@ func Messages(msgs ...api.Message) []api.Message { return msgs }
 
 // Pick returns the first variant whose messages the connected VPP knows. The
 // choice holds for one session: after a reconnect, pick again. The error is an
-// UnsupportedError, or that of a connection which is down.
+// UnsupportedError, or the error of a connection that is down.
 func Pick[F any](c Checker, op string, variants ...Variant[F]) (F, error) {
 	var none F
 	needs := make([]string, 0, len(variants))

@@ -75,7 +75,7 @@ func TestPickTellsNoVPPFromAnOldVPP(t *testing.T) {
 }
 
 // TestReleaseOfTheBindings compares the CRCs of a release, computed from its API files,
-// with those of govpp's bindings of the same release.
+// with the CRCs of govpp's bindings of the same release.
 func TestReleaseOfTheBindings(t *testing.T) {
 	t.Parallel()
 	vpp := table(t, "25.10")

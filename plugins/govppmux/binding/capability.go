@@ -29,7 +29,7 @@ func (c Capability) Or(msgs ...api.Message) Capability {
 	return c
 }
 
-// Ability is what a VPP can do about a Capability.
+// Ability reports how far a VPP supports a Capability.
 type Ability struct {
 	Item   string `json:"item"`
 	Plugin string `json:"plugin,omitempty"`
@@ -54,7 +54,7 @@ func (a Ability) Lack() string {
 	return name + " needs one of " + strings.Join(a.Missing, ", ")
 }
 
-// Of reports what the VPP can do. The error is that of a lost connection.
+// Of reports the abilities of the VPP. It fails if the connection is lost.
 func (c Capability) Of(vpp Checker) (Ability, error) {
 	variants := make([]Variant[int], len(c.NeedsOneOf))
 	for i, msgs := range c.NeedsOneOf {

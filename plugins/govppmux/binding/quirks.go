@@ -6,7 +6,7 @@ type Quirk uint8
 // The kinds of quirks.
 const (
 	// WrongReplyID: VPP answers with the ID of another message, named by
-	// Fact.Detail; the layout is that of the expected one.
+	// Fact.Detail; the layout is the same as in the expected one.
 	WrongReplyID Quirk = iota + 1
 	// OwnReplyID: VPP answers with the ID of the request.
 	OwnReplyID
@@ -43,7 +43,7 @@ type Fact struct {
 	Detail string
 	// Source is the file of VPP that shows it, with the function or the statement
 	// behind a colon. Without one it is the handler of the message, or the enum. The
-	// path is that of the newest release that has the quirk.
+	// path is the one in the newest release that has the quirk.
 	Source string
 }
 

@@ -31,8 +31,9 @@ func Releases() []string {
 	return strings.Fields(names)
 }
 
-// Release returns the messages of a release ("25.10") with their CRCs, those of all
-// plugins of VPP. The map is the caller's. It fails for an unknown release.
+// Release returns the messages of a release ("25.10") with their CRCs, including
+// the messages of all plugins of VPP. The map is the caller's. It fails for an
+// unknown release.
 func Release(name string) (map[string]string, error) {
 	releases := Releases()
 	order := make(map[string]int, len(releases))

@@ -42,8 +42,8 @@ clients                     print the connected clients
 pid                         print the reported process ID
 help                        print this list`
 
-// Command runs one control command in text form and returns what it prints. The
-// commands are those of ControlHelp.
+// Command runs one control command in text form and returns what it prints.
+// ControlHelp lists the commands.
 func (v *VPP) Command(line string) (string, error) {
 	words := strings.Fields(line)
 	if len(words) == 0 {

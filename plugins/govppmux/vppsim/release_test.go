@@ -11,8 +11,8 @@ import (
 	"go.fd.io/govpp/binapi/vpe"
 )
 
-// TestEveryRelease: a simulator with the table of any release offers exactly its
-// messages, and what is simulated works.
+// TestEveryRelease: a simulator with the table of any release offers exactly
+// its messages, and the simulated ones work.
 func TestEveryRelease(t *testing.T) {
 	t.Parallel()
 	for _, release := range binding.Releases() {

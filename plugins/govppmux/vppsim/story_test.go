@@ -13,8 +13,8 @@ import (
 )
 
 // TestStaleFIBEntry is the story that explains why order matters: remove the
-// interface first, then the bridge domain, and the L2 FIB entry cannot be removed
-// any more.
+// interface first, then the bridge domain, and the L2 FIB entry can no longer be
+// removed.
 func TestStaleFIBEntry(t *testing.T) {
 	t.Parallel()
 	vpp, socket := startSimulator(t, vppsim.Options{})

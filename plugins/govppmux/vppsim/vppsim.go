@@ -157,8 +157,8 @@ func (v *VPP) BFDState(swIfIndex uint32, peer netip.Addr, state bfd.BfdState) er
 	return err
 }
 
-// IKEv2Peer makes a security association with the peer of an IKEv2 profile, as the peer would, or
-// removes those of the profile.
+// IKEv2Peer makes a security association with the peer of an IKEv2 profile, as the peer
+// would, or removes the associations of the profile.
 func (v *VPP) IKEv2Peer(profile string, up bool) error {
 	var err error
 	v.server.Locked(func() { err = v.net.IKEv2Peer(profile, up) })

@@ -8,8 +8,8 @@
 // error. A change of the directory changes its epoch; Read starts again if the epoch
 // has changed meanwhile.
 //
-// The layout is that of src/vlib/stats/shared.h of VPP, version 2, the same in
-// all releases from 22.10 to 26.06; 26.02 added types of entries.
+// The layout comes from src/vlib/stats/shared.h of VPP, version 2, the same in all
+// releases from 22.10 to 26.06; 26.02 added types of entries.
 package statseg
 
 import (
@@ -144,7 +144,7 @@ func (s *Segment) header() (header, error) {
 
 // Read calls f with the directory, and again as long as VPP changed it
 // meanwhile, so f must begin again each time. It returns the error of f if the
-// directory was at rest, ErrBusy if it never was, or that of ctx.
+// directory was at rest, ErrBusy if it never was, or ctx's error.
 func (s *Segment) Read(ctx context.Context, f func(*Directory) error) error {
 	for n := range attempts {
 		if n > 0 {

@@ -37,7 +37,7 @@ func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	}, opts)
 }
 
-// MetadataMaps are those of the scheduler.
+// MetadataMaps provides the metadata maps of the scheduler.
 type MetadataMaps interface {
 	GetMetadataMap(descriptor string) idxmap.Reader
 }

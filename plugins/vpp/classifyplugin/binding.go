@@ -105,9 +105,9 @@ func listUses(ctx context.Context, vpp *session.VPP) (all []use, err error) {
 }
 
 // showUses reads what show_in_out_acl_command_fn prints (src/vnet/classify/in_out_acl.c), and the same for
-// policers and flows: for each interface its index, that of the table, and its name. VPP has no message that
-// lists those of ACLs. policer_classify_dump and flow_classify_dump list nothing for all interfaces, and read
-// memory that is not theirs for one (src/vnet/classify/classify_api.c).
+// policers and flows: for each interface its index, the index of the table, and its name. VPP has no message
+// that lists tables in use as ACLs. policer_classify_dump and flow_classify_dump list nothing for all
+// interfaces, and read memory that is not theirs for one (src/vnet/classify/classify_api.c).
 func showUses(ctx context.Context, vpp *session.VPP, hook classify.Binding_Hook, packets classify.Binding_Packets) (all []use, err error) {
 	shown, err := vpp.Command(ctx, hooks[hook].show+" type "+strings.ToLower(packets.String()))
 	if err != nil {

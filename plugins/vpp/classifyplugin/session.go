@@ -59,7 +59,7 @@ func listSessions(ctx context.Context, vpp *session.VPP) (all []entry, err error
 	if err != nil {
 		return nil, err
 	}
-	numbers := false // that may be those of policers
+	numbers := false // that may be numbers of policers
 	for index, t := range tables {
 		err := session.Each(ctx, vpp, &vppapi.ClassifySessionDump{TableID: index}, func(s *vppapi.ClassifySessionDetails) {
 			numbers = numbers || nextOf(s.HitNextIndex) != none
@@ -206,5 +206,5 @@ func resolvePolicer(r *item.Resolver, v *classify.Session, e *entry) {
 	r.Range("opaque", v.GetOpaque(), 0, violates)
 }
 
-// violates is the last color of packets: 0 is that of packets that conform, 1 of those that exceed.
+// violates is the last color of packets: 0 is conforming, 1 is exceeding.
 const violates = 2

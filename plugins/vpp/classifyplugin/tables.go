@@ -67,7 +67,7 @@ type Tables struct {
 // NewTables returns the tables that descriptors share.
 func NewTables() *Tables { return &Tables{left: map[uint32]uint32{}} }
 
-// Use makes the tables those of the metadata map of the descriptor.
+// Use makes Tables use the metadata map of the descriptor.
 func (t *Tables) Use(r idxmap.Reader) (err error) {
 	t.m, err = idxmap.Of[*Table](r)
 	return err
@@ -187,7 +187,7 @@ func listTables(ctx context.Context, vpp *session.VPP) (map[uint32]listed, error
 // maxNext is the highest number of what comes next.
 const maxNext = 0xfffe
 
-// nextOf returns the number of a next node, or of a policer; VPP keeps 16 bits of those of sessions.
+// nextOf returns the number of a next node, or of a policer; for sessions VPP keeps 16 bits of it.
 func nextOf(index uint32) uint32 {
 	if index > maxNext {
 		return none

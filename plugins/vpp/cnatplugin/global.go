@@ -30,7 +30,7 @@ const (
 	plugin = "cnat"
 )
 
-// settings are those of source NAT.
+// settings are the settings of source NAT.
 type settings struct {
 	ip4      netip.Addr // invalid: none
 	ip6      netip.Addr

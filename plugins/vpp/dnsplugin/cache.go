@@ -27,7 +27,7 @@ var caches = session.Require("DNS cache", "dns", &dns.DNSEnableDisable{}, &dns.D
 type servers []netip.Addr
 
 // NewCache describes the DNS cache. VPP has no request that reports its name servers, and the
-// command that shows them is wrong about those of IPv6, so the value cannot be read: another
+// command that shows them is wrong about IPv6 servers, so the value cannot be read: another
 // agent adds the servers again, which VPP takes as they are. The cache has to be enabled after
 // its first server was added.
 func NewCache(vpp *session.VPP) *kvs.KVDescriptor {

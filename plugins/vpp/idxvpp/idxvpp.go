@@ -9,7 +9,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
-// WithIndex is metadata with an index in VPP, such as that of interfaces.
+// WithIndex is metadata with an index in VPP, such as the metadata of interfaces.
 type WithIndex interface {
 	GetIndex() uint32
 }

@@ -62,7 +62,7 @@ type Plugin struct {
 	epoch    uint64 // last told to the scheduler; used by onSession only
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Scheduler handles the values.

@@ -65,7 +65,8 @@ func (s *States) keep(names map[string]bool) {
 	}
 }
 
-// put takes in a state; the time of the last change is that of a status.
+// put records a state; the time of the last change is the time of the last
+// status change.
 func (s *States) put(state *interfaces.InterfaceState) {
 	s.states.Put(state.Name, func(before *interfaces.InterfaceState, known bool) (*interfaces.InterfaceState, bool) {
 		if !known || before.AdminStatus != state.AdminStatus || before.OperStatus != state.OperStatus {

@@ -37,7 +37,7 @@ const vppPlugin = "ikev2"
 // maxPath is the longest path of a file that VPP takes in a message, in bytes.
 const maxPath = 255
 
-// settings are those of all profiles.
+// settings apply to all profiles.
 type settings struct {
 	period, retries uint32
 	interval        uint32 // milliseconds

@@ -204,7 +204,7 @@ func (c *profileCalls) check(_ context.Context, v *ikev2.Profile, p profile) err
 	}
 	if p.udpEncap && (p.udpPort == noPort || p.udpPort == natPort) && c.vpp.Has(&lcp.LcpItfPairAddDelV2{}) {
 		return item.Invalid("udp_port", "%d, expected another port, at both ends: VPP has the plugin linux-cp, with which "+
-			"it takes packets to port %d for those of the key exchange", v.GetUdpPort(), natPort)
+			"it takes packets to port %d for packets of the key exchange", v.GetUdpPort(), natPort)
 	}
 	return nil
 }

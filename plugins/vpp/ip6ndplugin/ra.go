@@ -24,7 +24,7 @@ const RouterAdvertisementName = "vpp-ip6-router-advertisement"
 
 const forever = math.MaxUint32
 
-// settings are those of an interface. Times are in seconds.
+// settings are the settings of an interface. Times are in seconds.
 type settings struct {
 	suppress, managed, other, noLinkLayer, unicast, cease bool
 
@@ -43,7 +43,8 @@ type prefix struct {
 	noAutoconfig, offLink, noAdvertise, runsDown bool
 }
 
-// advertisements are those of an interface, with the prefixes in the order of item.ComparePrefixes.
+// advertisements are the advertisements of an interface, with the prefixes in the order of
+// item.ComparePrefixes.
 type advertisements struct {
 	swIfIndex interface_types.InterfaceIndex
 	settings
@@ -88,7 +89,7 @@ func resolve(r *item.Resolver, v *ip6nd.RouterAdvertisement) advertisements {
 	slices.SortFunc(a.prefixes, byNetwork)
 	for i := 1; i < len(a.prefixes); i++ {
 		if address := a.prefixes[i].network.Address; address == a.prefixes[i-1].network.Address && r.Err() == nil {
-			r.Fail("prefixes", "two begin with %s, expected one: VPP tells prefixes apart by their address", item.Addr(address))
+			r.Fail("prefixes", "two begin with %s, expected one: VPP distinguishes prefixes by their address", item.Addr(address))
 		}
 	}
 	return a

@@ -34,8 +34,7 @@ const maxPort = 65534
 const saFlags = ipsec_types.IPSEC_API_SAD_FLAG_USE_ESN | ipsec_types.IPSEC_API_SAD_FLAG_USE_ANTI_REPLAY |
 	ipsec_types.IPSEC_API_SAD_FLAG_IS_TUNNEL | ipsec_types.IPSEC_API_SAD_FLAG_UDP_ENCAP
 
-// cryptoKeys are the lengths in bytes of keys for encryption. The numbers of the algorithms are
-// those of VPP.
+// cryptoKeys are the lengths in bytes of keys for encryption. The algorithms have VPP's numbers.
 var cryptoKeys = map[ipsec.CryptoAlg]int{
 	ipsec.CryptoAlg_NONE_CRYPTO: 0,
 	ipsec.CryptoAlg_AES_CBC_128: 16, ipsec.CryptoAlg_AES_CBC_192: 24, ipsec.CryptoAlg_AES_CBC_256: 32,
@@ -89,7 +88,8 @@ func ofIKE(id uint32) bool { return id >= 1<<31 }
 // NewSA describes security associations. VPP changes the addresses of the tunnel and the UDP ports
 // in place since 23.02; the rest is the identity of an association for its peer, so that a change
 // makes another one. VPP counts the users of an association: one that a policy or a tunnel uses
-// stays after its removal, which the dependencies prevent. Those of IKEv2 come and go by themselves.
+// stays after its removal, which the dependencies prevent. IKEv2 adds and removes its own
+// associations.
 func NewSA(vpp *session.VPP) *kvs.KVDescriptor {
 	u := &saUpdater{vpp}
 	return item.NewEntry(vpp, nil, item.Entry[*ipsec.SecurityAssociation, sa, uint32]{

@@ -51,7 +51,7 @@ func NewSPDInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 }
 
 // create uses the database on an interface. If VPP says that the interface has one, which is
-// this one, it was that of another interface with the same index.
+// this one, it belonged to another interface with the same index.
 func (d *spdInterface) create(ctx context.Context, key string, i *ipsec.SecurityPolicyDatabase_Interface) (kvs.Metadata, error) {
 	b, err := d.binding(key, i)
 	if err != nil {

@@ -73,7 +73,7 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	Metadata func(e E) kvs.Metadata
 	// Learned reports that VPP may have made the entry by itself, so that it is only of
 	// interest if it is expected. If set, an entry that is not expected has an unknown
-	// origin; otherwise all entries are those of the agent.
+	// origin; otherwise all entries belong to the agent.
 	Learned func(e E) bool
 	// Implicit reports that VPP has the entry without a value, so that it is not reported
 	// unless it is expected. Default: it has none.
@@ -89,8 +89,8 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	// Explain says what answers of VPP to an addition or change mean: the field that is
 	// wrong, and what is wrong with it.
 	Explain map[api.VPPApiError]string
-	// After names the descriptors whose metadata Resolve and Value need, besides that of
-	// interfaces.
+	// After names the descriptors whose metadata Resolve and Value need, in addition to the
+	// metadata of interfaces.
 	After []string
 }
 
@@ -347,8 +347,8 @@ func (d *entries[V, E, K]) requests(do Variant[E], values []value[V], entries []
 	return requests, replies, sent
 }
 
-// reset removes from VPP what it may have of the values that are created, and returns those of
-// the values that can be added then.
+// reset removes existing entries of the values that are created from VPP, and returns the values
+// that can be added then.
 func (d *entries[V, E, K]) reset(ctx context.Context, do Variant[E], values []value[V], entries []E, ready []int, results []result) []int {
 	var requests, replies []api.Message
 	var sent []int

@@ -337,8 +337,7 @@ func (d *groups[V, P, K]) send(ctx context.Context, do *PartCalls[P], steps []st
 	}
 }
 
-// replace removes the parts that are in the way, if they are of no value, and adds those of
-// the values.
+// replace removes conflicting parts that belong to no value, and adds the parts of the values.
 func (d *groups[V, P, K]) replace(ctx context.Context, do *PartCalls[P], steps []step[P]) {
 	if d.Taken == nil {
 		return

@@ -20,7 +20,7 @@ func (noInterfaces) LookupByName(string) (*ifaceidx.IfMeta, bool) { return nil, 
 
 func (noInterfaces) Snapshot(context.Context) *ifaceidx.Snapshot { return nil }
 
-// Every bad field has an error with its name and what was expected.
+// Every bad field has an error with its name and the expected value.
 func TestResolverErrors(t *testing.T) {
 	t.Parallel()
 	for want, resolve := range map[string]func(*Resolver){

@@ -12,7 +12,8 @@ import (
 )
 
 // States are the states of things that VPP reports. As long as a thing exists in VPP, the key of
-// its state exists, and those of its other states do not. Other values can depend on such a key.
+// its state exists, and the keys of its other states do not. Other values can depend on such a
+// key.
 //
 // K distinguishes things.
 type States[K comparable] struct {

@@ -92,7 +92,7 @@ type Plugin struct {
 	spec Spec
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Scheduler handles the values.

@@ -19,7 +19,7 @@ type Plugin struct {
 	bds descriptor.BridgeDomains
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Scheduler handles the values.

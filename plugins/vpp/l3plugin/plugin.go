@@ -20,7 +20,7 @@ type Plugin struct {
 	tables descriptor.VrfTables
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Scheduler handles the values.

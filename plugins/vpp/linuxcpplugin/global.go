@@ -21,7 +21,7 @@ const (
 
 var globals = session.Require("LCP settings", "linux-cp", &lcp.LcpDefaultNsSet{}, &lcp.LcpDefaultNsSetReply{})
 
-// settings are those of VPP. The flags are in the order of switches.
+// settings are VPP's settings. The flags are in the order of switches.
 type settings struct {
 	namespace string
 	flags     [5]bool

@@ -28,7 +28,7 @@ const (
 	maxPaths = 255
 )
 
-// route is a route with all of its paths. A message with paths replaces those of the route.
+// route is a route with all of its paths. A message with paths replaces the paths of the route.
 type route struct {
 	routeID
 	payload fib_types.FibPathNhProto
@@ -67,7 +67,7 @@ var routes = item.Declare("MPLS route", "", item.Variant[route]{
 			req.MrRoute.MrEos = 1
 		}
 		// VPP deletes all paths, but cannot do it with none (vec_validate in
-		// mpls_route_add_del_t_handler), nor with those of deleted interfaces.
+		// mpls_route_add_del_t_handler), nor with paths of deleted interfaces.
 		paths := []fib_types.FibPath{{Type: fib_types.FIB_API_PATH_TYPE_DROP, SwIfIndex: item.NoInterface}}
 		if add {
 			paths = messages(r.paths)
@@ -158,7 +158,7 @@ func NewRoute(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 		Gone:       []api.VPPApiError{api.NO_SUCH_FIB},
 		Explain: map[api.VPPApiError]string{
 			api.NO_SUCH_FIB:           "vrf_id: VPP has no such table",
-			api.NO_MATCHING_INTERFACE: "outgoing_interface: VPP does not have it any more",
+			api.NO_MATCHING_INTERFACE: "outgoing_interface: VPP no longer has it",
 		},
 		After: []string{TableName},
 	})
@@ -271,7 +271,7 @@ func resolveLabels(r *item.Resolver, field string, payload fib_types.FibPathNhPr
 	case len(all) > maxLabels:
 		r.Fail(field+".out_labels", "has %d, expected at most %d", len(all), maxLabels)
 	case len(all) == 0 && payload == fib_types.FIB_API_PATH_NH_PROTO_MPLS:
-		r.Fail(field+".out_labels", "empty, expected the label that replaces that of the packet, or 3 to remove it")
+		r.Fail(field+".out_labels", "empty, expected the label that replaces the label of the packet, or 3 to remove it")
 	case len(all) == 0:
 		return nil
 	}

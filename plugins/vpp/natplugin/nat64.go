@@ -49,7 +49,7 @@ var globals64 = session.Require("NAT64", nat64Plugin,
 	(*vpp64.Nat64SetTimeouts)(nil), (*vpp64.Nat64SetTimeoutsReply)(nil),
 	(*vpp64.Nat64GetTimeouts)(nil), (*vpp64.Nat64GetTimeoutsReply)(nil))
 
-// applied is what was enabled last in a session.
+// applied has the settings that were enabled last in a session.
 type applied[E any] struct {
 	mu sync.Mutex
 	e  *E
@@ -66,7 +66,7 @@ func remember[E any](vpp *session.VPP, in *session.State[applied[E]], e *E) erro
 	return nil
 }
 
-// remembered returns what was enabled in this session; none without one.
+// remembered returns the settings that were enabled in this session, or nil.
 func remembered[E any](vpp *session.VPP, in *session.State[applied[E]]) (*E, error) {
 	a, err := in.On(vpp)
 	if err != nil {

@@ -62,8 +62,8 @@ func NewPathMTU(vpp *session.VPP) *kvs.KVDescriptor {
 				return nil, set(ctx, vpp, e.address, e.mtu)
 			},
 			Remove: func(ctx context.Context, e pathMTU) error {
-				// VPP keeps the MTU of a host behind a router unless it is larger than that of the
-				// interface.
+				// VPP keeps the MTU of a host behind a router unless it is larger than the
+				// interface's.
 				if err := set(ctx, vpp, e.address, maxMTU); err != nil {
 					return err
 				}

@@ -49,8 +49,8 @@ var meters = item.Declare("policer", "", item.Variant[meter]{
 var updates = session.Step("update of policers", session.Variant(struct{}{}, &policerapi.PolicerUpdate{}, &policerapi.PolicerUpdateReply{},
 	&policerapi.PolicerDumpV2{}, &policerapi.PolicerDetails{}))
 
-// NewPolicer describes policers. Those of other clients are left alone: VPP deletes a policer that
-// is used.
+// NewPolicer describes policers. The agent leaves policers of other clients alone: VPP deletes a
+// policer that is used.
 func NewPolicer(vpp *session.VPP) *kvs.KVDescriptor {
 	return item.NewEntry(vpp, nil, item.Entry[*policer.Policer, meter, string]{
 		Name: PolicerName, Model: PolicerModel, Operation: meters,
@@ -96,8 +96,9 @@ func update(ctx context.Context, vpp *session.VPP, all []meter) []error {
 // ByIndex is the dump that Indexes needs. VPP has it since 23.06.
 var ByIndex = session.Step("indexes of policers", session.Variant(struct{}{}, &policerapi.PolicerDumpV2{}, &policerapi.PolicerDetails{}))
 
-// Indexes returns the indexes of the policers with the given names, and of others, that VPP has. Without
-// names it returns those of all. It asks for the policer of one index after another.
+// Indexes returns the indexes of the policers with the given names, and of others, that VPP has.
+// Without names it returns the indexes of all policers. It asks for the policer of one index after
+// another.
 func Indexes(ctx context.Context, vpp *session.VPP, names ...string) (map[string]uint32, error) {
 	if err := ByIndex.Check(vpp); err != nil {
 		return nil, err

@@ -31,7 +31,8 @@ func families(r *item.Resolver, p puntproto.L3Protocol) []family {
 	}
 }
 
-// protocol is that of a value with entries for some versions of IP.
+// protocol returns the protocol of a value with entries for some versions of
+// IP.
 func protocol(of ...family) puntproto.L3Protocol {
 	switch {
 	case len(of) > 1:

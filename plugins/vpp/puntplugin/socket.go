@@ -20,7 +20,7 @@ import (
 
 // Programs get packets on Unix sockets, from the one socket that VPP has for that, and send
 // packets to it. VPP has it if its configuration says so; the programs register nothing
-// themselves, so what is registered may be of another client of VPP.
+// themselves, so a registration may belong to another client of VPP.
 
 var (
 	sockets = session.Require("punt to host", "",
@@ -31,7 +31,7 @@ var (
 )
 
 const (
-	// headerVersion is that of the header before packets on the sockets.
+	// headerVersion is the version of the header before packets on the sockets.
 	headerVersion = 1
 	// maxPath is the length of the longest path of a socket.
 	maxPath = 107

@@ -24,10 +24,10 @@ var limitOperations = session.Require("IP reassembly", "", &ip.IPReassemblySet{}
 	&ip.IPReassemblyGet{}, &ip.IPReassemblyGetReply{}, &ip.IPLocalReassEnableDisable{}, &ip.IPLocalReassEnableDisableReply{},
 	&ip.IPLocalReassGet{}, &ip.IPLocalReassGetReply{})
 
-// limits are those of one kind of reassembly, with times in milliseconds.
+// limits are the limits of one kind of reassembly, with times in milliseconds.
 type limits struct{ timeout, reassemblies, fragments, expiry uint32 }
 
-// settings are those of one version of IP.
+// settings are the settings of one version of IP.
 type settings struct {
 	limits        [2]limits // by ip.IPReassType
 	localDisabled bool

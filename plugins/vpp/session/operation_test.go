@@ -53,7 +53,7 @@ func TestOperationsFollowTheSession(t *testing.T) {
 	}
 }
 
-// What operations declare is what is reported, in the order of the list.
+// The reported operations are the declared ones, in the order of the list.
 func TestDeclaredOperations(t *testing.T) {
 	t.Parallel()
 	got := session.Operations{

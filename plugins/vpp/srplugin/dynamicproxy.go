@@ -56,7 +56,7 @@ func (p *proxies) add(ctx context.Context, s localSID) (bool, error) {
 		return true, err
 	}
 	if names[s.SwIfIndex] == "" || names[s.incoming] == "" {
-		return true, item.Invalid("end_function_ad", "VPP does not have the interfaces any more")
+		return true, item.Invalid("end_function_ad", "VPP no longer has the interfaces")
 	}
 	if err := p.checkService(ctx, s, names[s.incoming]); err != nil {
 		return true, err

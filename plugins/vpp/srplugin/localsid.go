@@ -47,7 +47,8 @@ const (
 	proxyArguments
 )
 
-// withArgument has the behaviors of items. VPP has others, also those of its plugins.
+// withArgument has the behaviors of items. VPP has others, including the behaviors of its
+// plugins.
 var withArgument = map[sr_types.SrBehavior]argument{
 	sr_types.SR_BEHAVIOR_API_END: noArgument, sr_types.SR_BEHAVIOR_API_X: neighborArgument, sr_types.SR_BEHAVIOR_API_T: tableArgument,
 	sr_types.SR_BEHAVIOR_API_DX2: interfaceArgument, sr_types.SR_BEHAVIOR_API_DX4: neighborArgument,
@@ -133,8 +134,8 @@ func resolveLocalSID(r *item.Resolver, v *srv6.LocalSID) localSID {
 	return s
 }
 
-// localSIDOf returns what VPP lists, in the form of resolveLocalSID. VPP lists what a behavior
-// does not use, and some IPv6 addresses as those of IPv4.
+// localSIDOf returns what VPP lists, in the form of resolveLocalSID. VPP lists fields that a
+// behavior does not use, and some IPv6 addresses as IPv4 addresses.
 func localSIDOf(d *sr.SrLocalsidsDetails) localSID {
 	s := localSID{SrLocalsidAddDel: sr.SrLocalsidAddDel{Localsid: d.Addr, EndPsp: d.EndPsp, Behavior: d.Behavior, FibTable: d.FibTable}}
 	if withArgument[d.Behavior] != noArgument {

@@ -130,7 +130,7 @@ func steeringIdentities(v *srv6.Steering) []string {
 }
 
 // steeringOf returns what VPP lists, in the form of resolveSteering. VPP lists the interface and
-// the prefix from the same bytes, and some IPv6 prefixes as those of IPv4.
+// the prefix from the same bytes, and some IPv6 prefixes as IPv4 prefixes.
 func steeringOf(d *sr.SrSteeringPolDetails) steering {
 	s := steering{traffic{of: d.TrafficType}, d.Bsid}
 	switch d.TrafficType {

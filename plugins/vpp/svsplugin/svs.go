@@ -139,7 +139,7 @@ func listSources(ctx context.Context, vpp *session.VPP) (all []source, err error
 	for _, t := range found {
 		err := session.Each(ctx, vpp, &ip.IPRouteV2Dump{Src: number, Table: ip.IPTable{TableID: t.Table.TableID, IsIP6: t.Table.IsIP6}},
 			func(d *ip.IPRouteV2Details) {
-				if d.Route.Prefix.Len > 0 { // that of an interface otherwise
+				if d.Route.Prefix.Len > 0 { // otherwise it belongs to an interface
 					all = append(all, source{table: t.Table.TableID, prefix: d.Route.Prefix, vrf: unknownVRF})
 				}
 			})

@@ -99,7 +99,7 @@ func TestABFFollowsItsList(t *testing.T) {
 		}
 		b.InSync()
 
-		// The interface that the policy is on goes, and that of its path.
+		// The interface of the policy is deleted, and the interface of its path.
 		b.Must(deleted(of(loop("in"))))
 		b.Want(states{"config/vpp/abfs/v2/abf/1": configured, "vpp/abf/1/interface/in": pending})
 		b.Must(deleted(of(loop("out"))))

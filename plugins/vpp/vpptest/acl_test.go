@@ -72,7 +72,7 @@ func addList(t *testing.T, b *vpptest.Harness, tag string) uint32 {
 	return reply.ACLIndex
 }
 
-// Lists of an interface are in their order, by name if that is equal, and those of other
+// Lists of an interface are in their order, by name if that is equal, and lists of other
 // clients stay in their places.
 func TestACLOrder(t *testing.T) {
 	t.Parallel()
@@ -158,7 +158,7 @@ func TestACLUsedByAnother(t *testing.T) {
 	})
 }
 
-// manyRules is a list with n rules, which differ from those of other salts.
+// manyRules returns a list with n rules, which differ from the rules of other salts.
 func manyRules(name string, n, salt int, interfaces ...string) *acl.ACL {
 	list := &acl.ACL{Name: name, Interfaces: &acl.ACL_Interfaces{Ingress: interfaces}}
 	for i := range n {

@@ -74,14 +74,14 @@ func TestRouteFollowsBFD(t *testing.T) {
 	b.Await(peerState("UP"), gone)
 	b.Want(states{key(r): configured})
 	if b.Sim.Count("ip_route_add_del") != before {
-		t.Error("a route that does not wait any more was sent to VPP again")
+		t.Error("a route that no longer waits was sent to VPP again")
 	}
 	b.Must(of(r))
 	b.Want(states{key(r): pending})
 	b.InSync()
 }
 
-// The states of sessions are those of the VPP that is connected.
+// The states of sessions come from the connected VPP.
 func TestBFDStatesOfSessions(t *testing.T) {
 	t.Parallel()
 	target := vpptest.Simulator(t, vppsim.Options{})

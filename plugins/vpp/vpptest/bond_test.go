@@ -12,8 +12,8 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// Members wait for their interfaces, come and go while the bond stays, and
-// keep the addresses that they were given, although VPP shows that of the bond.
+// Members wait for their interfaces, join and leave while the bond stays, and
+// keep their configured addresses, although VPP shows the address of the bond.
 func TestBondMembers(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)

@@ -133,8 +133,8 @@ func recordOf(details api.Message) record {
 	return record{details, string(body)}
 }
 
-// records returns what VPP lists each time the item's descriptor reads: what is listed once only,
-// the agent reads in the background.
+// records returns the records that VPP lists each time the item's descriptor reads: the agent reads
+// records that are listed only once in the background.
 func (l *life) records() []record {
 	l.t.Helper()
 	again := l.listed()

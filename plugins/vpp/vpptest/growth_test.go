@@ -11,7 +11,7 @@ import (
 // BenchmarkManyInterfaces makes interfaces with an address each, half of them in
 // one bridge domain, synchronises them without a change, and removes them: ten
 // networks of a thousand, one after the other, and one of ten thousand, in turn.
-// The simulator is part of what is measured.
+// The measurement includes the simulator.
 func BenchmarkManyInterfaces(b *testing.B) {
 	b.Run("simulator", func(b *testing.B) {
 		target := vpptest.Simulator(b, simOptions())

@@ -53,9 +53,9 @@ type Target struct {
 	Real *realvpptest.VPP
 }
 
-// ReleaseFlag names the flag of a test binary that says which release of VPP
-// simulators are of whose options name none; that of the bindings if it is not
-// defined or empty.
+// ReleaseFlag names the flag of a test binary with the release of VPP for
+// simulators whose options name none. If the flag is not defined or empty, they
+// have the release of the bindings.
 const ReleaseFlag = "vppsim-release"
 
 // Simulator starts a simulator that ends with the test.

@@ -104,7 +104,7 @@ func TestIKEv2Initiates(t *testing.T) {
 	b.Must(of(p))
 	initiations(t, b, "initiates without an SA", "1", 0)
 	b.Must(of(waits))
-	initiations(t, b, "does not wait for an answer any more", "0", 0)
+	initiations(t, b, "no longer waits for an answer", "0", 0)
 }
 
 // The agent sees that the peer has ended the SA, without a resync.

@@ -41,7 +41,7 @@ func TestLoopback(t *testing.T) {
 		b.Await("vpp/interface/loop/1/link-state/UP", gone)
 
 		changed = proto.CloneOf(changed)
-		changed.Mtu = 9000 // that of its device from the start
+		changed.Mtu = 9000 // the MTU of its device from the start
 		b.Must(of(changed))
 		readBack(t, b, "vpp-interface", of(changed))
 

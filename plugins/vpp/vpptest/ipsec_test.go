@@ -143,8 +143,8 @@ func TestIpsecSPDOfDeletedInterface(t *testing.T) {
 	})
 }
 
-// Policies of IPv6 read back as they are written, though VPP lists some addresses as those of
-// IPv4; policies that do not protect need no association.
+// Policies of IPv6 read back as they are written, though VPP lists some of their addresses as
+// IPv4 addresses; policies that do not protect need no association.
 func TestIpsecPolicies(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)

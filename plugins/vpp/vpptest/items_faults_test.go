@@ -44,7 +44,7 @@ func (l *life) faults() {
 	requests := sent(l.target, create)
 	creates := written(requests)
 	if len(creates) == 0 && requests["cli_inband"] > 0 {
-		l.t.Skip("this release makes it with commands, which the requests do not tell apart")
+		l.t.Skip("this release makes it with commands, which the requests do not distinguish")
 	}
 	after := l.state()
 	deletes := written(sent(l.target, func() { l.b.Must(deleted(l.item)) }))

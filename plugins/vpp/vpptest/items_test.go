@@ -347,7 +347,7 @@ func (l *life) drifts() {
 	l.printed.Write(text)
 }
 
-// hidesSecrets fails the test if what was printed has secrets of the exemplar.
+// hidesSecrets fails the test if the output has secrets of the exemplar.
 func (l *life) hidesSecrets() {
 	l.t.Helper()
 	secrets := secretsOf(l.Make().ProtoReflect())

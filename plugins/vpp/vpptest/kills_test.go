@@ -99,7 +99,7 @@ func catalogueOf(t *testing.T, b *vpptest.Harness) values {
 	return all
 }
 
-// killChange replaces the routes of the last round by those of this one.
+// killChange replaces the routes of the last round by the routes of this one.
 func killChange(round int, wanted values) values {
 	change := values{}
 	for key, v := range wanted {

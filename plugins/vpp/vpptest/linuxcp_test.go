@@ -85,8 +85,8 @@ func TestLinuxCPSettingsAreRead(t *testing.T) {
 }
 
 // Addresses of unnumbered interfaces are for Linux as well from 26.06 on. The pair of a
-// sub-interface follows that of its parent, and the error of a VPP without TAPs says what it
-// needs.
+// sub-interface follows the pair of its parent, and the error of a VPP without TAPs names
+// the requirement.
 func TestLinuxCPNeeds(t *testing.T) {
 	t.Parallel()
 	b := vpptest.Start(t, vpptest.Simulator(t, of2510(t)))

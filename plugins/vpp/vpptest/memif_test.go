@@ -10,8 +10,9 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// Two memifs on one socket, in the roles and modes that VPP has; what VPP does
-// not tell is as wanted; sockets go with their last memif.
+// Two memifs on one socket, in the roles and modes that VPP has; fields that
+// VPP does not report are as desired; sockets are deleted with their last
+// memif.
 func TestMemifSockets(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)

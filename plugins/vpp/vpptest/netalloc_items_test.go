@@ -36,7 +36,7 @@ func TestItemsWithAllocatedAddresses(t *testing.T) {
 	}
 }
 
-// What was allocated may be what the field cannot have.
+// The field may not accept the allocated address.
 func TestUnsuitableAllocation(t *testing.T) {
 	t.Parallel()
 	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
@@ -73,8 +73,8 @@ func allocated(i catalogue.Item) (catalogue.Item, bool) {
 	return i, len(all) > 0 && i.Part == ""
 }
 
-// notReferring are the addresses of an interface, which are values of their own, and that of a
-// policy, which is the name of another item and must be written as it is there.
+// notReferring are the addresses of an interface, which are values of their own, and the
+// address of a policy, which is the name of another item and must be written as it is there.
 var notReferring = []protoreflect.FullName{"ligato.vpp.interfaces.Interface.ip_addresses", "ligato.vpp.srv6.Steering.policy_bsid"}
 
 // refer replaces the addresses in a message.

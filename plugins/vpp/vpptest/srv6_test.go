@@ -73,7 +73,7 @@ func TestSRv6TablesAreNoItems(t *testing.T) {
 	})
 }
 
-// A new source address is that of the policies which exist, too.
+// A new source address also applies to existing policies.
 func TestSRv6SourceChanges(t *testing.T) {
 	b := vpptest.Start(t, vpptest.Real(t)) // the simulator has no packets
 	policy := catalogue.SRv6Policy("2001:db8::1", catalogue.SRv6Segments(1, "2001:db8:1::1"), catalogue.SRv6Segments(2, "2001:db8:2::1"))
@@ -91,8 +91,8 @@ func TestSRv6SourceChanges(t *testing.T) {
 	}
 }
 
-// Packets change their policy in place, and a policy goes after what is steered to it. Frames
-// and IPv4 packets need a policy that encapsulates.
+// Packets change their policy in place, and a policy is deleted after the items that steer
+// packets to it. Frames and IPv4 packets need a policy that encapsulates.
 func TestSRv6Steering(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)

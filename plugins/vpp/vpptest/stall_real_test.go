@@ -76,7 +76,7 @@ func (s *realStalls) round() {
 		defer close(done)
 		<-time.After(after)
 		s.sim.Real.Stop()
-		<-time.After(20 * time.Millisecond) // what is asked now is asked of a VPP that stands still
+		<-time.After(20 * time.Millisecond) // VPP is stopped when it gets the next request
 		session := s.b.Mux.Session()
 		s.epoch = session.Epoch
 		session.Conn.Stall(binapi.ErrReplyTimeout)

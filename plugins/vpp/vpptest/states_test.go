@@ -167,7 +167,7 @@ func (c *counters) InterfaceStatistics(time.Duration) (map[string]*interfaces.In
 	return map[string]*interfaces.InterfaceState_Statistics{"lo": {InPackets: c.n}, "unknown": {InPackets: c.n}}, nil
 }
 
-// Counters are published with the states, those of interfaces that exist.
+// Counters of existing interfaces are published with the states.
 func TestPublishedCounters(t *testing.T) {
 	t.Parallel()
 	to, from := publishtest.NewStore(), &counters{}

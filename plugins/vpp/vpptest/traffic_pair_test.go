@@ -90,8 +90,8 @@ func TestTrafficVLAN(t *testing.T) {
 		t.Errorf("the VPPs do not reach each other on VLAN 200:\n%s", out)
 	}
 
-	// Frames that keep their tag are of no use to a station without VLANs, and
-	// those of another VLAN do not arrive.
+	// A station without VLANs cannot use frames that keep their tag, and frames
+	// of another VLAN do not arrive.
 	p.right.Must(of(vlan(100, interfaces.SubInterface_DISABLED)))
 	p.red.cutFrom("192.0.2.2")
 	p.right.Must(deleted(of(vlan(100, pop))))

@@ -12,7 +12,8 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-// What is read back is what was asked for, in all variants of the links.
+// The values that are read back equal the configured ones, in all variants of the
+// links.
 func TestTunnelLinks(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)

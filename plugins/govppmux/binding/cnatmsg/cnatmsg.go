@@ -1,6 +1,6 @@
 // Package cnatmsg has the messages of CNAT that some releases of VPP know under another CRC
-// than the generated bindings: with those of package ikev2msg, the only messages of the items whose
-// layout or enums changed without a new name.
+// than the generated bindings: with the messages of package ikev2msg, these are the only messages
+// of the items whose layout or enums changed without a new name.
 package cnatmsg
 
 import (

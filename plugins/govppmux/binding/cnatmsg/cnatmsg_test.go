@@ -35,7 +35,8 @@ func TestReleasesKnowOne(t *testing.T) {
 	}
 }
 
-// What is encoded without the hash of flows decodes to the same.
+// A message that is encoded without the hash of flows decodes to the same
+// message.
 func TestTranslationUpdate(t *testing.T) {
 	var m cnatmsg.TranslationUpdate
 	m.Translation = cnat.CnatTranslation{

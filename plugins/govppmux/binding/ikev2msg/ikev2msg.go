@@ -29,8 +29,8 @@ type SetIkeTransforms struct {
 // GetCrcString implements api.Message.
 func (*SetIkeTransforms) GetCrcString() string { return "aa99fec0" }
 
-// GetMessageName implements api.Message. Like those of the bindings, the methods that describe a
-// message work on nil pointers.
+// GetMessageName implements api.Message. As in the bindings, the methods that describe a message
+// work on nil pointers.
 func (*SetIkeTransforms) GetMessageName() string { return "ikev2_set_ike_transforms" }
 
 // GetMessageType implements api.Message.

@@ -59,7 +59,7 @@ func parseArgs(args []string, stderr io.Writer) (request, error) {
 	fs.SetOutput(stderr)
 	fs.StringVar(&r.src, "src", "", "git repository of VPP, or a plain tree of its sources (required)")
 	fs.StringVar(&r.tables, "tables", tablesDir, "directory with messages.tsv")
-	fs.StringSliceVar(&r.changed, "changed", nil, "messages whose fields may differ from those of the release before (comma-separated)")
+	fs.StringSliceVar(&r.changed, "changed", nil, "messages whose fields may differ from the previous release (comma-separated)")
 	if err := fs.Parse(args); err != nil {
 		return r, err
 	}

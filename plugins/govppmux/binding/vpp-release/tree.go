@@ -22,7 +22,7 @@ const (
 )
 
 // readAPIFiles returns the API files of a release by their paths below src, without
-// those of examples and of tests of VPP.
+// the API files of examples and of tests of VPP.
 func readAPIFiles(dir, tag string) (map[string]string, error) {
 	var files map[string]string
 	var err error

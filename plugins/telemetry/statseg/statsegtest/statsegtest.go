@@ -1,5 +1,5 @@
 // Package statsegtest serves stats segments made for a test, in the way VPP
-// serves its own: the layout is that of src/vlib/stats/shared.h of VPP.
+// serves its own: the layout comes from src/vlib/stats/shared.h of VPP.
 package statsegtest
 
 import (

@@ -221,7 +221,7 @@ func pathsOf(v *abf.ABF) []path {
 	return out
 }
 
-// missing are those of the paths that others do not have.
+// missing returns the paths that others do not have.
 func missing(paths, others []path) []path {
 	return slices.DeleteFunc(slices.Clone(paths), func(p path) bool { return slices.Contains(others, p) })
 }

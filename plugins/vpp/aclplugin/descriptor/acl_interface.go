@@ -167,7 +167,7 @@ func with(lists []uint32, list uint32, add bool) []uint32 {
 	return lists
 }
 
-// sorted puts those of the lists that are ours in their order; the others stay in their places.
+// sorted puts the lists that are ours in their order; the others stay in their places.
 func (d *aclInterfaceDescriptor) sorted(lists []uint32) []uint32 {
 	type ours struct {
 		index uint32

@@ -104,7 +104,7 @@ func doubled(v *acl.ACL) (rules []int) {
 	return rules
 }
 
-// networks returns those of the rules of VPP.
+// networks returns the networks of VPP's rules.
 func (t *translator) networks(r *acl.ACL_Rule_IpRule) []networks {
 	n := networks{
 		t.network("ip_rule.ip.source_network", r.GetIp().GetSourceNetwork()),

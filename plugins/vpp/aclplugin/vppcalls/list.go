@@ -43,7 +43,7 @@ func New(vpp *session.VPP) *Calls { return &Calls{vpp} }
 type List struct {
 	// Name is the tag in VPP.
 	Name string
-	// L2: the list has the rules MAC, otherwise those of IP.
+	// L2: the list has the rules MAC, otherwise the rules IP.
 	L2  bool
 	IP  []acl_types.ACLRule
 	MAC []acl_types.MacipACLRule

@@ -38,8 +38,8 @@ const (
 	SpanName        = "vpp-span"
 )
 
-// Capabilities returns what the types of interfaces, and what is derived from interfaces,
-// need of VPP.
+// Capabilities returns the capabilities of VPP that the types of interfaces and
+// the derived values of interfaces need.
 func Capabilities() []binding.Capability {
 	return slices.Concat(vppcalls.Operations.Capabilities(), operations.Capabilities())
 }

@@ -38,8 +38,7 @@ type Options struct {
 	// Interfaces finds the interfaces that exist. It is not asked before the
 	// first interface is created, so it may be filled in after the registration.
 	Interfaces index
-	// Seed makes MAC addresses and instance numbers that are made up differ from those of
-	// other agents.
+	// Seed makes generated MAC addresses and instance numbers differ from other agents' ones.
 	Seed string
 	// Allocated are the addresses that ip_addresses may refer to.
 	Allocated netalloc.Addresses
@@ -129,7 +128,7 @@ func (d *interfaceDescriptor) kindOf(i *interfaces.Interface) linkKind {
 	return d.kinds[i.GetType()]
 }
 
-// dependencies are those of the type alone.
+// dependencies returns the dependencies of the type alone.
 func (d *interfaceDescriptor) dependencies(_ string, i *interfaces.Interface) []kvs.Dependency {
 	if kind := d.kindOf(i); kind != nil {
 		return kind.dependencies(i)
@@ -329,8 +328,8 @@ func (d *interfaceDescriptor) mustRecreate(_ string, old, i *interfaces.Interfac
 	return kind != nil && !kind.traits().macInPlace && !d.sameMAC(old, i)
 }
 
-// sameLink is that of the kind. A link that is missing although it is not optional is
-// unknown (see doubtLink): it differs from all others.
+// sameLink compares links as their kind does. A link that is missing although it is not
+// optional is unknown (see doubtLink): it differs from all others.
 func (d *interfaceDescriptor) sameLink(a, b *interfaces.Interface) bool {
 	kind := d.kindOf(a)
 	return kind != nil && isGpe(a) == isGpe(b) && d.unknownLink(a) == d.unknownLink(b) && kind.sameLink(a, b)

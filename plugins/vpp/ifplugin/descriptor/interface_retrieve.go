@@ -34,7 +34,7 @@ type reading struct {
 	wanted  map[string]*interfaces.Interface
 	metas   map[string]*ifaceidx.IfMeta        // of the last reading
 	kept    map[string]keptInitial             // read when needed
-	doubted map[string][]*interfaces.Interface // those of unknown outcome: what they may be
+	doubted map[string][]*interfaces.Interface // possible values of interfaces with an unknown outcome
 }
 
 // retrieve returns the interfaces with a tag and local0, which belongs to VPP.

@@ -20,8 +20,8 @@ import (
 // A bond makes one Ethernet interface of several; which ones are values of their
 // own (see bond_member.go). Its ID is the number in the name that VPP gives. The
 // algorithm of load balancing can be chosen in the modes XOR and LACP only. Its
-// MAC address is chosen at creation, or is that of the first member; VPP gives
-// it to all members, and theirs back when they leave.
+// MAC address is chosen at creation, or is the address of the first member; VPP
+// gives it to all members, and restores their addresses when they leave.
 
 type bond struct {
 	kindDefaults

@@ -10,9 +10,9 @@ import (
 )
 
 // A GRE tunnel carries IP packets (L3), Ethernet frames (TEB) or mirrored frames
-// of a session (ERSPAN) to another end, which is looked up in a VRF table of its
-// own, apart from that of the interface. The message is the one without keys, which all
-// releases have: the newer one came together with a dump that cannot be used.
+// of a session (ERSPAN) to another end, which is looked up in a VRF table of its own,
+// apart from the interface's. The message is the one without keys, which all releases
+// have: the newer one came together with a dump that cannot be used.
 var greTunnels = linkSpec[gre.GreTunnel]{
 	op: declareLinks("interface GRE_TUNNEL", "gre", linkCalls[gre.GreTunnel]{
 		set: func(add bool, t gre.GreTunnel) (req, reply api.Message) {
@@ -32,7 +32,7 @@ var greTunnels = linkSpec[gre.GreTunnel]{
 			r.Fail("gre.session_id", "%d, expected 0 for type %s: only ERSPAN has sessions", l.GetSessionId(), t)
 		}
 		src, dst := ends(r, "gre.src_addr", l.GetSrcAddr(), "gre.dst_addr", l.GetDstAddr())
-		return gre.GreTunnel{ // the types of VPP begin with 0, those of the configuration with 1
+		return gre.GreTunnel{ // the types of VPP begin with 0, the types of the configuration with 1
 			Src: src, Dst: dst, Type: gre.GreTunnelType(t - interfaces.GreLink_L3), Instance: anyInstance,
 			OuterTableID: r.TableAs("vrf-table-for-gre-exists", l.GetOuterFibId(), src),
 			SessionID:    uint16(l.GetSessionId()),

@@ -45,7 +45,7 @@ var gtpuTunnels = linkSpec[gtpuTunnel]{
 			if node != 0 && uint32(next) != node {
 				r.Fail("gtpu.decap_next_node", "%d, but decap_next is %s: expected one of them", node, next)
 			}
-			node = uint32(next) // the numbers of the nodes are those of VPP
+			node = uint32(next) // VPP uses the same numbers of nodes
 		}
 		src, dst := ends(r, "gtpu.src_addr", l.GetSrcAddr(), "gtpu.dst_addr", l.GetDstAddr())
 		return gtpuTunnel{GtpuAddDelTunnel: gtpu.GtpuAddDelTunnel{

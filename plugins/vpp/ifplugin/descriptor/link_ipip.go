@@ -13,8 +13,8 @@ import (
 )
 
 // An IPIP tunnel carries IP packets in IP to another end, or to many that are
-// told apart by the next hop (TEIB). It is known by its ends and the VRF table,
-// which is that of the interface.
+// distinguished by the next hop (TEIB). VPP identifies it by its ends and the
+// VRF table of the interface.
 var ipipTunnels = linkSpec[ipip.IpipTunnel]{
 	op: declareLinks("interface IPIP_TUNNEL", "", linkCalls[ipip.IpipTunnel]{
 		set: func(_ bool, t ipip.IpipTunnel) (req, reply api.Message) {

@@ -13,11 +13,11 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// An IPsec interface encrypts what is routed to it, with the security
+// An IPsec interface encrypts packets that are routed to it, with the security
 // associations that a tunnel protection binds to it; without them it drops
 // everything. VPP reports nothing else of it, so its instance, the number in the name that
 // VPP gives, follows from the name of the configuration: by it an interface that has no
-// tag yet is recognised. The fields of the link for keys and the like are those of old
+// tag yet is recognised. The fields of the link for keys and the like come from old
 // releases of VPP, which had all of it in one message.
 var ipsecInterfaces = linkSpec[ipsec.IpsecItf]{
 	op: declareLinks("interface IPSEC_TUNNEL", "", linkCalls[ipsec.IpsecItf]{

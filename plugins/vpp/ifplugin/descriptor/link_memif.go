@@ -21,8 +21,8 @@ import (
 // at a socket, where the master listens, and at an ID on it; a socket has
 // memifs of one role only. The link comes up with the other side. VPP reports
 // neither the secret nor the numbers of queues, and the sizes of rings and
-// buffers only while connected; then those of a master are what the slave asked
-// for. What it does not tell is taken to be as wanted.
+// buffers only while connected; then a master has the sizes that the slave
+// requested. Unreported fields are assumed to be as desired.
 
 const (
 	defaultMemifRing   = 1024
@@ -114,7 +114,7 @@ func roleOf(l *interfaces.MemifLink) memifapi.MemifRole {
 }
 
 // adopt takes over a memif without tag. VPP refuses a memif whose ID its socket has,
-// and one of another role than that of its socket.
+// and one of another role than its socket's.
 func (k memif) adopt(ctx context.Context, l *interfaces.MemifLink, cause error) (uint32, error) {
 	all, err := k.vpp.DumpMemifs(ctx)
 	if err != nil {

@@ -90,8 +90,8 @@ func (subif) inPlace(a, b *interfaces.Interface) bool {
 	return x.GetParentName() == y.GetParentName() && x.GetSubId() == y.GetSubId()
 }
 
-// rewriteOf is the operation on the tags, with those that it puts on. The
-// numbers of the operations are those of VPP.
+// rewriteOf returns the operation on the tags, with the tags that it puts on. The
+// operations have VPP's numbers.
 func rewriteOf(i *interfaces.Interface) vppcalls.TagRewrite {
 	l := i.GetSub()
 	r := vppcalls.TagRewrite{Op: uint32(l.GetTagRwOption())}

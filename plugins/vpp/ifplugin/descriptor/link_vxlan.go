@@ -18,9 +18,9 @@ const (
 )
 
 // A VXLAN tunnel carries Ethernet frames in UDP to another end, or to all members
-// of a multicast group, which an interface is then named for. It is known by its
-// ends, the number of the network and the VRF table, which is that of the
-// interface. VPP creates it up.
+// of a multicast group, which an interface is then named for. VPP identifies it
+// by its ends, the number of the network and the VRF table of the interface, and
+// creates it up.
 var vxlanTunnels = linkSpec[vxlanTunnel]{
 	op: declareLinks("interface VXLAN_TUNNEL", "vxlan", linkCalls[vxlanTunnel]{
 		set:  asRequest[*vxlan.VxlanAddDelTunnelV3Reply, vxlanTunnel],

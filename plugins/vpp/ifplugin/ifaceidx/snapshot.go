@@ -41,8 +41,8 @@ func (x Index) Snapshot(ctx context.Context) *Snapshot {
 }
 
 // Name returns the name of the interface that VPP has under the index; false if it
-// is not known by a name, or not in VPP any more. If another has taken the index, it
-// is false and the name is that of the one before. See Err.
+// has no known name, or is no longer in VPP. If another interface has taken the
+// index, it is false and the name is the previous interface's. See Err.
 func (s *Snapshot) Name(swIfIndex uint32) (string, bool) {
 	name, _, ok := s.x.LookupBySwIfIndex(swIfIndex)
 	if !ok || s.Gone(swIfIndex) {

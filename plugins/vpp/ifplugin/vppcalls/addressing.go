@@ -12,7 +12,7 @@ import (
 
 // Addressing is what VPP reports about the addresses of an interface.
 type Addressing struct {
-	// Addresses are those of both versions of IP, IPv4 first, without IPv6
+	// Addresses has addresses of both versions of IP, IPv4 first, without IPv6
 	// link-local ones.
 	Addresses []netip.Prefix
 	// Vrf is the VRF table for a version of IP (true: IPv6), as far as it follows or

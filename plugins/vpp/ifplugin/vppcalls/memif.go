@@ -20,8 +20,8 @@ import (
 // MemifDevice is the device class of memifs.
 const MemifDevice = "memif"
 
-// Memif is a memif as VPP has it. RingSize and BufferSize are those of the connection; 1 and 0
-// without one. SocketID is 0 for the socket that every VPP has.
+// Memif is a memif as VPP has it. RingSize and BufferSize are the sizes of the connection; 1
+// and 0 without one. SocketID is 0 for the socket that every VPP has.
 type Memif struct {
 	memif.MemifDetails
 	// Socket is the path of the socket as VPP uses it, always absolute.
@@ -69,7 +69,7 @@ var addMemifSocket = session.Step("add memif socket",
 	}, (*memif.MemifSocketFilenameAddDel)(nil), (*memif.MemifSocketFilenameAddDelReply)(nil)))
 
 // CreateMemif creates a memif on the socket with the path, and the socket if VPP does not know
-// it; an empty path is that of the socket that every VPP has. The error is
+// it; an empty path means the socket that every VPP has. The error is
 // api.SUBIF_ALREADY_EXISTS if the socket has a memif of the ID, or memifs of the other role.
 func (c *Calls) CreateMemif(ctx context.Context, path string, m memif.MemifCreateV2) (swIfIndex uint32, err error) {
 	create, err := createMemif.On(c.vpp)
@@ -122,7 +122,7 @@ func SameSocket(used, path string) bool {
 }
 
 // DeleteMemif deletes a memif, and its socket if an agent added that and it has no other
-// memif. path is that of the socket in the configuration; empty if it is not known. If the
+// memif. path is the socket's path in the configuration; empty if it is not known. If the
 // memif does not exist, that is a success.
 func (c *Calls) DeleteMemif(ctx context.Context, swIfIndex uint32, path string) error {
 	all, err := c.DumpMemifs(ctx)

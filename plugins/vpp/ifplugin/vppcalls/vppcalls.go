@@ -29,8 +29,8 @@ type Calls struct {
 	vpp *session.VPP
 }
 
-// Operations are what the types of interfaces, and what is derived from interfaces, need
-// of VPP.
+// Operations are the operations of VPP that the types of interfaces and the derived values of
+// interfaces need.
 var Operations = session.Operations{
 	setAddress, setTable, setUnnumbered, createAfPacket, createBond, addMember, dhcpClients, setIP6ND,
 	createMemif, setRxModes, setRxPlacement, createSubif, rewriteTags,

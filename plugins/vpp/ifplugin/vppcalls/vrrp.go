@@ -11,16 +11,17 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-// ownerPriority is that of a virtual router whose addresses are those of the
-// interface (RFC 5798, section 5.2.4).
+// ownerPriority is the priority of a virtual router that owns its addresses:
+// the interface has them, too (RFC 5798, section 5.2.4).
 const ownerPriority = 255
 
 var virtualRouters = session.Step("virtual routers",
 	session.Variant(struct{}{}, (*vrrp.VrrpVrDump)(nil), (*vrrp.VrrpVrDetails)(nil)))
 
 // DumpVirtualAddresses returns, by interface, the addresses that its virtual
-// routers give it while they are masters: those of running routers that accept
-// packets to them and do not own them. None if the connected VPP has no VRRP.
+// routers give it while they are masters: the addresses of running routers that
+// accept packets to them and do not own them. None if the connected VPP has no
+// VRRP.
 func (c *Calls) DumpVirtualAddresses(ctx context.Context) (map[uint32][]netip.Addr, error) {
 	found, err := session.DumpOf[*vrrp.VrrpVrDetails](ctx, c.vpp, virtualRouters, &vrrp.VrrpVrDump{
 		SwIfIndex: interface_types.InterfaceIndex(NoInterface),

@@ -77,7 +77,7 @@ func (c *Calls) learn(connected bool, all map[ifIndex]place) {
 var members = session.Require("bridge domain: interfaces", "",
 	(*l2.SwInterfaceSetL2Bridge)(nil), (*l2.SwInterfaceSetL2BridgeReply)(nil))
 
-// BridgedError is that of an interface that is in a bridge domain already.
+// BridgedError reports that an interface is in a bridge domain already.
 type BridgedError struct {
 	// Name and ID of the bridge domain.
 	Name string
@@ -89,7 +89,7 @@ func (e *BridgedError) Error() string {
 	return fmt.Sprintf("is in bridge domain %q (number %d) already", e.Name, e.ID)
 }
 
-// CrossConnectedError is that of an interface that is cross-connected already.
+// CrossConnectedError reports that an interface is cross-connected already.
 type CrossConnectedError struct {
 	// Tx is the index of the interface that everything is sent out of.
 	Tx uint32

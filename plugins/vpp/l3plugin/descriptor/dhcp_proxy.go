@@ -35,9 +35,9 @@ var dhcpProxies = session.Require("DHCP proxy", "dhcp",
 	(*dhcp.DHCPProxyDump)(nil), (*dhcp.DHCPProxyDetails)(nil))
 
 // NewDHCPProxy describes DHCP proxies. A DHCP proxy relays the requests of the clients in a
-// table to servers. There is one per table and version of IP, which is that of the source
-// address. VPP adds it with its first server, whose source address it keeps, and removes it with
-// the last. It would make tables that do not exist, which the dependencies prevent.
+// table to servers. There is one per table and version of IP (of the source address). VPP adds
+// it with its first server, whose source address it keeps, and removes it with the last. It
+// would make tables that do not exist, which the dependencies prevent.
 func NewDHCPProxy(vpp *session.VPP) *kvs.KVDescriptor {
 	return item.NewGroup(vpp, nil, item.Group[*l3.DHCPProxy, dhcpServer, dhcp.DHCPProxyConfig]{
 		Name: DHCPProxyName, Model: model.DHCPProxyModel, Resolve: resolveDHCPProxy,

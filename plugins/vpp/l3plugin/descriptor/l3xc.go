@@ -36,8 +36,8 @@ func sortPaths(paths []vppcalls.Path) {
 	})
 }
 
-// l3xconnects are the cross-connects of VPP. Their version of IP, which VPP does not fill in,
-// is that of the next hops.
+// l3xconnects are the cross-connects of VPP. VPP does not fill in their version of IP, which
+// follows from the next hops.
 var l3xconnects = item.Declare("L3 cross-connect", "l3xc", item.Variant[l3xconnect]{
 	Change: func(x l3xconnect, add bool) (request, reply api.Message) {
 		if !add {

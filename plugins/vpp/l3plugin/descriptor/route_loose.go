@@ -32,8 +32,8 @@ type destinationID struct {
 	dst   netip.Prefix
 }
 
-// reading starts a read of all routes. The returned function replaces what is remembered
-// by what was read, unless a route was created meanwhile: its interface may have the index
+// reading starts a read of all routes. The returned function replaces the remembered paths
+// by the read ones, unless a route was created meanwhile: its interface may have the index
 // of one that was read before.
 func (l *loosePaths) reading() (done func(looseSet)) {
 	l.mu.Lock()

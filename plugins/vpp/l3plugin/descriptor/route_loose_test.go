@@ -8,7 +8,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
 )
 
-// A read during which a route is created does not replace what is remembered of paths
+// A read during which a route is created does not replace the remembered paths
 // without an interface: the new route may use the index of an interface that is gone.
 func TestLoosePathsReadDuringCreation(t *testing.T) {
 	t.Parallel()

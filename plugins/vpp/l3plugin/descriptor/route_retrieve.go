@@ -109,7 +109,7 @@ type routeIndex struct {
 	list   []routeKV
 	hash   func(routeID) uint64
 	places map[uint64]int32  // in list, by hash
-	others map[routeID]int32 // those whose hash is that of an earlier route
+	others map[routeID]int32 // routes with the hash of an earlier one
 }
 
 func newRouteIndex(list []routeKV, hash func(routeID) uint64) *routeIndex {
@@ -119,7 +119,7 @@ func newRouteIndex(list []routeKV, hash func(routeID) uint64) *routeIndex {
 		if err != nil {
 			continue
 		}
-		if _, again := x.find(id); again { // what is asked for comes first
+		if _, again := x.find(id); again { // desired values come first
 			continue
 		}
 		if _, taken := x.places[hash(id)]; taken {
@@ -188,8 +188,8 @@ func respell(r *l3.Route, w routeKV) routeKV {
 	return routeKV{Key: w.Key, Value: r, Origin: kvs.FromNB}
 }
 
-// describeRoute is false for paths through interfaces that have no name, or do not
-// exist any more; if another has the index now, the route is what it was.
+// describeRoute returns false for paths through interfaces that have no name, or no longer exist;
+// if another interface has the index now, the route is unchanged.
 func describeRoute(found vppcalls.Route, snapshot *ifaceidx.Snapshot) (*l3.Route, bool) {
 	r := &l3.Route{
 		VrfId: found.Table, DstNetwork: found.Destination.String(),

@@ -32,14 +32,13 @@ type routerID struct {
 	ipv6      bool
 }
 
-// NewVRRP describes virtual routers. A VRRP virtual router shares addresses with those of the same
-// number on other machines. The version of IP is that of its addresses. It can be started and
-// stopped; everything else is decided when it is created, the peers of a unicast
-// router included, which VPP cannot change while it runs. With priority 255 it
-// owns its addresses, which VPP wants to find on the interface. A router that is
-// started while its interface has no address to send from stays down even when
-// there is one later, so it waits for one. The interface has our tag, so routers on
-// it are ours too; they must go before the interface does.
+// NewVRRP describes virtual routers. A VRRP virtual router shares addresses with the virtual
+// routers of the same number on other machines. Its addresses have one version of IP. It can be
+// started and stopped; everything else is decided when it is created, the peers of a unicast
+// router included, which VPP cannot change while it runs. With priority 255 it owns its addresses,
+// which VPP wants to find on the interface. A router that is started while its interface has no
+// address to send from stays down even when there is one later, so it waits for one. The interface
+// has our tag, so routers on it are ours too; they must go before the interface does.
 func NewVRRP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	type router = vppcalls.VirtualRouter
 	calls := vppcalls.New(vpp)

@@ -148,8 +148,8 @@ func (c *Calls) setVirtualRouterPeers(ctx context.Context, r VirtualRouter) erro
 	return nil
 }
 
-// peersOf returns the peers of one router. Those of all cannot be asked for at
-// once: VPP answers that with messages of another kind
+// peersOf returns the peers of one router. The peers of all routers cannot be
+// requested at once: VPP answers that with messages of another kind
 // (vl_api_vrrp_vr_peer_dump_t_handler in src/plugins/vrrp/vrrp_api.c).
 func (c *Calls) peersOf(ctx context.Context, r VirtualRouter) ([]netip.Addr, error) {
 	if !r.Unicast || r.SwIfIndex == 0 { // 0 means all

@@ -46,7 +46,7 @@ func bridgeDomain() Item {
 			return &l2api.BridgeDomainAddDel{BdID: 1}, &l2api.BridgeDomainAddDelReply{} // the first one
 		},
 		Without: map[string]string{
-			"Needs": "members are a part", "Recreates": "VPP changes everything but the name", "Conflicts": "those of the members",
+			"Needs": "members are a part", "Recreates": "VPP changes everything but the name", "Conflicts": "the members have them",
 		},
 	}
 }

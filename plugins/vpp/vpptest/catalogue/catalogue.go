@@ -95,7 +95,7 @@ func To[M proto.Message](change func(M)) Change {
 
 // Conflict is two items that are right by themselves; the second wants what the first has.
 type Conflict struct {
-	// First is what VPP has, Second what is refused.
+	// First is the value that VPP has, Second the refused one.
 	First, Second proto.Message
 	// Needs are what one of them needs besides the Needs of the item.
 	Needs []proto.Message

@@ -45,7 +45,7 @@ func ipRedirect() Item {
 		},
 		Without: map[string]string{
 			"Recreates": "VPP changes all but the key",
-			"Conflicts": "those of one receiving interface, to two others: TestIPRedirectsOfOneInterface",
+			"Conflicts": "two redirects of one receiving interface: TestIPRedirectsOfOneInterface",
 		},
 	}
 }
@@ -73,7 +73,7 @@ func toHost() Item {
 		},
 		Without: map[string]string{
 			"Needs": "the program creates its socket at any time", "Spellings": "a path has none",
-			"Recreates": "VPP changes all but the key", "Conflicts": "those of ALL and one version of IP: TestPuntSockets",
+			"Recreates": "VPP changes all but the key", "Conflicts": "ALL and one version of IP: TestPuntSockets",
 		},
 	}
 }

@@ -57,7 +57,7 @@ func srPolicy() Item {
 		ByHand: func(_ func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &sr.SrPolicyDel{BsidAddr: netip.MustParseAddr(m.(*srv6.Policy).Bsid).As16()}, &sr.SrPolicyDelReply{}
 		},
-		Leaves:  map[string]string{"sr_policy_del": "the error is that of a policy that VPP does not have"},
+		Leaves:  map[string]string{"sr_policy_del": "the same error as for a policy that VPP does not have"},
 		Without: map[string]string{"Conflicts": "the segment is the key"},
 	}
 }

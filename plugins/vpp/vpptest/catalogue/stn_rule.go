@@ -28,7 +28,7 @@ func stnRule() Item {
 		},
 		Without: map[string]string{
 			"Updates": "interface and address are the key", "Recreates": "interface and address are the key",
-			"Spellings": "the address is a part of the key", "Conflicts": "those of one address, on two interfaces: TestSTNRulesOfOneAddress",
+			"Spellings": "the address is a part of the key", "Conflicts": "one address on two interfaces: TestSTNRulesOfOneAddress",
 		},
 	}
 }

@@ -71,6 +71,6 @@ func tagRewrite() Item {
 			l.TagRwOption, l.Tag2 = interfaces.SubInterface_PUSH2, 4096
 		}),
 	}
-	i.Conflicts, i.Without = nil, map[string]string{"Conflicts": "those of the sub-interface"}
+	i.Conflicts, i.Without = nil, map[string]string{"Conflicts": "the sub-interface has them"}
 	return i
 }

@@ -56,7 +56,7 @@ func svsRoute() Item {
 		},
 		Without: map[string]string{
 			"Spellings": "a network is written in one way",
-			"Updates":   "VPP counts what is added again, and changes nothing",
+			"Updates":   "VPP counts repeated additions, and changes nothing",
 			"Conflicts": "table and network are the key",
 		},
 	}

@@ -37,7 +37,7 @@ func Register(server *wire.Server, net *vnet.VNet, version string) {
 	})
 }
 
-// commands are those of the core of VPP.
+// commands returns the commands of VPP's core.
 func (c *CLI) commands() []cmdline.Command {
 	return []cmdline.Command{
 		{Path: "show version", Run: c.showVersion},

@@ -10,7 +10,7 @@ import (
 	"go.fd.io/govpp/binapi/ip_types"
 )
 
-// Kind is what VPP makes of the fields of a path; the order is that of dumps.
+// Kind is what VPP makes of the fields of a path, in the order of dumps.
 type Kind uint8
 
 // The kinds of paths.

@@ -68,7 +68,7 @@ func (t *Table) Cover(prefix netip.Prefix) (netip.Prefix, *Entry) {
 }
 
 // Paths returns the paths that a prefix forwards with, as dumps show them. A prefix
-// that is there only because routes resolve through it uses those of its cover.
+// that is there only because routes resolve through it uses the paths of its cover.
 func (t *Table) Paths(prefix netip.Prefix, entry *Entry) []Path {
 	since := entry.Best().since
 	for hops := 0; entry.Best().ID == SourceRecursive; hops++ {

@@ -96,7 +96,7 @@ type Table struct {
 	// ID is the table's number in the API, Name what ip_table_add_del called it.
 	ID   uint32
 	Name string
-	// Index is the table's number inside of VPP, among those of its family.
+	// Index is the table's number inside of VPP, among the tables of its family.
 	Index uint32
 	// Family says whether it routes IPv4 or IPv6.
 	Family Family
@@ -239,7 +239,7 @@ func (f *Tables) takeIndex(fam Family) uint32 {
 	return f.indexes[fam] - 1
 }
 
-// Release destroys a table that nothing holds any more, with all routes in it.
+// Release destroys a table that nothing holds, with all routes in it.
 func (f *Tables) Release(t *Table) {
 	if t.API || t.Bound > 0 || t.Held > 0 || t.lookups > 0 {
 		return

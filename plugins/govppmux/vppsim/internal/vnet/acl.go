@@ -86,7 +86,7 @@ func (as *acls) set(req *acl.ACLAddReplace) (uint32, retval) {
 	return req.ACLIndex, ok
 }
 
-// badRule is what VPP says of a rule. That of 22.10 does not compare the families.
+// badRule returns VPP's verdict on a rule. VPP 22.10 does not compare the families.
 func badRule(r *acl_types.ACLRule) retval {
 	switch {
 	case badPrefix(r.SrcPrefix):

@@ -34,8 +34,8 @@ func (a *addressFamilies) lookForAddress(addr netip.Addr) int {
 	})
 }
 
-// borrowed returns the addresses in effect on an interface: its own or those of the
-// interface it is unnumbered to.
+// borrowed returns the addresses in effect on an interface: its own, or the
+// addresses of the interface it is unnumbered to.
 func (n *VNet) borrowed(i *swInterface, f family) []ifAddress {
 	if i.unnumbered {
 		if lender := n.ifs.at(i.unnumberedTo); lender != nil {

@@ -158,7 +158,7 @@ func (n *VNet) removeARPs(match func(arpKey, *arpEntry) bool) {
 	}
 }
 
-// removeARPsOf removes those of one interface that match.
+// removeARPsOf removes the matching entries of one interface.
 func (n *VNet) removeARPsOf(out uint32, match func(arpKey, *arpEntry) bool) {
 	for _, addr := range slices.SortedFunc(maps.Keys(n.arps.byOut[out]), netip.Addr.Compare) {
 		if key := (arpKey{out, addr}); match(key, n.arps.get(key)) {

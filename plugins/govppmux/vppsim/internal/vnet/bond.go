@@ -34,7 +34,7 @@ type bond struct {
 type bondMember struct {
 	bond                 uint32 // pool index
 	passive, longTimeout bool
-	mac                  ethernet_types.MacAddress // of its own, while it has that of the bond
+	mac                  ethernet_types.MacAddress // its own address, while it has the bond's
 }
 
 func newBonds(n *VNet) feature { return &bonds{VNet: n} }

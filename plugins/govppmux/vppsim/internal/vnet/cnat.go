@@ -71,7 +71,7 @@ func (n *cnats) registerSNAT(server *wire.Server) {
 		}
 		reply := &cnat.CnatGetSnatAddressesReply{SnatIP4: n.snat.SnatIP4, SnatIP6: n.snat.SnatIP6, SwIfIndex: n.snat.SwIfIndex}
 		if reply.SnatIP6.ToIP().IsUnspecified() && !n.before("26.06") {
-			reply.SwIfIndex = 0 // that of the IPv6 address, which was not set (cnat_set_snat in cnat_snat_policy.c)
+			reply.SwIfIndex = 0 // the IPv6 index, which was not set (cnat_set_snat in cnat_snat_policy.c)
 		}
 		return reply
 	})

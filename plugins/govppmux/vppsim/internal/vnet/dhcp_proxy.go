@@ -15,7 +15,7 @@ import (
 )
 
 // dhcpProxy relays the requests of the clients in one table to servers. The source
-// address is that of the first server's request, whatever the others said.
+// address comes from the first server's request, whatever the later requests have.
 type dhcpProxy struct {
 	source  netip.Addr
 	servers []dhcpServer

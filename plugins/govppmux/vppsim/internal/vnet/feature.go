@@ -9,8 +9,9 @@ import (
 )
 
 // feature is a part of VPP beside the core: a struct with its own state that embeds
-// the VNet it is a part of, in a file of its own. It implements besides those of the
-// interfaces below that it needs; new ones are added here, with what calls them.
+// the VNet it is a part of, in a file of its own. It also implements the interfaces
+// below that it needs; new ones are added here, together with the code that calls
+// them.
 type feature interface {
 	// register registers the handlers of its messages, once.
 	register(server *wire.Server)
@@ -19,7 +20,7 @@ type feature interface {
 	reset()
 }
 
-// dumper is a feature with a part of its own in VNet.Dump, below those of the core.
+// dumper is a feature with a part of its own in VNet.Dump, below the core's parts.
 type dumper interface{ dump(b *strings.Builder) }
 
 // interfaceDumper is a feature that writes indented lines about an interface, below
@@ -96,7 +97,7 @@ func hooksOf(all []feature) hooks {
 	}
 }
 
-// implementing returns those of the features that implement H, in their order.
+// implementing returns the features that implement H, in their order.
 func implementing[H any](all []feature) []H {
 	var some []H
 	for _, f := range all {

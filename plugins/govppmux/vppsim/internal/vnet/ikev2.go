@@ -301,7 +301,7 @@ func (k *ikev2s) initiate(req *ikev2.Ikev2InitiateSaInit) retval {
 	return ok
 }
 
-// interfaceRemoved ends what was initiated from an interface.
+// interfaceRemoved ends the associations of profiles that initiate from a removed interface.
 func (k *ikev2s) interfaceRemoved(i *swInterface) {
 	for _, p := range k.profiles.all() {
 		if uint32(p.Responder.SwIfIndex) == i.index {
@@ -320,7 +320,7 @@ func (s *ikev2SA) details(index uint32) *ikev2.Ikev2SaDetails {
 }
 
 // IKEv2Peer makes a security association with the peer of a profile: the one that VPP asks for, or
-// one that the peer asks for. Otherwise the peer ends those of the profile.
+// one that the peer asks for. Otherwise the peer ends the associations of the profile.
 func (n *VNet) IKEv2Peer(profile string, up bool) error {
 	_, p := n.ikev2s.named(profile)
 	switch {

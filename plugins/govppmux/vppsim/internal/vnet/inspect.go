@@ -64,7 +64,7 @@ func (n *VNet) BridgeDomains() []BridgeDomain {
 
 // MAC is an entry of the L2 FIB.
 type MAC struct {
-	// Domain is the slot of the bridge domain, which may have none any more.
+	// Domain is the slot of the bridge domain, which may have been deleted.
 	Domain uint32
 	// Address is the MAC address.
 	Address ethernet_types.MacAddress

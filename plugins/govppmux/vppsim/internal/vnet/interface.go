@@ -54,7 +54,7 @@ type hwInterface struct {
 	speed    uint32 // kbit/s
 	duplex   interface_types.LinkDuplex
 	maxFrame uint32 // bytes, headers included
-	overhead uint32 // bytes of headers; 0 is those of Ethernet
+	overhead uint32 // bytes of headers; 0 means Ethernet headers
 	// anyFrame says that the driver can change the maximum frame size.
 	anyFrame bool
 	subs     map[uint32]uint32

@@ -118,8 +118,8 @@ func (ss *ipsecSPDs) dump(b *strings.Builder) {
 	dumpSorted(b, lines)
 }
 
-// ipsecPolicy is a policy; the addresses of IPv6 that start with 12 zero bytes are listed as
-// those of IPv4.
+// ipsecPolicy is a policy; VPP lists IPv6 addresses that start with 12 zero bytes as IPv4
+// addresses.
 type ipsecPolicy struct {
 	entry ipsec_types.IpsecSpdEntryV2
 	index uint32

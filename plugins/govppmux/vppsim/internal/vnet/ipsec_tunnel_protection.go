@@ -145,7 +145,7 @@ func (ps *ipsecProtections) update(p ipsec.IpsecTunnelProtect) retval {
 			a.protect, a.on = true, p.SwIfIndex
 		}
 	}
-	return ok // the uses that were begun are those of the protection
+	return ok // the uses that were begun belong to the protection
 }
 
 // unprotect ends the uses of associations by a protection.

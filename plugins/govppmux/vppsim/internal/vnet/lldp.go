@@ -11,8 +11,8 @@ import (
 	"go.fd.io/govpp/binapi/lldp"
 )
 
-// lldps is the plugin lldp (src/plugins/lldp). It takes the number of an interface for that of its
-// hardware, and keeps those of interfaces that are deleted.
+// lldps is the plugin lldp (src/plugins/lldp). It takes the number of an interface
+// for the number of its hardware, and keeps the entries of deleted interfaces.
 type lldps struct {
 	*VNet
 	config lldp.LldpConfig

@@ -10,7 +10,7 @@ import (
 )
 
 // mssClamps are the settings of the plugin mss_clamp by the index of an interface
-// (src/plugins/mss_clamp/mss_clamp.c). It keeps those of interfaces that are deleted, and enables
+// (src/plugins/mss_clamp/mss_clamp.c). It keeps the settings of deleted interfaces, and enables
 // nothing for a direction that it has.
 type mssClamps struct {
 	*VNet

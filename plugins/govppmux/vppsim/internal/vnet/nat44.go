@@ -53,7 +53,7 @@ type natInterface struct {
 	inside, outside bool
 }
 
-// natEnd is what mappings are looked up by; those of the outside have VRF table 0.
+// natEnd is the key for looking up mappings; outside ends have VRF table 0.
 type natEnd struct {
 	addr  ip_types.IP4Address
 	port  uint16
@@ -61,7 +61,7 @@ type natEnd struct {
 	vrf   uint32
 }
 
-// natFlags are those of a mapping.
+// natFlags are the flags of a mapping.
 type natFlags struct {
 	addrOnly, twice, self, out2in, identity, lb bool
 }
@@ -349,7 +349,7 @@ func (n *nat44) interfaceRemoved(i *swInterface) {
 }
 
 // afterRequest gives the mappings of an interface the address that it has now. EI does it
-// only for those of all ports.
+// only for mappings of all ports.
 func (n *nat44) afterRequest() {
 	for _, r := range n.resolves {
 		if n.ei && !r.addrOnly {

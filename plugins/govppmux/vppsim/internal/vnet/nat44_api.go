@@ -228,8 +228,8 @@ func (n *nat44EDs) registerBalanced(server *wire.Server) {
 // natTag is what VPP keeps of a tag.
 func natTag(tag string) string { return tag[:min(len(tag), 63)] }
 
-// eachMapping walks the static mappings, and behind them those of interfaces, for which VPP
-// reports no more flags than some.
+// eachMapping walks the static mappings, and after them the mappings of interfaces, for which
+// VPP reports only some of the flags.
 func (n *nat44) eachMapping(identity bool, each func(*natMapping, natFlags)) {
 	for _, m := range n.mappings.all() {
 		if m.identity == identity && !m.lb {

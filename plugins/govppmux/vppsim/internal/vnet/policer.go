@@ -16,8 +16,8 @@ type policer struct {
 	config policer_types.PolicerConfig
 }
 
-// policers are the policers, and those of interfaces by index and direction. Deleting one does not
-// look whether it is used.
+// policers is the pool of policers, and the policers in use on interfaces, by index and
+// direction. A policer can be deleted while it is used.
 type policers struct {
 	*VNet
 	pool[policer]

@@ -21,8 +21,8 @@ func puntReasons() []string {
 	return []string{"", "ipsec4-spi-o-udp-0", "ipsec4-no-such-tunnel", "ipsec6-no-such-tunnel", "ipsec6-spi-o-udp-0"}
 }
 
-// puntSockets are the sockets of programs that packets are handed to, by what is handed
-// (src/vnet/ip/punt.c).
+// puntSockets are the sockets of programs that VPP hands packets to, by the kind of
+// packets (src/vnet/ip/punt.c).
 type puntSockets struct {
 	*VNet
 	sockets map[punt.Punt]string

@@ -44,7 +44,7 @@ func (rs *rdmas) register(server *wire.Server) {
 
 func (rs *rdmas) reset() {}
 
-// createRdma makes an interface beside that of the kernel. Without any RDMA
+// createRdma makes an interface beside the kernel's. Without any RDMA
 // device VPP says that all is well and that the index is 0, which is local0.
 func (rs *rdmas) createRdma(req *rdma.RdmaCreateV4) (ifIndex, retval) {
 	for _, size := range []*uint16{&req.RxqSize, &req.TxqSize} {

@@ -16,7 +16,7 @@ type spanKey struct {
 	l2       bool
 }
 
-// spans is what is mirrored.
+// spans are the mirrored interfaces.
 type spans struct {
 	*VNet
 	states map[spanKey]span.SpanState

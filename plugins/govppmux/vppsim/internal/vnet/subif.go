@@ -28,8 +28,8 @@ type subif struct {
 	outer, inner uint16
 }
 
-// tagMatch identifies the frames of a sub-interface among those of its device; no
-// two sub-interfaces may have the same.
+// tagMatch identifies the frames of a sub-interface among the frames of its
+// device; no two sub-interfaces may have the same.
 type tagMatch struct {
 	tags         int // -1: the default, all that match nothing else
 	dot1ad       bool
@@ -90,9 +90,9 @@ func (ss *subifs) register(server *wire.Server) {
 
 func (ss *subifs) reset() {}
 
-// addSub makes a sub-interface, down and with all MTUs zero (that is: those of its
-// device apply). What VPP cannot have it refuses with the given retval, and the
-// index that the sub-interface had for a moment.
+// addSub makes a sub-interface, down and with all MTUs zero (that is: the MTUs of
+// its device apply). What VPP cannot have it refuses with the given retval, and
+// the index that the sub-interface had for a moment.
 func (ss *subifs) addSub(hw *hwInterface, sub subif, refusal retval) (ifIndex, retval) {
 	want, possible := sub.match()
 	if !possible {

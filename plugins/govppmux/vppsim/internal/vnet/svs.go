@@ -27,9 +27,9 @@ type svsLookup struct {
 	refs int
 }
 
-// svss is the plugin svs (src/plugins/svs/svs.c). It counts the additions of a table, has one VRF
-// table for the network 0.0.0.0/0 of a table of sources, that of the first interface, and keeps
-// what is on when an interface is deleted.
+// svss is the plugin svs (src/plugins/svs/svs.c). It counts the additions of a table, uses the
+// VRF table of the first interface for the network 0.0.0.0/0 of a table of sources, and keeps its
+// settings on a deleted interface.
 type svss struct {
 	*VNet
 	routes map[svsRoute]*svsLookup         // to VRF tables

@@ -27,8 +27,8 @@ type urpfCheck struct {
 	custom bool
 }
 
-// urpfs are the checks of the plugin urpf (src/plugins/urpf/urpf.c). It keeps those of interfaces
-// that are deleted, and does nothing for a check that it has.
+// urpfs are the checks of the plugin urpf (src/plugins/urpf/urpf.c). It keeps
+// the checks of deleted interfaces, and does nothing for a check that it has.
 type urpfs struct {
 	*VNet
 	checks map[urpfID]urpfCheck

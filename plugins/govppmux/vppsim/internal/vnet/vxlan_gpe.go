@@ -62,7 +62,7 @@ func (gs *vxlanGpes) register(server *wire.Server) {
 
 func (gs *vxlanGpes) reset() { gs.kind, gs.parked = kind[vxlan_gpe.VxlanGpeAddDelTunnelV2]{}, parked{} }
 
-// setVxlanGpe looks for tables among those of IPv4, whatever the addresses.
+// setVxlanGpe looks for tables among the IPv4 tables, whatever the addresses.
 func (gs *vxlanGpes) setVxlanGpe(req *vxlan_gpe.VxlanGpeAddDelTunnelV2) (ifIndex, retval) {
 	switch {
 	case gs.fibs.Table(ip4, req.EncapVrfID) == nil:

@@ -48,7 +48,7 @@ func (j *journal) add(e *entry, client uint32, payload []byte) {
 // Journal returns the last requests, oldest first, as many as Config.JournalSize.
 func (s *Server) Journal() []Record { return s.JournalAfter(0) }
 
-// JournalAfter returns those of Journal that came after the request with a number.
+// JournalAfter returns the records of Journal after the request with a number.
 func (s *Server) JournalAfter(seen uint64) []Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()

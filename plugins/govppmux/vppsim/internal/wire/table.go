@@ -25,8 +25,8 @@ const (
 // IDs depend on the loaded plugins and may differ after each start of VPP.
 const firstDynamicID = 100
 
-// memclntIDs returns the messages whose IDs are the same in every VPP: those of
-// memclnt.api in the order of the file, beginning with 1.
+// memclntIDs returns the messages whose IDs are the same in every VPP: the
+// messages of memclnt.api in the order of the file, beginning with 1.
 func memclntIDs() []string {
 	return []string{
 		"memclnt_create", "memclnt_create_reply", "memclnt_delete", "memclnt_delete_reply",
