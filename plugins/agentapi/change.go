@@ -123,8 +123,8 @@ func (s *service) applied(ctx context.Context, req *pb.ApplyRequest, plan *orche
 // maxResults is the default of ApplyRequest.limit.
 const maxResults = 10_000
 
-// mostImportant returns the indexes of at most limit effects, and how many are left out. If
-// there are more, those of items that are not in effect come first.
+// mostImportant returns the indexes of at most limit effects, and how many are left out.
+// If there are more, effects on items that are not in effect come first.
 func mostImportant(effects []orchestrator.Effect, limit int) (shown []int, omitted int) {
 	var inEffect []int
 	for i, e := range effects {

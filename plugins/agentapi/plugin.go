@@ -4,9 +4,9 @@
 //
 //	POST /tenuto.v1.AgentService/Explain  {"key": "config/vpp/v2/interfaces/loop1"}
 //
-// Changes belong to the source "grpc" of the orchestrator, like those of all clients. Invalid
-// requests are rejected as a whole; errors have a google.rpc.BadRequest that names every wrong
-// field. Secrets are hidden unless the client asks for them and may see them.
+// Changes belong to the source "grpc" of the orchestrator, like the changes of all clients.
+// Invalid requests are rejected as a whole; errors have a google.rpc.BadRequest that names
+// every wrong field. Secrets are hidden unless the client asks for them and may see them.
 package agentapi
 
 import (
@@ -30,7 +30,7 @@ type Plugin struct {
 	Deps
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// GRPC is the gRPC server.

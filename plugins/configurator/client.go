@@ -62,8 +62,8 @@ func descriptors(ctx context.Context) protodesc.Resolver {
 	return schema.Former
 }
 
-// reduced returns a message without the fields that the client does not know. Those of
-// strict clients fail on the whole reply.
+// reduced returns a message without the fields that the client does not know: strict clients
+// fail on the whole reply because of them.
 func (c caller) reduced(m proto.Message) proto.Message {
 	if c.current {
 		return m

@@ -11,8 +11,8 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
 )
 
-// What is in the trailer of the answer to a change. The messages themselves are
-// those of the predecessor and have no field for it.
+// Keys in the trailer of the answer to a change. The messages come from the
+// predecessor and have no fields for this information.
 const (
 	// SummaryTrailer says how much of the change is in effect: "3 of 5 in effect, 1
 	// pending (waits for loop1), 1 UNIMPLEMENTED (no plugin handles it)".

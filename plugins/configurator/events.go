@@ -21,9 +21,9 @@ import (
 // are slow.
 const keptEvents = 10_000
 
-// events are the last notifications, numbered from 0. Of those that are not
-// kept any more, the latest of every interface is: however slow a client is, it
-// gets the latest state of everything.
+// events are the last notifications, numbered from 0. Of older notifications it
+// keeps the latest of every interface: however slow a client is, it gets the
+// latest state of every interface.
 type events struct {
 	limit int
 

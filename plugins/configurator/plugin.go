@@ -47,7 +47,7 @@ type Plugin struct {
 	stats     statistics
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// GRPC is the server.
@@ -96,8 +96,8 @@ type InterfaceStates interface {
 	Watch(f func(*interfaces.InterfaceNotification)) (cancel func())
 }
 
-// LinuxInterfaceStates reports the states of interfaces of Linux, as InterfaceStates
-// does those of VPP.
+// LinuxInterfaceStates reports the states of Linux interfaces, as InterfaceStates
+// reports the states of VPP interfaces.
 type LinuxInterfaceStates interface {
 	Watch(f func(*linuxif.InterfaceNotification)) (cancel func())
 }

@@ -62,8 +62,8 @@ func TestQueueFull(t *testing.T) {
 	w.wantMTU("refused", -1)
 }
 
-// A client with many requests at once does not get those of another refused: it
-// is his latest that makes room, with an error.
+// A client with many requests at once does not cause requests of another client
+// to be rejected: its own latest request is rejected with an error.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	w := start(t, orchestrator.UseConf(orchestrator.Config{InitialSyncTimeout: time.Minute, QueueCapacity: 3}))

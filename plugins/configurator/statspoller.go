@@ -80,8 +80,8 @@ func has(sources []pb.PollStatsRequest_Source, source pb.PollStatsRequest_Source
 	return slices.Contains(sources, source) || len(sources) == 0 && source == pb.PollStatsRequest_VPP
 }
 
-// poll reads the counters. Those of VPP are no older than maxAge, and must not be those of the
-// poll before.
+// poll reads the counters. The counters of VPP are no older than maxAge, and newer
+// than the previous poll.
 func (s *statsPollerService) poll(ctx context.Context, req *pb.PollStatsRequest, maxAge time.Duration) (all []*pb.Stats, err error) {
 	if has(req.GetSources(), pb.PollStatsRequest_VPP) {
 		list, err := s.p.Stats.InterfaceStats(maxAge)

@@ -92,7 +92,8 @@ func (w *world) update(req *pb.UpdateRequest, opts ...rpc.CallOption) {
 	}
 }
 
-// mtu is that of the interface in the southbound; -1: there is none.
+// mtu returns the MTU of the interface in the southbound; -1: no such
+// interface.
 func (w *world) mtu(name string) int {
 	i, ok := w.SB.Get(key(name)).(*interfaces.Interface)
 	if !ok {

@@ -29,8 +29,8 @@ import (
 type dumped struct {
 	path, doc string
 	model     string
-	// name is the field of the item, meta that of its metadata. Without a name the item
-	// itself is the element of the response.
+	// name is the field of the item, meta the field of its metadata. Without a name the
+	// item itself is the element of the response.
 	name, meta string
 	// key makes the response an object of items by this key; nil: a list.
 	key func(numbers, proto.Message) string
@@ -211,7 +211,7 @@ func (p *Plugin) interfaces(r *http.Request, d dumped, kvs []api.KVWithMetadata)
 	if p.Interfaces != nil {
 		all, err := p.Interfaces.DumpInterfaces(r.Context())
 		if err != nil {
-			p.Log.Warn("what VPP tells of its interfaces cannot be read", "error", err)
+			p.Log.Warn("cannot read the interfaces of VPP", "error", err)
 		}
 		for _, one := range all {
 			details[one.SwIfIndex] = one

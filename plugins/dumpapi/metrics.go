@@ -15,8 +15,8 @@ type VPPStats interface {
 	Stats() govppmux.Stats
 }
 
-// vppMetric is the model of the metrics that clients know by /metrics/{metric}; all
-// others are those of Prometheus.
+// vppMetric is the model of the metrics that clients know by /metrics/{metric};
+// all others have their Prometheus names.
 const vppMetric = "govppmux.stats"
 
 // metric answers with metrics that have a model.

@@ -28,7 +28,7 @@ type Plugin struct {
 	Deps
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	HTTP      rest.HTTPHandlers

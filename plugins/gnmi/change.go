@@ -121,7 +121,7 @@ func (c *change) writable(sel *selection, field string) bool {
 	return false
 }
 
-// delete removes what is selected.
+// delete removes the selected items or fields.
 func (c *change) delete(sel *selection, field string) {
 	switch {
 	case !c.writable(sel, field):
@@ -179,7 +179,7 @@ func (c *change) keeps(sel *selection, item proto.Message, key, field string) bo
 	return false
 }
 
-// write replaces or updates what is selected.
+// write replaces or updates the selected items or fields.
 func (c *change) write(sel *selection, val *gpb.TypedValue, replace bool, field string) {
 	switch {
 	case sel.wildcard:
@@ -194,7 +194,8 @@ func (c *change) write(sel *selection, val *gpb.TypedValue, replace bool, field 
 	}
 }
 
-// writeTree writes an object with values by model; that of the root has the tree.
+// writeTree writes an object with values by model; the object of the root has the tree around
+// it.
 func (c *change) writeTree(sel *selection, val *gpb.TypedValue, replace bool, field string) {
 	text, err := toJSON(val, nil)
 	if err != nil {
@@ -296,8 +297,8 @@ func (c *change) writeItems(m *model, keys map[string]string, text []byte, repla
 	}
 }
 
-// writeItem writes an item, whose keys are those of the path, the others those of the value. It
-// returns the scheduler's key, empty if the value is invalid.
+// writeItem writes an item. Its key fields come from the path, the other fields from the value.
+// It returns the scheduler's key, empty if the value is invalid.
 func (c *change) writeItem(m *model, keys map[string]string, text []byte, replace bool, field string) (key string) {
 	item := m.NewInstance()
 	read := func(into protoreflect.Message) []*document.Error { return c.codec.ReadMessage(text, into) }

@@ -90,7 +90,7 @@ func encodeField(m protoreflect.Message, f protoreflect.FieldDescriptor, enc gpb
 	return native(f, m.Get(f))
 }
 
-// fieldJSON returns the JSON of a field without that of its message.
+// fieldJSON returns the JSON of a field without its message.
 func fieldJSON(m protoreflect.Message, f protoreflect.FieldDescriptor) ([]byte, error) {
 	alone := m.New()
 	if m.Has(f) {

@@ -22,8 +22,8 @@ type InterfaceStates interface {
 	Watch(f func(*interfaces.InterfaceNotification)) (cancel func())
 }
 
-// LinuxInterfaces provides the states and counters of the interfaces of Linux, as InterfaceStates and
-// InterfaceStats do those of VPP.
+// LinuxInterfaces provides the states and counters of Linux interfaces, as InterfaceStates
+// and InterfaceStats do for VPP.
 type LinuxInterfaces interface {
 	List() []*linuxif.InterfaceState
 	Watch(f func(*linuxif.InterfaceNotification)) (cancel func())
@@ -86,7 +86,7 @@ func (p *Plugin) linuxKind() *interfaceKind {
 	}
 	k.states = func() []named {
 		list := p.Linux.List()
-		for i, state := range list { // whose counters are those of its last change
+		for i, state := range list { // its counters date from its last change
 			list[i] = proto.CloneOf(state)
 			list[i].Statistics = nil
 		}

@@ -117,7 +117,8 @@ func TestOperationalLinux(t *testing.T) {
 	all.expect("- " + linuxOper + "/operStatus")
 }
 
-// Counters of Linux are sampled. A path that names their model does not need those of VPP.
+// Counters of Linux are sampled. A path that names their model does not need VPP's
+// counters.
 func TestCountersOfLinux(t *testing.T) {
 	t.Parallel()
 	vpp, linux := &stats{}, &linuxInterfaces{}
@@ -131,7 +132,7 @@ func TestCountersOfLinux(t *testing.T) {
 	c := w.subscribe(&gpb.SubscriptionList{Prefix: vpp1, Subscription: []*gpb.Subscription{{
 		Path: path("/counters/linux.interfaces.interface/rx/packets"), Mode: gpb.SubscriptionMode_SAMPLE, SampleInterval: uint64(20 * time.Millisecond), SuppressRedundant: true}}})
 	c.expect(received+` "1"`, "sync")
-	vpp.set() // cannot be read any more
+	vpp.set() // can no longer be read
 	linux.count(linuxCounted("x", 2), linuxCounted("y", 3))
 	c.expect(received + ` "2"` + "\n" + `/counters/linux.interfaces.interface[name=y]/rx/packets "3"`)
 	linux.count(linuxCounted("y", 3))

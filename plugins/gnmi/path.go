@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// origin is that of all paths; an empty one means the same.
+	// origin is the origin of all paths; an empty one means the same.
 	origin = "tenuto"
 
 	anyElem = "*"   // any element, or any value of a key
@@ -67,7 +67,7 @@ func (p *fieldPath) add(i int, name string) *pathError {
 }
 
 // path returns the fields of the path; none if it selects whole items. Of several messages it is
-// that of the first, and the others have fields of the same names.
+// the path in the first one, and the others have fields of the same names.
 func (sel *selection) path() []protoreflect.FieldDescriptor {
 	if len(sel.fields) == 0 {
 		return nil

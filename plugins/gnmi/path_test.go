@@ -25,7 +25,7 @@ func testService(t testing.TB) *service {
 	return newService(p)
 }
 
-// The path of an item of any model, and those of its fields, are read as they are written.
+// The paths of items of all models, and of their fields, are read as they are written.
 func TestPathsOfAllModels(t *testing.T) {
 	t.Parallel()
 	s := testService(t)

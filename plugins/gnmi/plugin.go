@@ -8,8 +8,8 @@
 //
 // The first element below a tree is the name of a model. Its keys are the fields of the name in
 // the option (ligato.item) of its message; without that option it has one key, "key".
-// Changes belong to the source "grpc" of the orchestrator, like those of all clients. A Set is
-// one transaction, which is reverted as a whole if a value fails.
+// Changes belong to the source "grpc" of the orchestrator, like the changes of all clients. A
+// Set is one transaction, which is reverted as a whole if a value fails.
 package gnmi
 
 import (
@@ -35,7 +35,7 @@ type Plugin struct {
 	cfg Config
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// GRPC is the gRPC server.

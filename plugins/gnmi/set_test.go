@@ -185,7 +185,7 @@ func TestSetErrors(t *testing.T) {
 		checkStatus(t, c.text, err, c.code, c.text)
 	}
 	w.has("mistakes", iface("a", 0), iface("d", 1))
-	w.set(&gpb.SetRequest{Update: updates("/config/vpp.interfaces[name=d]/mtu", "2")}) // overrides that of the file
+	w.set(&gpb.SetRequest{Update: updates("/config/vpp.interfaces[name=d]/mtu", "2")}) // overrides the file
 	w.has("overrides", iface("a", 0), iface("d", 2))
 	w.set(&gpb.SetRequest{Delete: paths("/config")})
 	w.has("the file again", iface("d", 1))

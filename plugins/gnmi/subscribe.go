@@ -115,7 +115,7 @@ func (sub *subscriber) treesOf(sel *selection, mode gpb.SubscriptionMode, onChan
 		case sub.list.GetMode() != gpb.SubscriptionList_STREAM:
 			return onChange
 		case mode == gpb.SubscriptionMode_ON_CHANGE && t.node == nil && !sel.named:
-			return true // the path is that of other trees, too
+			return true // the path selects other trees, too
 		case mode == gpb.SubscriptionMode_TARGET_DEFINED:
 			return (t.node != nil) != onChange
 		}
@@ -293,7 +293,7 @@ func (b *batch) added(size int) error {
 	return b.flush()
 }
 
-// flush sends what was collected.
+// flush sends the collected updates.
 func (b *batch) flush() error {
 	if len(b.n.Update)+len(b.n.Delete) == 0 {
 		return nil

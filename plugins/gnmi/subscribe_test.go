@@ -170,7 +170,7 @@ func TestSubscribeOnChange(t *testing.T) {
 	late.until("- " + a)
 	states.until("- /state/vpp.interfaces[name=a]/state")
 
-	// what is reverted is what it was before
+	// a reverted value is the same as before
 	w.SB.Inject(kvstest.Fault{Op: kvspb.TxnOperation_UPDATE, Key: key("b"), Err: errors.New("no buffers"), Times: 1})
 	if _, err := w.Set(w.Context(), &gpb.SetRequest{Update: updates(b+"/mtu", "5")}); err == nil {
 		t.Fatal("no error")

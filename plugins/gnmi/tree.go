@@ -94,7 +94,7 @@ func shown(ctx context.Context, m proto.Message) proto.Message {
 	return m
 }
 
-// modelOf returns the model of a key among those of a selection.
+// modelOf returns the model of a key among the models of a selection.
 func (s *service) modelOf(key string) *model {
 	known, ok := s.Orchestrator.Models().ForKey(key)
 	if !ok {
@@ -169,9 +169,9 @@ func (s *service) stateNode(t *tree, m *model, key string, st *api.BaseValueStat
 	return node{t, m, key, it.Sources[0].Val, orchestrator.PublicState(st)}, true
 }
 
-// counters returns the counters of the selected interfaces, those of VPP no older than maxAge. VPP
-// interfaces that no source configures have the names of VPP. A selection that does not name the tree
-// may lack counters.
+// counters returns the counters of the selected interfaces; VPP's counters are no older than maxAge.
+// VPP interfaces that no source configures have the names of VPP. A selection that does not name the
+// tree may lack counters.
 func (s *service) counters(ctx context.Context, t *tree, sel *selection, maxAge time.Duration) (nodes []node, err error) {
 	for _, m := range sel.models {
 		k := s.kindOf(m)

@@ -77,8 +77,8 @@ func (a Addresses) Lookup(text, iface string) (netip.Prefix, bool) {
 	return found.Address, true
 }
 
-// Literal returns the address with prefix length that text means: that of the allocation if
-// it is a reference to one, otherwise the text itself.
+// Literal returns the address with prefix length that text means: the allocated address if it
+// is a reference to an allocation, otherwise the text itself.
 func (a Addresses) Literal(text, iface string) string {
 	if p, ok := a.Lookup(text, iface); ok {
 		return p.String()

@@ -29,7 +29,7 @@ type Plugin struct {
 	addresses Addresses
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// Scheduler handles the values.

@@ -210,8 +210,8 @@ func (s *resolver) wanted(key string, v proto.Message) (proto.Message, error) {
 	return out, err
 }
 
-// keyOf returns the key that a value has with its addresses; key is that of the value v with
-// its references. Descriptors that remember keys see the same ones in all callbacks.
+// keyOf returns the key that a value has with its addresses; key is the key of v, the value with
+// references. Descriptors that remember keys see the same ones in all callbacks.
 func (s *resolver) keyOf(key string, v, literal proto.Message) string {
 	if literal == v {
 		return key

@@ -32,7 +32,7 @@ func (u *unconfirmed) is(id string) error {
 
 // ConfirmCommit confirms the waiting change with an ID and returns its transaction
 // (api.NoSeqNum if unknown). An empty ID confirms whatever change waits. The errors are
-// ErrNothingToConfirm and ErrOtherCommit, as those of CancelCommit and ExtendCommit.
+// ErrNothingToConfirm and ErrOtherCommit, as for CancelCommit and ExtendCommit.
 func (p *Plugin) ConfirmCommit(id string) (seqNum uint64, err error) {
 	p.mu.Lock()
 	u, err := p.waiting(id)
@@ -48,8 +48,9 @@ func (p *Plugin) ConfirmCommit(id string) (seqNum uint64, err error) {
 	return u.seq, nil
 }
 
-// CancelCommit reverts the change that waits for confirmation. The error can also be the
-// *api.TransactionError of the revert, or that of ctx: the change waits as before then.
+// CancelCommit reverts the change that waits for confirmation. The error can also be
+// the *api.TransactionError of the revert, or ctx's error: the change waits as before
+// then.
 func (p *Plugin) CancelCommit(ctx context.Context, id string) error {
 	u, err := p.waitingCommit(id)
 	if err != nil {

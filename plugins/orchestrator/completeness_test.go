@@ -260,8 +260,8 @@ func TestUnreadableItemAtStart(t *testing.T) {
 	w.wantOperations("delete b")
 }
 
-// Withdrawing takes back what was asked for; what is not known to be a leftover
-// stays.
+// Withdrawing takes back the source's items; values that are not known to be
+// leftovers stay.
 func TestWithdrawWithGaps(t *testing.T) {
 	t.Parallel()
 	silent := &fakeStore{name: "silent"}

@@ -193,8 +193,9 @@ func (p *Plugin) expect(u *unconfirmed) {
 }
 
 // takeBack restores the items of the source from before the change, except
-// items that were changed again since then. The error is that of the transaction,
-// which continues after the end of ctx, or why it did not begin: began is false then.
+// items that were changed again since then. The error is the error of the
+// transaction, which continues after the end of ctx, or why it did not begin: began
+// is false then.
 func (p *Plugin) takeBack(ctx context.Context, u *unconfirmed, why string) (began bool, err error) {
 	turn, err := p.takeTurn(ctx, fairqueue.Request{Class: fairqueue.Urgent, Source: u.source, What: "revert the unconfirmed change"})
 	if err != nil {

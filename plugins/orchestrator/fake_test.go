@@ -144,7 +144,8 @@ func (w *world) push(source string, items ...orchestrator.KeyVal) []orchestrator
 	return results
 }
 
-// mtu is that of the interface in the southbound; -1: there is none.
+// mtu returns the MTU of the interface in the southbound; -1: no such
+// interface.
 func (w *world) mtu(name string) int {
 	i, ok := w.sb.Get(ifmodel.InterfaceModel.KeyFor(name)).(*interfaces.Interface)
 	if !ok {

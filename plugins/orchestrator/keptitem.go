@@ -100,7 +100,8 @@ func encodeItem(kv KeyVal) ([]byte, error) {
 
 var errItem = errors.New("the stored item is damaged")
 
-// decodeItem decodes the format of encodeItem and that of earlier versions.
+// decodeItem decodes the format of encodeItem and the formats of earlier
+// versions.
 func decodeItem(data []byte) (it keptItem, err error) {
 	if len(data) == 0 || data[0] != itemFormat {
 		return it, json.Unmarshal(data, &it)

@@ -212,7 +212,7 @@ func (p *Plugin) plan(ctx context.Context, source string, items []KeyVal, descri
 
 // ApplyPlan executes a plan if its effects are still exactly the same;
 // otherwise it does nothing and returns api.ErrPlanStale. The other errors are
-// those of PushData, and ErrUnconfirmed.
+// PushData's errors, and ErrUnconfirmed.
 func (p *Plugin) ApplyPlan(ctx context.Context, plan *Plan, o ApplyOptions) (Applied, error) {
 	out := Applied{SeqNum: api.NoSeqNum}
 	items := plan.items()

@@ -35,8 +35,8 @@ func (w *world) applyPlan(plan *orchestrator.Plan, o orchestrator.ApplyOptions) 
 
 func items(list ...orchestrator.KeyVal) []orchestrator.KeyVal { return list }
 
-// What is applied is what the source wants from then on: a synchronisation
-// keeps it.
+// The applied values are the desired state of the source from then on: a
+// synchronisation keeps them.
 func TestPlanAndApply(t *testing.T) {
 	t.Parallel()
 	w := start(t, nil)

@@ -38,8 +38,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/guard"
 )
 
-// Names of sources that are not stores. Their priority is above that of
-// stores, in this order.
+// Names of sources that are not stores. They have priority over stores, in this
+// order.
 const (
 	// GRPC is the source of remote clients, over gRPC and REST.
 	GRPC = "grpc"
@@ -95,7 +95,7 @@ type Plugin struct {
 	unsaved   bool                 // the State differs from the configuration of the sources
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	Scheduler Scheduler
@@ -111,8 +111,8 @@ type Deps struct {
 	Stores []publish.Store `optional:"true"`
 	// Label provides the prefix of published states; nil: no prefix.
 	Label AgentPrefix `optional:"true"`
-	// HTTP serves the endpoints under /configuration and those of plans; nil
-	// disables them.
+	// HTTP serves the endpoints under /configuration and the endpoints of
+	// plans; nil disables them.
 	HTTP rest.HTTPHandlers `optional:"true"`
 	// Metrics is where the metrics are registered; nil: none.
 	Metrics metrics.Registerer `optional:"true"`

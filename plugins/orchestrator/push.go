@@ -64,7 +64,7 @@ func WithSeqNum(n *uint64) PushOption { return func(o *pushOptions) { o.seqNum =
 
 // PushData changes items of a source and returns their results in the same
 // order. The error is ErrInvalidItems, ErrQueueFull, the *api.TransactionError
-// of the scheduler, or that of ctx: api.ErrTxnCanceled if the change was still
+// of the scheduler, or ctx's error: api.ErrTxnCanceled if the change was still
 // queued, so that it was not executed; a change that has begun continues.
 // Changes that wait for the initial synchronisation become a part of it.
 func (p *Plugin) PushData(ctx context.Context, source string, items []KeyVal, opts ...PushOption) ([]Result, error) {

@@ -19,7 +19,7 @@ func wantWhy(t *testing.T, got string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(got, part) {
-			t.Errorf("%q does not tell %q", got, part)
+			t.Errorf("%q does not contain %q", got, part)
 		}
 	}
 }

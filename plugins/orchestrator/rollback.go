@@ -15,7 +15,7 @@ import (
 )
 
 // PlanRollback plans the return to the desired state after a transaction, as
-// far as the history of the scheduler reaches. The values become those of the
+// far as the history of the scheduler reaches. The values then belong to the
 // source of remote clients. Plan.Left lists the values that it cannot restore,
 // because another source has a higher priority or the history is too short.
 func (p *Plugin) PlanRollback(ctx context.Context, to uint64, caller Caller) (*Plan, error) {

@@ -12,8 +12,8 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// The history keeps the first transactions and the last. What was wanted between
-// is not known, and not what was wanted before that.
+// The history keeps the first transactions and the last. The desired states
+// between them, and before the first, are unknown.
 func TestRollbackOverGap(t *testing.T) {
 	t.Parallel()
 	var history []*api.RecordedTxn

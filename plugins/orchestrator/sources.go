@@ -40,7 +40,8 @@ func (it item) of(key string) KeyVal {
 }
 
 // store has the items of every source, ordered by priority. If several sources
-// have a value for a key, that of the last one is in effect. It has no lock.
+// have a value for a key, the value of the last source is in effect. It has no
+// lock.
 type store struct {
 	rank    func(name string) rank
 	sources []*source

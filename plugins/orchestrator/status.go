@@ -238,7 +238,7 @@ func (p *Plugin) Sources() []SourceStatus {
 	return all
 }
 
-// ListData returns the items in effect, or those of one source, sorted by key.
+// ListData returns the items in effect, or the items of one source, sorted by key.
 // The values must not be changed.
 func (p *Plugin) ListData(name string) []KeyVal {
 	p.mu.RLock()

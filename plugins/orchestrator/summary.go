@@ -151,9 +151,9 @@ func shown(state string) string {
 }
 
 // WaitFor waits until the values put by a change are configured, and the
-// removed ones are removed unless another source desires them. The error is
-// that of the scheduler's WaitFor: it ends the wait as soon as a value cannot
-// reach its state.
+// removed ones are removed unless another source desires them. It returns the
+// error of the scheduler's WaitFor, which ends the wait as soon as a value
+// cannot reach its state.
 func (p *Plugin) WaitFor(ctx context.Context, items []KeyVal, results []Result) error {
 	var up, down []string
 	for i, it := range items {

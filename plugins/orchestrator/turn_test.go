@@ -48,8 +48,8 @@ func (w *world) waiting(n int) {
 	until(w.t.(*testing.T), "changes wait", func() bool { return w.Changes().Waiting == n })
 }
 
-// What waits while the southbound hangs is seen and bounded, stores are never
-// refused, and what was refused leaves no trace.
+// Requests that wait while the southbound hangs are visible and limited in number, stores
+// are never refused, and a refused request leaves no trace.
 func TestQueueFull(t *testing.T) {
 	t.Parallel()
 	s := server{http.NewServeMux(), t}

@@ -36,8 +36,7 @@ type unhandledKeys struct {
 	logged map[string]bool            // prefixes that were logged
 }
 
-// unhandledGroup are the keys with a prefix. The suggestion is that of the first
-// key.
+// unhandledGroup are the keys with a prefix. The suggestion is for the first key.
 type unhandledGroup struct {
 	keys       map[string]bool
 	first      string

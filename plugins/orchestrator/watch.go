@@ -60,7 +60,7 @@ func (p *Plugin) watch() error {
 		if r, ok := w.(interface{ Receivers(key string) []string }); ok {
 			s.receivers = r.Receivers
 		}
-		// All keys, not only those of models: the others are counted.
+		// All keys, not only keys of models: the others are counted.
 		reg, err := w.Watch(p.String(), s.changes, s.resyncs)
 		if err != nil {
 			for _, r := range regs {

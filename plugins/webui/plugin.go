@@ -40,7 +40,7 @@ type Plugin struct {
 	files map[string]file // by path below Path
 }
 
-// Deps is what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	infra.PluginDeps
 	// HTTP serves the pages.
@@ -68,7 +68,7 @@ func redirect(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, Path, http.StatusPermanentRedirect)
 }
 
-// mediaTypes are those of the files by the ends of their names. The tables of the
+// mediaTypes returns the media types of the files by their extensions. The tables of the
 // operating system may differ.
 func mediaTypes() map[string]string {
 	return map[string]string{

@@ -10,7 +10,8 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-// The template of a custom model is that of its names, or none if they are not made of fields.
+// The template of a custom model is the template of its names, or none if they are not made of
+// fields.
 func TestTemplateOfCustomModels(t *testing.T) {
 	t.Parallel()
 	spec := models.Spec{Module: "mine", Type: "routes", Version: "v1", Class: "config"}

@@ -16,7 +16,7 @@ import (
 )
 
 // TestDerivedKeysAreCompatible shows the keys that no model has, as the
-// predecessor writes them; those of interfaces are tested with their package.
+// predecessor writes them; keys of interfaces are tested with their package.
 func TestDerivedKeysAreCompatible(t *testing.T) {
 	t.Parallel()
 	pool := &nat.Nat44AddressPool{FirstIp: "10.0.0.1", LastIp: "10.0.0.9"}

@@ -18,10 +18,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 )
 
-// Violation is what is wrong with a field of a request.
+// Violation is an error in a field of a request.
 type Violation struct{ Field, Text string }
 
-// Violations are those of one request.
+// Violations are the violations of one request.
 type Violations []Violation
 
 // Invalid is the status of a request with one wrong field.

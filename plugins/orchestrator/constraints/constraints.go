@@ -1,6 +1,7 @@
-// Package constraints finds what is wrong with items together although each of them is
-// valid: what VPP or Linux will refuse or break, and what is legal but likely a mistake.
-// It looks at desired items only, in time linear in their number, and changes nothing.
+// Package constraints finds errors in combinations of items that are valid alone:
+// combinations that VPP or Linux will refuse or break, and legal ones that are likely a
+// mistake. It looks at desired items only, in time linear in their number, and changes
+// nothing.
 package constraints
 
 import (
@@ -31,10 +32,10 @@ type Item struct {
 // Constraint is a rule for several items, or for fields of one that VPP checks late.
 type Constraint struct {
 	Name string
-	// Error reports that VPP or Linux refuse or break what violates it. Otherwise it is
-	// legal, but likely a mistake.
+	// Error reports that VPP or Linux refuse or break items that violate it. Otherwise it
+	// is legal, but likely a mistake.
 	Error bool
-	Doc   string // what must hold
+	Doc   string // the condition that must hold
 
 	check func(f *facts, report reporter)
 }

@@ -1,5 +1,5 @@
-// Package custommodel makes models of what an agent says about its own, so that programs can use
-// models that they were not built with.
+// Package custommodel makes models from an agent's descriptions of its own models, so that
+// programs can use models that they were not built with.
 package custommodel
 
 import (
@@ -28,7 +28,7 @@ type Model struct {
 
 var _ models.Known = (*Model)(nil)
 
-// Spec returns what identifies the model.
+// Spec returns the identity of the model.
 func (m *Model) Spec() models.Spec {
 	return models.Spec{Module: m.Module, Version: m.Version, Type: m.Type, Class: m.Class}
 }

@@ -11,8 +11,8 @@
 //	  interfaces:
 //	  - {name: loop1, type: SOFTWARE_LOOPBACK}
 //
-// or both in one document. Reading is strict, says of everything that is wrong
-// where it is and what was expected, and still returns the items that are right.
+// or both in one document. Reading is strict: every error has its position and
+// the expected input. The valid items are still returned.
 package document
 
 import (
@@ -55,7 +55,8 @@ type Codec struct {
 	plans  map[string]*plan               // by full name of the message
 	open   map[protoreflect.FullName]bool // the messages of models without secrets
 
-	// restore is that of WithSecrets; nil: values with hidden secrets are refused.
+	// restore is the function of WithSecrets; nil: values with hidden secrets are
+	// refused.
 	restore func(key string, value proto.Message) (proto.Message, bool)
 
 	// From which size on a list is not parsed as a whole, and about how much of
@@ -108,10 +109,10 @@ func (c *Codec) WithSecrets(restore func(key string, value proto.Message) (proto
 // Models returns the models whose items are read and written.
 func (c *Codec) Models() *models.Set { return c.set }
 
-// Document is what a text says.
+// Document is the content of a text.
 type Document struct {
 	Items   []Item   // in the order of the text
-	Errs    []*Error // what is wrong, in the order of the text; at most 100 and a last one that counts the others
+	Errs    []*Error // the errors, in the order of the text; at most 100 and a last one that counts the others
 	Foreign int      // items whose keys belong to other agents; they are not looked at
 	Broken  bool     // the text could not be read at all
 
@@ -143,7 +144,7 @@ func (p Position) String() string {
 	return string(strconv.AppendInt(append(append(make([]byte, 0, 128), p.File...), ':'), int64(p.Line), 10))
 }
 
-// Error says what is wrong at one place.
+// Error is an error at one position.
 type Error struct {
 	Position
 	Field string // "vppConfig.interfaces[3].mtu"; empty for the text as a whole
@@ -171,9 +172,9 @@ func (e *Error) Error() string {
 }
 
 // Decode reads a text. file is its name in errors; if it ends in ".json" the
-// text must be JSON. prefix ("/vnf-agent/vpp1/") is that of the agent: items
-// with keys of other agents are only counted. With an empty prefix the agent
-// in a key does not matter.
+// text must be JSON. prefix ("/vnf-agent/vpp1/") is the agent's prefix: items
+// with keys of other agents are only counted. With an empty prefix the agent in
+// a key does not matter.
 func (c *Codec) Decode(file string, text []byte, prefix string) *Document {
 	doc, ok := c.decode(file, text, prefix, true)
 	if !ok {
@@ -334,7 +335,7 @@ func (d *decoder) root(n *yaml.Node) {
 	})
 }
 
-// first reports whether a key is not that of an item above; else it is an error.
+// first reports whether no item above has the key; otherwise it adds an error.
 func (d *decoder) first(n *yaml.Node, p *path, key string) bool {
 	if line, twice := d.seen[key]; twice {
 		d.key = key

@@ -348,7 +348,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		out, err := c.Encode(items...)
 		if err != nil {
-			t.Fatalf("encode what was decoded: %v", err)
+			t.Fatalf("encode the decoded items: %v", err)
 		}
 		again := c.Decode("a.yaml", out, "")
 		if len(again.Items) != len(items) || len(again.Errs) > 0 {

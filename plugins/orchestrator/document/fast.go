@@ -24,7 +24,7 @@ type plainReader struct {
 	longLists
 }
 
-// maxName bounds the name of a field, in bytes; those of YAML end at 1024.
+// maxName limits the name of a field, in bytes; YAML's limit is 1024.
 const maxName = 1000
 
 // parsePlain reads a text that is one plain mapping. Lists of items of more than

@@ -9,7 +9,7 @@ import (
 )
 
 // jsonPlain makes the nodes of jsonReader several times as fast. It knows all of
-// JSON, but what is malformed or nested too deep it leaves to that reader.
+// JSON, but leaves malformed or too deeply nested text to that reader.
 //
 // The text of a long list of items is only read by items, piece by piece.
 type jsonPlain struct {

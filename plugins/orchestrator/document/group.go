@@ -26,8 +26,8 @@ type member struct {
 	many  bool
 }
 
-// layout makes the groups: first those of the configurator's messages, then one
-// for each other root module. A model without a field there, and every model
+// layout makes the groups: first the groups of the configurator's messages, then
+// one for each other root module. A model without a field there, and every model
 // besides its field, goes by the name of its message: <Message>List, also written
 // <Message>_list and <Message>, or <Message> for a singleton.
 func layout(set *models.Set) []*group {

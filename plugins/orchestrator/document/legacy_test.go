@@ -36,8 +36,8 @@ func TestSuggestPrefix(t *testing.T) {
 	}
 }
 
-// TestLegacyPrefixesExist: every prefix that former keys lead to is that of a model,
-// or of several.
+// TestLegacyPrefixesExist: every prefix that former keys lead to is the prefix
+// of a model, or of several.
 func TestLegacyPrefixesExist(t *testing.T) {
 	t.Parallel()
 	set, err := allmodels.Set()

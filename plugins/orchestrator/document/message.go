@@ -17,7 +17,7 @@ type plan struct {
 	fields    map[string]*fieldPlan // by JSON name and by name in the schema
 	names     []string              // JSON names
 	slots     int                   // how many fields and oneofs there are
-	wellKnown bool                  // its JSON is not that of its fields
+	wellKnown bool                  // its JSON does not follow from its fields
 }
 
 type fieldPlan struct {
@@ -156,7 +156,7 @@ func (d *decoder) table(f *fieldPlan, n *yaml.Node, p *path, m protoreflect.Map)
 	return ok && good
 }
 
-// wellKnown reads a message whose JSON is not that of its fields, such as
+// wellKnown reads a message whose JSON does not follow from its fields, such as
 // google.protobuf.Duration.
 func (d *decoder) wellKnown(n *yaml.Node, p *path, m protoreflect.Message) bool {
 	target, ok := d.enter(n, p)

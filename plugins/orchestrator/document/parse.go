@@ -14,8 +14,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// parse reads the syntax of a text: the roots of the YAML documents in it, or
-// that of JSON. If it is plain, long lists in it are still text, and may turn out
+// parse reads the syntax of a text: the roots of the YAML documents in it, or the
+// root of JSON. If it is plain, long lists in it are still text, and may turn out
 // not to be plain; lists is how many.
 func (c *Codec) parse(file string, text []byte, asPlain bool) (roots []*yaml.Node, lists int, failure *Error) {
 	if len(text) > maxSize {

@@ -25,7 +25,7 @@ const listDepth = 2
 // piece is a part of a long list that is still text: some whole elements.
 type piece struct {
 	text      string
-	line, col int // where it begins; of YAML, col is that of all dashes; col counts from 0
+	line, col int // where it begins; in YAML, col is the column of all dashes; col counts from 0
 	json      bool
 }
 
@@ -94,7 +94,7 @@ type part struct {
 // items calls read, which adds items, for every element of a list. The pieces of
 // a long list are read at the same time, each by a decoder of its own. What they
 // say is taken over in the order of the text; a piece with which anything is wrong
-// is read again, by d, so that the errors are those of a list that is not long.
+// is read again, by d, so that the errors are the same as for a short list.
 func (d *decoder) items(n *yaml.Node, p *path, read func(d *decoder, e *yaml.Node, p *path)) {
 	if !isLong(n) {
 		d.list(n, p, func(e *yaml.Node, p *path) { read(d, e, p) })

@@ -162,8 +162,7 @@ func float(f *fieldPlan, n *yaml.Node) (v protoreflect.Value, err error) {
 	return protoreflect.ValueOfFloat64(x), nil
 }
 
-// limits are the bounds of an integer field: those of its type and those of
-// its schema.
+// limits returns the limits of an integer field, from its type and its schema.
 func limits(f *fieldPlan) (low int64, high uint64) {
 	switch f.kind {
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:

@@ -130,7 +130,7 @@ func (s *schema) message(md protoreflect.MessageDescriptor) object {
 	if _, done := s.types[name]; done {
 		return ref
 	}
-	if strings.HasPrefix(name, "google.protobuf.") { // their JSON is not that of their fields
+	if strings.HasPrefix(name, "google.protobuf.") { // their JSON does not follow from their fields
 		s.types[name] = object{}
 		return ref
 	}

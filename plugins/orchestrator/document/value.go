@@ -6,8 +6,8 @@ import (
 )
 
 // ReadMessage reads the JSON of a message of a model, or of a message in one, into m. Fields
-// that the text has replace those of m, lists and maps as a whole; the others stay. After an
-// error the content of m is undefined. The Field of errors is relative to m.
+// that the text has replace the fields of m, lists and maps as a whole; the others stay.
+// After an error the content of m is undefined. The Field of errors is relative to m.
 func (c *Codec) ReadMessage(text []byte, m protoreflect.Message) []*Error {
 	return c.readValue(text, func(d *decoder, root *yaml.Node) {
 		d.message(root, nil, c.plans[string(m.Descriptor().FullName())], m)

@@ -81,7 +81,7 @@ func brokenLine(text []byte, near int) int {
 	}
 }
 
-// firstColumn is that of the first character of a line that is no blank.
+// firstColumn returns the column of the first character of a line that is not blank.
 func firstColumn(text []byte, line int) int {
 	for range line - 1 {
 		_, text, _ = bytes.Cut(text, []byte("\n"))
@@ -95,9 +95,9 @@ type Locator struct {
 	roots []*yaml.Node // nil: not parsed yet, or not parsable
 }
 
-// Locate returns the position of a field of the item at a position: that of the
-// innermost part of the path ("ip_addresses[1]") that is in the text. In large texts
-// it is the position of the item.
+// Locate returns the position of a field of the item at a position: the position of
+// the innermost part of the path ("ip_addresses[1]") that is in the text. In large
+// texts it is the position of the item.
 func (l *Locator) Locate(item Position, field string) Position {
 	if l.roots == nil && len(l.Text) <= maxSearched {
 		l.roots, _ = parseYAML(item.File, l.Text)

@@ -27,7 +27,7 @@ type Spelling struct {
 	Form
 }
 
-// Form says what is required of a text.
+// Form is the required form of a text.
 type Form int
 
 const (

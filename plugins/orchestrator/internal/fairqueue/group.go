@@ -112,9 +112,10 @@ func (s *group) most() (name string, clients int) {
 }
 
 // yields returns the request to reject in favour of a new one with the given
-// path: at the first level where another child has more requests than that of
-// the new one would have, the latest request of the largest child. It is nil if
-// there is no such level; then the client of the new request has the most.
+// path: at the first level where another child has more requests than the new
+// request's child would have, the latest request of the largest child. It is
+// nil if there is no such level; then the client of the new request has the
+// most.
 func (s *group) yields(path []string) *Turn {
 	if len(path) == 0 {
 		return nil

@@ -80,8 +80,8 @@ func (s *scene) want(want string) {
 	}
 }
 
-// Turns come one at a time, those of one client in the order of arrival; what is
-// urgent goes first.
+// Requests run one at a time, requests of one client in the order of arrival; urgent ones run
+// first.
 func TestOrder(t *testing.T) {
 	play(t, 2, func(s *scene) {
 		s.take(s.ctx, Request{What: "a"})
