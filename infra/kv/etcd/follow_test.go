@@ -264,3 +264,69 @@ func awaitCompacted(t *testing.T, db kv.DB, revision int64) {
 		}
 	}
 }
+
+// A store that was restored from a backup has gone back, although its revision has grown past the old
+// one by the time that the follower looks: agents write when they connect again.
+func TestRestoredStore(t *testing.T) {
+	t.Parallel()
+	for what, last := range map[string]func(t *testing.T, p *etcd.Plugin){
+		"a put was the last change": func(t *testing.T, p *etcd.Plugin) { put(t, p, "a=2") },
+		"a deletion was the last change": func(t *testing.T, p *etcd.Plugin) {
+			put(t, p, "a=2")
+			_, err := p.Delete("/p/b")
+			infratest.Fatal(t, err)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := kvtest.Etcd(t)
+			put(t, direct(t, s), "a=1", "b=1")
+			s.Stop()
+			restore := s.Backup(t)
+			s.Start(t)
+			p, _ := connect(t, conf(s.Addr))
+			ctx, cancel := context.WithCancel(t.Context())
+			ended, seen := make(chan error, 1), make(chan kv.Update, 20)
+			go func() {
+				ended <- p.Watch(ctx, "/p/", func(u kv.Update) error {
+					seen <- u
+					return nil
+				})
+			}()
+			defer func() {
+				cancel()
+				infratest.Fatal(t, <-ended)
+			}()
+			before := (<-seen).Identity
+			last(t, direct(t, s))
+			for has := ""; has != "2"; {
+				u := <-seen
+				before = before.Then(u.Identity)
+				for _, ch := range u.Changes {
+					if ch.Key == "a" {
+						has = fmt.Sprintf("%s", ch.Value)
+					}
+				}
+			}
+			heal := s.Proxy.Partition()
+			s.Stop()
+			restore()
+			s.Start(t)
+			s.Proxy.Cut()
+			for range 20 {
+				infratest.Fatal(t, direct(t, s).DB().Put(t.Context(), "/q/status", []byte("up")))
+			}
+			heal()
+			for deadline := time.After(patience); ; {
+				select {
+				case u := <-seen:
+					if before.WentBack(u.Identity) {
+						return
+					}
+				case <-deadline:
+					t.Fatal("the follower did not notice that the store went back")
+				}
+			}
+		})
+	}
+}

@@ -22,7 +22,7 @@ import (
 
 // session follows the store over one connection, see follow.Session.
 func (d *database) session(ctx context.Context, v *follow.View) error {
-	from, err := d.resume(ctx, v)
+	from, restored, err := d.resume(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -31,6 +31,9 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 			listing, err := d.List(ctx, v.Prefix())
 			if err != nil {
 				return err
+			}
+			if put, ok := v.LastPut(); ok && restored { // the history is the same at most up to there
+				listing.Identity.Revision = min(listing.Identity.Revision, put.Revision-1)
 			}
 			v.Replace(listing)
 			from = listing.Revision
@@ -48,25 +51,31 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 
 // resume returns the revision to continue from; 0 if everything has to be
 // read. A session can continue from the last change it received if that was a
-// put and the server, of the same cluster, has it, too. After a deletion there is nothing to compare
-// with.
-func (d *database) resume(ctx context.Context, v *follow.View) (int64, error) {
-	last, ok := v.Last()
-	if !ok || last.Deleted {
-		return 0, nil
+// put and the server, of the same cluster, has it, too. If the server has another history at the
+// last put, older data were restored, whatever its revision is by now: agents write when they
+// connect again.
+func (d *database) resume(ctx context.Context, v *follow.View) (from int64, restored bool, err error) {
+	put, ok := v.LastPut()
+	if !ok {
+		return 0, false, nil
 	}
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
-	resp, err := d.kv.Range(ctx, &pb.RangeRequest{Key: []byte(last.Key), Revision: last.Revision, KeysOnly: true})
+	resp, err := d.kv.Range(ctx, &pb.RangeRequest{Key: []byte(put.Key), Revision: put.Revision, KeysOnly: true})
 	switch err = explain(err); {
 	case errors.Is(err, kv.ErrCompacted):
-		return 0, nil
+		return 0, false, nil
 	case err != nil:
-		return 0, err
-	case len(resp.Kvs) == 0 || resp.Kvs[0].ModRevision != last.Revision || cluster(resp.Header) != v.Identity().Store:
-		return 0, nil
+		return 0, false, err
+	case cluster(resp.Header) != v.Identity().Store:
+		return 0, false, nil
+	case len(resp.Kvs) == 0 || resp.Kvs[0].ModRevision != put.Revision:
+		return 0, true, nil
 	}
-	return last.Revision, nil
+	if last, ok := v.Last(); ok && !last.Deleted {
+		return last.Revision, false, nil
+	}
+	return 0, false, nil
 }
 
 func (d *database) WatchFrom(ctx context.Context, prefix string, revision int64, handle func([]kv.Event) error) error {

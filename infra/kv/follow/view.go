@@ -25,6 +25,7 @@ type View struct {
 	connected   bool
 	onConnected func()
 	last        Change
+	lastPut     Change // the newest that is no deletion
 
 	mu       sync.Mutex  // guards the fields below
 	identity kv.Identity // of the store, as of the last listing or event
@@ -63,6 +64,9 @@ func (v *View) Prefix() string { return v.o.Prefix }
 func (v *View) Last() (last Change, ok bool) {
 	return v.last, v.listed && !v.o.Resync && v.last.Revision > 0
 }
+
+// LastPut returns the newest put that is known. ok is false if there is none.
+func (v *View) LastPut() (last Change, ok bool) { return v.lastPut, v.listed && v.lastPut.Revision > 0 }
 
 // Identity returns the identity of the store, as of the last listing or event.
 func (v *View) Identity() kv.Identity {
@@ -127,6 +131,7 @@ func (v *View) replace(listing kv.Listing, inferred bool) {
 			v.last = Change{Key: item.Key, Revision: item.Revision}
 		}
 	}
+	v.lastPut = v.last
 	if !all {
 		for _, key := range slices.Sorted(maps.Keys(v.told)) {
 			if _, there := told[key]; !there {
@@ -162,6 +167,9 @@ func (v *View) apply(events []kv.Event, differing bool) {
 	for _, ev := range events {
 		if ev.Revision > 0 {
 			v.last = Change{Key: ev.Key, Revision: ev.Revision, Deleted: ev.Deleted}
+			if !ev.Deleted {
+				v.lastPut = v.last
+			}
 			v.reached(ev.Revision)
 		}
 		ch, sum := v.change(ev)
