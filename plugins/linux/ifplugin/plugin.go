@@ -131,6 +131,7 @@ func (p *Plugin) Init() (err error) {
 		Log:         p.Log,
 	}
 	p.watcher = descriptor.NewWatcher(deps, p.Scheduler.PushSBNotification)
+	p.watcher.Settle(p.Scheduler.WaitForTransactions)
 	p.watcher.OnLinks(func(h netlinkapi.Handle, links []netlinkapi.Link, addrs []netlinkapi.Address) {
 		p.states.look(nil, h, links, addrs)
 	})

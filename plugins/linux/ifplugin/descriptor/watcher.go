@@ -48,6 +48,7 @@ type Watcher struct {
 	links  LinksFunc                           // of OnLinks; nil: ignored
 	event  func(netlinkapi.Event) (links bool) // of OnEvents
 	missed func()                              // of OnEvents
+	settle func(context.Context) error         // of Settle
 
 	mu   sync.Mutex           // held while the state is read and told
 	told map[string]string    // keys that were reported, with the links that they are about
@@ -63,7 +64,7 @@ type Watcher struct {
 func NewWatcher(deps Deps, notify func(...api.KVWithMetadata) error) *Watcher {
 	return &Watcher{
 		deps: deps, notify: notify,
-		event: func(netlinkapi.Event) bool { return true }, missed: func() {},
+		event: func(netlinkapi.Event) bool { return true }, missed: func() {}, settle: func(context.Context) error { return nil },
 		told: map[string]string{}, read: map[string]bool{}, down: map[string]time.Time{}, wake: make(chan struct{}, 1),
 	}
 }
@@ -82,6 +83,11 @@ func (w *Watcher) OnLinks(f LinksFunc) { w.links = f }
 func (w *Watcher) OnEvents(event func(netlinkapi.Event) (links bool), missed func()) {
 	w.event, w.missed = event, missed
 }
+
+// Settle makes the watcher wait for f before it believes that a link is down: a transaction of the agent
+// may set it down for a while, as VPP does when it deletes an AF_PACKET interface. It must be called
+// before Run.
+func (w *Watcher) Settle(f func(context.Context) error) { w.settle = f }
 
 // Look makes Run read the state again.
 func (w *Watcher) Look() { w.signal() }
@@ -255,6 +261,9 @@ func (w *Watcher) tell(ctx context.Context) {
 		case <-w.wake:
 		case <-timer.C:
 		}
+		if w.anyDown() && w.settle(ctx) != nil {
+			return // the agent ends
+		}
 		started := time.Now()
 		again, err := w.compare(ctx, started)
 		if ctx.Err() != nil {
@@ -319,6 +328,13 @@ func (w *Watcher) compare(ctx context.Context, at time.Time) (again time.Duratio
 	}
 	slices.SortFunc(changes, func(a, b api.KVWithMetadata) int { return strings.Compare(a.Key, b.Key) })
 	return again, w.notify(changes...)
+}
+
+// anyDown reports whether links were set down that have not been reported.
+func (w *Watcher) anyDown() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.down) > 0
 }
 
 // stillDown returns how long to wait until a link that is down is believed to be.

@@ -36,8 +36,22 @@ func (o ownOnly) Named(context.Context) ([]*namespace.NetNamespace, error) { ret
 
 // record has the reports since the last look.
 type record struct {
-	mu   sync.Mutex
-	told []string
+	mu          sync.Mutex
+	told        []string
+	transaction sync.RWMutex // held while one runs
+}
+
+// begin begins a transaction, which ends with ended.
+func (r *record) begin() (ended func()) {
+	r.transaction.Lock()
+	return r.transaction.Unlock
+}
+
+// settle waits for the transaction.
+func (r *record) settle(context.Context) error {
+	r.transaction.RLock()
+	defer r.transaction.RUnlock()
+	return nil
 }
 
 func (r *record) add(what string) {
@@ -72,6 +86,7 @@ func watched(t *testing.T, test func(t *testing.T, k *nlsim.Kernel, dev netlinka
 			}
 			return nil
 		})
+		w.Settle(told.settle)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); w.Run(ctx) }()
@@ -113,6 +128,26 @@ func TestDownForAnInstant(t *testing.T) {
 		set(t, h, index, false)
 		synctest.Wait()
 		told.expect(t)
+		pass(2 * downDelay)
+		told.expect(t, "-dev")
+	})
+}
+
+// A link that a transaction sets down for a while is not told, however long that takes: VPP sets the
+// host interface of an AF_PACKET interface down when the agent creates it again.
+func TestDownDuringTransaction(t *testing.T) {
+	watched(t, func(t *testing.T, _ *nlsim.Kernel, h netlinkapi.Handle, index int, _ *Watcher, told *record) {
+		ended := told.begin()
+		set(t, h, index, false)
+		synctest.Wait()
+		pass(time.Minute)
+		set(t, h, index, true)
+		synctest.Wait()
+		ended()
+		pass(time.Minute)
+		told.expect(t)
+		set(t, h, index, false)
+		synctest.Wait()
 		pass(2 * downDelay)
 		told.expect(t, "-dev")
 	})
