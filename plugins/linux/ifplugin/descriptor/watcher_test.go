@@ -38,19 +38,25 @@ func (o ownOnly) Named(context.Context) ([]*namespace.NetNamespace, error) { ret
 type record struct {
 	mu          sync.Mutex
 	told        []string
-	transaction sync.RWMutex // held while one runs
+	transaction chan struct{} // closed when it has ended; nil: none was begun
 }
 
 // begin begins a transaction, which ends with ended.
 func (r *record) begin() (ended func()) {
-	r.transaction.Lock()
-	return r.transaction.Unlock
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.transaction = make(chan struct{})
+	return func() { close(r.transaction) }
 }
 
 // settle waits for the transaction.
 func (r *record) settle(context.Context) error {
-	r.transaction.RLock()
-	defer r.transaction.RUnlock()
+	r.mu.Lock()
+	running := r.transaction
+	r.mu.Unlock()
+	if running != nil {
+		<-running
+	}
 	return nil
 }
 
