@@ -72,7 +72,7 @@ func (OperationalState) EnumDescriptor() ([]byte, []int) {
 	return file_infra_health_statuscheck_status_status_proto_rawDescGZIP(), []int{0}
 }
 
-// The state of an agent: the worst of those of its plugins.
+// The state of an agent: the worst state of its plugins.
 type AgentStatus struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	BuildVersion string                 `protobuf:"bytes,1,opt,name=build_version,json=buildVersion,proto3" json:"build_version,omitempty"`
@@ -177,7 +177,7 @@ func (x *AgentStatus) GetPlugins() []*PluginStatus {
 	return nil
 }
 
-// The state of a plugin: the worst of its own and those of its parts.
+// The state of a plugin: the worst of its own state and the states of its parts.
 type PluginStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`

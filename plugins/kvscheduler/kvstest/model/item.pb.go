@@ -25,8 +25,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Item is a value that says itself what it depends on and what is derived
-// from it.
+// Item is a value that lists its own dependencies and derived values.
 type Item struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What the southbound stores.
