@@ -34,7 +34,7 @@ type reading struct {
 	wanted  map[string]*interfaces.Interface
 	metas   map[string]*ifaceidx.IfMeta        // of the last reading
 	kept    map[string]keptInitial             // read when needed
-	doubted map[string][]*interfaces.Interface // possible values of interfaces with an unknown outcome
+	doubted map[string][]*interfaces.Interface // those of unknown outcome: what they may be
 }
 
 // retrieve returns the interfaces with a tag and local0, which belongs to VPP.
@@ -48,8 +48,7 @@ func (d *interfaceDescriptor) retrieve(ctx context.Context, correlate []interfac
 	}
 	derived := r.expect(correlate)
 	r.doubt(correlate)
-	foreign := func(tag string) bool { return r.wanted[tag] == nil }
-	if err := r.claimUntagged(ctx, correlate, foreign); err != nil {
+	if err := r.claimUntagged(ctx, correlate); err != nil {
 		return nil, err
 	}
 	if err := d.removeRests(ctx, correlate); err != nil {
@@ -119,7 +118,7 @@ func (d *interfaceDescriptor) retrieveValue(ctx context.Context, _ string, last 
 	}
 	known := []interfaceKV{{Value: last, Metadata: meta, Origin: origin}}
 	r.doubt(known)
-	if err := r.claimUntagged(ctx, known, func(string) bool { return false }); err != nil {
+	if err := r.claimUntagged(ctx, known); err != nil {
 		return nil, nil, false, err
 	}
 	for _, found := range r.all {

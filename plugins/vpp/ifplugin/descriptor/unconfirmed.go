@@ -18,8 +18,8 @@ import (
 // recognised by what its creation gave it and no other interface has: the ends of a
 // tunnel, the ID of a memif, the host interface, or the MAC address. This is done for
 // operations that were begun and whose outcome is unknown, and for interfaces with the
-// index of one of the agent's whose tag another client of VPP removed or changed: any other interface
-// without a tag, or with a foreign one, belongs to another client.
+// index of one of the agent's that lost its tag: any other interface without a tag belongs to another
+// client of VPP.
 
 // creationMark is a kind whose sameLink does not distinguish an interface that was just
 // created from all others.
@@ -49,8 +49,8 @@ func (d *interfaceDescriptor) removeRests(ctx context.Context, correlate []inter
 }
 
 // claimUntagged tags the interfaces that operations of unknown outcome have created, and those
-// whose tag another client removed, or changed to a foreign one.
-func (r *reading) claimUntagged(ctx context.Context, correlate []interfaceKV, foreign func(tag string) bool) error {
+// whose tag another client removed.
+func (r *reading) claimUntagged(ctx context.Context, correlate []interfaceKV) error {
 	tagged := make(map[string]bool, len(r.all))
 	for _, found := range r.all {
 		tagged[found.Tag] = true
@@ -64,7 +64,7 @@ func (r *reading) claimUntagged(ctx context.Context, correlate []interfaceKV, fo
 	for claimed := true; claimed && len(wanted) > 0; { // a sub-interface after its parent
 		claimed = false
 		for n := range r.all {
-			if found := &r.all[n]; found.SwIfIndex != 0 && (found.Tag == "" || foreign(found.Tag)) {
+			if found := &r.all[n]; found.Tag == "" && found.SwIfIndex != 0 {
 				at, err := r.creationOf(ctx, *found, wanted)
 				if err != nil {
 					return err
@@ -94,9 +94,6 @@ func mayLackTag(kv interfaceKV) bool {
 func (r *reading) creationOf(ctx context.Context, found vppcalls.Details, wanted []interfaceKV) (int, error) {
 	for at, kv := range wanted {
 		want := kv.Value
-		if kv.Unconfirmed && found.Tag != "" {
-			continue
-		}
 		if m := kv.Metadata; !kv.Unconfirmed && (m.SwIfIndex != found.SwIfIndex || m.InternalName != "" && m.InternalName != found.Name) {
 			continue
 		}
