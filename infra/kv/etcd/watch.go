@@ -22,7 +22,7 @@ import (
 
 // session follows the store over one connection, see follow.Session.
 func (d *database) session(ctx context.Context, v *follow.View) error {
-	from, restored, err := d.resume(ctx, v)
+	from, lost, err := d.resume(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -32,8 +32,8 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 			if err != nil {
 				return err
 			}
-			if put, ok := v.LastPut(); ok && restored { // the history is the same at most up to there
-				listing.Identity.Revision = min(listing.Identity.Revision, put.Revision-1)
+			if lost > 0 { // older data were restored
+				listing.Identity.Revision, lost = min(listing.Identity.Revision, lost-1), 0
 			}
 			v.Replace(listing)
 			from = listing.Revision
@@ -51,31 +51,33 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 
 // resume returns the revision to continue from; 0 if everything has to be
 // read. A session can continue from the last change it received if that was a
-// put and the server, of the same cluster, has it, too. If the server has another history at the
-// last put, older data were restored, whatever its revision is by now: agents write when they
+// put and the server, of the same cluster, has it, too.
+//
+// lost is the revision of the last put if the server has another history there: older data were
+// restored. The revision of the server says nothing about it, because agents write when they
 // connect again.
-func (d *database) resume(ctx context.Context, v *follow.View) (from int64, restored bool, err error) {
+func (d *database) resume(ctx context.Context, v *follow.View) (from, lost int64, err error) {
 	put, ok := v.LastPut()
 	if !ok {
-		return 0, false, nil
+		return 0, 0, nil
 	}
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
 	resp, err := d.kv.Range(ctx, &pb.RangeRequest{Key: []byte(put.Key), Revision: put.Revision, KeysOnly: true})
 	switch err = explain(err); {
 	case errors.Is(err, kv.ErrCompacted):
-		return 0, false, nil
+		return 0, 0, nil
 	case err != nil:
-		return 0, false, err
+		return 0, 0, err
 	case cluster(resp.Header) != v.Identity().Store:
-		return 0, false, nil
+		return 0, 0, nil
 	case len(resp.Kvs) == 0 || resp.Kvs[0].ModRevision != put.Revision:
-		return 0, true, nil
+		return 0, put.Revision, nil
 	}
 	if last, ok := v.Last(); ok && !last.Deleted {
-		return last.Revision, false, nil
+		return last.Revision, 0, nil
 	}
-	return 0, false, nil
+	return 0, 0, nil
 }
 
 func (d *database) WatchFrom(ctx context.Context, prefix string, revision int64, handle func([]kv.Event) error) error {
