@@ -19,9 +19,9 @@ func OffloadNames() []string {
 	}
 }
 
-// OffloadNeeds returns the offload that another one needs: the kernel turns that off while this one
-// is off, and on again afterwards (netdev_fix_features in net/core/dev.c). Meanwhile its value is what
-// was requested. Empty: it needs none.
+// OffloadNeeds returns the offload that the given one needs; empty if it needs none. While the needed one
+// is off, the kernel keeps the given one off, too; afterwards it turns the given one on if that is requested
+// (netdev_fix_features in net/core/dev.c). Meanwhile Sysctls returns whether it is requested.
 func OffloadNeeds(offload string) string {
 	switch offload {
 	case "scatter-gather":

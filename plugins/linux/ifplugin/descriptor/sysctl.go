@@ -121,7 +121,8 @@ func checkOffloads(v *interfaces.Interface) error {
 	return errors.Join(errs...)
 }
 
-// offloadOff returns which of an offload and those that it needs the interface turns off; empty: none.
+// offloadOff follows an offload to the offloads that it needs, and returns the first that the interface turns
+// off; empty if it turns none off.
 func offloadOff(v *interfaces.Interface, offload string) string {
 	for ; offload != ""; offload = netlinkapi.OffloadNeeds(offload) {
 		for _, p := range parameters(v) {

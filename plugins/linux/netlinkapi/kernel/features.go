@@ -14,6 +14,7 @@ import (
 type feature struct {
 	get, set uint32 // requests
 	flag     uint32 // in the data of requests; 0: the data is 0 or 1
+	name     string // of offloads that need others: as the kernel names it
 }
 
 const (
@@ -24,24 +25,19 @@ const (
 	featureStrings     = 4 // ETH_SS_FEATURES
 )
 
-// featureNames are the names that the kernel has for offloads that need others.
-var featureNames = map[string]string{
-	"scatter-gather": "tx-scatter-gather", "tcp-segmentation-offload": "tx-tcp-segmentation", "generic-segmentation-offload": "tx-generic-segmentation",
-}
-
 // features are the offloads of netlinkapi.OffloadNames.
 var features = map[string]feature{
-	netlinkapi.OffloadRXChecksum:   {ethtoolGetRXChecksum, ethtoolSetRXChecksum, 0},
-	netlinkapi.OffloadTXChecksum:   {ethtoolGetTXChecksum, ethtoolSetTXChecksum, 0},
-	"scatter-gather":               {0x18, 0x19, 0},
-	"tcp-segmentation-offload":     {0x1e, 0x1f, 0},
-	"generic-segmentation-offload": {0x23, 0x24, 0},
-	"generic-receive-offload":      {0x2b, 0x2c, 0},
-	"tx-vlan-offload":              {ethtoolGetFlags, ethtoolSetFlags, 1 << 7},
-	"rx-vlan-offload":              {ethtoolGetFlags, ethtoolSetFlags, 1 << 8},
-	"large-receive-offload":        {ethtoolGetFlags, ethtoolSetFlags, 1 << 15},
-	"ntuple-filters":               {ethtoolGetFlags, ethtoolSetFlags, 1 << 27},
-	"receive-hashing":              {ethtoolGetFlags, ethtoolSetFlags, 1 << 28},
+	netlinkapi.OffloadRXChecksum:   {ethtoolGetRXChecksum, ethtoolSetRXChecksum, 0, ""},
+	netlinkapi.OffloadTXChecksum:   {ethtoolGetTXChecksum, ethtoolSetTXChecksum, 0, ""},
+	"scatter-gather":               {0x18, 0x19, 0, "tx-scatter-gather"},
+	"tcp-segmentation-offload":     {0x1e, 0x1f, 0, "tx-tcp-segmentation"},
+	"generic-segmentation-offload": {0x23, 0x24, 0, "tx-generic-segmentation"},
+	"generic-receive-offload":      {0x2b, 0x2c, 0, ""},
+	"tx-vlan-offload":              {ethtoolGetFlags, ethtoolSetFlags, 1 << 7, ""},
+	"rx-vlan-offload":              {ethtoolGetFlags, ethtoolSetFlags, 1 << 8, ""},
+	"large-receive-offload":        {ethtoolGetFlags, ethtoolSetFlags, 1 << 15, ""},
+	"ntuple-filters":               {ethtoolGetFlags, ethtoolSetFlags, 1 << 27, ""},
+	"receive-hashing":              {ethtoolGetFlags, ethtoolSetFlags, 1 << 28, ""},
 }
 
 // readOffloads adds the offloads among the parameters of a link.
@@ -53,8 +49,8 @@ func (ns *namespace) readOffloads(link string, names []string, values map[string
 			continue
 		}
 		on, err := ns.offload(link, f)
-		if err == nil && !on && netlinkapi.OffloadNeeds(offload) != "" {
-			on, err = ns.requested(link, offload)
+		if err == nil && !on && f.name != "" {
+			on, err = ns.requested(link, f.name)
 		}
 		if errors.Is(err, unix.EOPNOTSUPP) {
 			continue
@@ -75,8 +71,9 @@ func (ns *namespace) offload(link string, f feature) (bool, error) {
 	return data != 0, err
 }
 
-// requested reports whether an offload was turned on, although it may be off because one that it needs is.
-func (ns *namespace) requested(link, offload string) (bool, error) {
+// requested reports whether an offload is requested. The kernel keeps a requested offload off while one that it
+// needs is off.
+func (ns *namespace) requested(link, feature string) (bool, error) {
 	names := struct {
 		command, set, count uint32
 		names               [256][32]byte
@@ -84,16 +81,16 @@ func (ns *namespace) requested(link, offload string) (bool, error) {
 	if err := ns.ethtoolRequest(link, unsafe.Pointer(&names)); err != nil {
 		return false, err
 	}
-	features := struct {
+	states := struct {
 		command, size uint32
 		blocks        [8]struct{ available, requested, active, fixed uint32 }
 	}{command: ethtoolGetFeatures, size: 8}
-	if err := ns.ethtoolRequest(link, unsafe.Pointer(&features)); err != nil {
+	if err := ns.ethtoolRequest(link, unsafe.Pointer(&states)); err != nil {
 		return false, err
 	}
-	for n, name := range names.names[:min(int(names.count), 32*len(features.blocks))] {
-		if unix.ByteSliceToString(name[:]) == featureNames[offload] {
-			return features.blocks[n/32].requested&(1<<(n%32)) != 0, nil
+	for n, name := range names.names[:min(int(names.count), 32*len(states.blocks))] {
+		if unix.ByteSliceToString(name[:]) == feature {
+			return states.blocks[n/32].requested&(1<<(n%32)) != 0, nil
 		}
 	}
 	return false, nil
@@ -131,7 +128,7 @@ func (ns *namespace) setOffload(link, offload string, on bool) error {
 	return classify(op, err)
 }
 
-// waits reports whether an offload that another one needs is off.
+// waits reports whether an offload stays off because one that it needs is off.
 func (ns *namespace) waits(link, offload string) bool {
 	for needs := netlinkapi.OffloadNeeds(offload); needs != ""; needs = netlinkapi.OffloadNeeds(needs) {
 		if on, err := ns.offload(link, features[needs]); err == nil && !on {
