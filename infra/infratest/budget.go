@@ -9,13 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Performance budgets are declared beside the benchmarks that measure them.
-// "make bench" collects them (.ci/budgets) and prints one line
-// for each: the measured number, the budget, and whether it holds.
-//
-// A budget is an ordinary metric of a benchmark. Its unit consists of the name
-// of the budget, the unit of the number, and the limit: "create-100k[s]<=0.5".
-
 // Linear is the accepted growth of the run time when the input grows tenfold. It is
 // more than ten because of sorting and CPU caches.
 const Linear = 12

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// Small mounts a file system of the given size for the test and returns its
+// SmallDisk mounts a file system of the given size for the test and returns its
 // path. It skips the test if it cannot mount one, which requires root.
-func Small(tb testing.TB, size string) (dir string) {
+func SmallDisk(tb testing.TB, size string) (dir string) {
 	tb.Helper()
 	dir = tb.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
@@ -24,9 +24,9 @@ func Small(tb testing.TB, size string) (dir string) {
 	return dir
 }
 
-// Fill fills the file system of a directory, except for some memory pages;
+// FillDisk fills the file system of a directory, except for some memory pages;
 // free deletes the data.
-func Fill(tb testing.TB, dir string, pages int) (free func()) {
+func FillDisk(tb testing.TB, dir string, pages int) (free func()) {
 	tb.Helper()
 	path := filepath.Join(dir, "ballast")
 	f, err := os.Create(path)

@@ -1,5 +1,10 @@
-// Package infratest is what tests of all packages share: it ends them at errors that they do not expect, measures
-// budgets, fills file systems and opens many connections.
+// Package infratest has helpers for tests of all packages: they end a test at an unexpected error, measure
+// performance budgets, make small file systems, and open many connections.
+//
+// A performance budget is declared beside the benchmark that measures it, as an ordinary metric. Its unit
+// consists of the name of the budget, the unit of the number, and the limit: "create-100k[s]<=0.5".
+// "make bench" collects the budgets (.ci/budgets) and prints one line for each: the measured number, the
+// budget, and whether it holds.
 package infratest
 
 import (

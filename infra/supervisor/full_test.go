@@ -20,7 +20,7 @@ import (
 // A program whose log file is on a full disk runs on: what it says is lost, of
 // which is logged once, until there is room again.
 func TestLogFileOnFullDisk(t *testing.T) {
-	dir := infratest.Small(t, "64k")
+	dir := infratest.SmallDisk(t, "64k")
 	path := filepath.Join(dir, "one.log")
 	var log logtest.Buffer
 	p := supervisor.NewPlugin(supervisor.UseDeps(func(d *supervisor.Deps) {
@@ -48,7 +48,7 @@ func TestLogFileOnFullDisk(t *testing.T) {
 		}
 	}
 	eventually(t, "the first line", said("runs\n"))
-	free := infratest.Fill(t, dir, 0)
+	free := infratest.FillDisk(t, dir, 0)
 	send(syscall.SIGUSR1)
 	eventually(t, "a warning", func() bool { return strings.Contains(log.String(), "output of a process is lost") })
 	free()

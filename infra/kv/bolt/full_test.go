@@ -19,14 +19,14 @@ import (
 // there can be read, and there is nothing to repair when there is room again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	dir := infratest.Small(t, "256k")
+	dir := infratest.SmallDisk(t, "256k")
 	path := filepath.Join(dir, "bolt.db")
 	p := bolt.NewPlugin(bolt.UseConf(conf(path)))
 	a := agenttest.Start(t, p)
 	infratest.Fatal(t, p.DB().Put(t.Context(), "a", []byte("1")))
 	before, err := p.DB().List(t.Context(), "")
 	infratest.Fatal(t, err)
-	free := infratest.Fill(t, dir, 0)
+	free := infratest.FillDisk(t, dir, 0)
 	large := []byte(strings.Repeat("x", 200_000))
 	for what, write := range map[string]func() error{
 		"put":              func() error { return p.DB().Put(t.Context(), "b", large) },
@@ -68,10 +68,10 @@ func TestFullDisk(t *testing.T) {
 // way of the next one.
 func TestStartOnFullDisk(t *testing.T) {
 	t.Parallel()
-	dir := infratest.Small(t, "256k")
+	dir := infratest.SmallDisk(t, "256k")
 	path := filepath.Join(dir, "bolt.db")
 	for pages := range 4 { // a new file has four
-		free := infratest.Fill(t, dir, pages)
+		free := infratest.FillDisk(t, dir, pages)
 		err := agenttest.New(t, agent.AllPlugins(bolt.NewPlugin(bolt.UseConf(conf(path))))).Start(t.Context())
 		if !errors.Is(err, syscall.ENOSPC) || strings.Count(err.Error(), path) != 1 || !strings.Contains(err.Error(), "free disk space") {
 			t.Errorf("with room for %d pages: got %v", pages, err)

@@ -18,14 +18,14 @@ import (
 // names the remedy. A refused value does not appear with the next one.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	dir := infratest.Small(t, "256k")
+	dir := infratest.SmallDisk(t, "256k")
 	path := filepath.Join(dir, "status.json")
 	s := start(t, dir)
 	s.want("resync")
 	infratest.Fatal(t, s.Put("a", wrapperspb.String("1")))
 	before, err := os.ReadFile(path)
 	infratest.Fatal(t, err)
-	free := infratest.Fill(t, dir, 1)
+	free := infratest.FillDisk(t, dir, 1)
 	large := wrapperspb.String(strings.Repeat("x", 50_000))
 	for what, err := range map[string]error{
 		"put large: ":    s.Put("large", large),

@@ -285,7 +285,7 @@ func TestAFileThatCannotBeWrittenIsRead(t *testing.T) {
 
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
-	dir := infratest.Small(t, "256k")
+	dir := infratest.SmallDisk(t, "256k")
 	s := open(t, dir)
 	write(t, s, ownership.Batch{Put: []ownership.Record{rec("a", "1")}})
 	before := content(t, s)
