@@ -153,9 +153,10 @@ func (d address) delete(ctx context.Context, key string, v *interfaces.Interface
 	defer closeHandle(p)
 	d.Lifetimes.begin(key, 0)
 	a := kernelAddress(p, prefix)
-	if a.Agent = true; prefix.Addr().Is6() && lifetimeOf(v).valid != 0 {
-		// With an address that has a lifetime the kernel keeps the route to its network until the
-		// lifetime ends.
+	a.Agent = true
+	if prefix.Addr().Is6() && lifetimeOf(v).valid != 0 {
+		// The kernel keeps the route to the network of an address with a lifetime until that ends. The
+		// address gets an unlimited lifetime first.
 		if err := p.SetAddress(a); err != nil {
 			return ignoreGone(err)
 		}

@@ -242,8 +242,8 @@ func (d Deps) followMTU(ctx context.Context, p *place, name string, mtu int) err
 	return errors.Join(errs...)
 }
 
-// followBridge gives the links on the bridge that an interface is, or was, a port of the MTU that follows
-// from that of the bridge: the kernel gives a bridge the smallest MTU of its ports.
+// followBridge adapts the links on a bridge, of which an interface is or was a port, to the MTU of the
+// bridge: the kernel gives a bridge the smallest MTU of its ports.
 func (d Deps) followBridge(ctx context.Context, h netlinkapi.Handle, port string, master int) error {
 	meta, ok := d.Index.Get(port)
 	if master == 0 || !ok {

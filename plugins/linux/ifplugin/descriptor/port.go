@@ -103,8 +103,8 @@ func (d port) checkOwner(link *ifaceidx.Place) error {
 	return fmt.Errorf("link %q belongs to %q, which is not the agent's: take it out of there first", link.Link.Name, before.Name)
 }
 
-// move changes the master of an interface. A bond changes the MTU of its ports, and the ports of a
-// bridge that of the bridge.
+// move changes the master of an interface, and adapts links whose MTU follows: a bond changes the MTU of its
+// ports, and ports change the MTU of their bridge.
 func (d port) move(ctx context.Context, p *ifaceidx.Place, name string, master netlinkapi.Link) error {
 	if err := setMaster(p, master); err != nil {
 		return err

@@ -330,7 +330,7 @@ func (w *Watcher) compare(ctx context.Context, at time.Time) (again time.Duratio
 	return again, w.notify(changes...)
 }
 
-// anyDown reports whether links were set down that have not been reported.
+// anyDown reports whether there are links that were set down and are not reported as down yet.
 func (w *Watcher) anyDown() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
