@@ -60,6 +60,7 @@ func Adapt[V proto.Message, M any](d *Descriptor[V, M]) *KVDescriptor {
 		WithMetadata:         d.WithMetadata,
 		Unrecorded:           d.Unrecorded,
 		SessionOnly:          d.SessionOnly,
+		KeepsShared:          d.KeepsShared,
 		MetadataMapFactory:   d.MetadataMapFactory,
 		IsRetriableFailure:   d.IsRetriableFailure,
 		Absent:               d.Absent,

@@ -48,6 +48,8 @@ var (
 	// was there before and is now the desired one. Under the ownership policy "adopt" the value
 	// is then adopted; else it is as if Create had made it.
 	ErrFound = errors.New("existed before")
+	// ErrLeft marks the result of a Delete that left the object in the southbound; see Left.
+	ErrLeft = errors.New("left in the southbound")
 	// ErrUndecided marks failures with an unknown effect in the southbound; see Undecided.
 	ErrUndecided = errors.New("outcome unknown")
 	// ErrUnresponsive marks a southbound that exists and does not answer; see Unresponsive.
@@ -98,6 +100,11 @@ func Unreached(err error) error { return marked(err, ErrUnreached) }
 // Undecided marks err as the failure of an operation that the southbound may have executed,
 // in whole or in part. Retrieve then gets the value as Unconfirmed.
 func Undecided(err error) error { return marked(err, ErrUndecided) }
+
+// Left is the result of a Delete that leaves the object in the southbound, because other processes
+// use it; reason says what they have in it. It is no failure: the value is deleted, and what stays is
+// foreign. Such a descriptor sets KeepsShared.
+func Left(reason string) error { return marked(errors.New(reason), ErrLeft) }
 
 // Unresponsive marks err as the reason of SouthboundDown for a southbound that exists but
 // does not answer. The operations in flight are suspects only if another SouthboundDown

@@ -103,6 +103,11 @@ type Descriptor[V proto.Message, M any] struct {
 	// returns all values.
 	SessionOnly func() bool
 
+	// KeepsShared reports that Delete leaves the object in the southbound while other processes
+	// have something in it; see Left. Default: what they have in it is deleted with the object, as
+	// plans say.
+	KeepsShared bool
+
 	// MetadataMapFactory creates the metadata map. Default: a map of M.
 	MetadataMapFactory MetadataMapFactory
 

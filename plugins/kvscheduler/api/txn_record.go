@@ -58,6 +58,7 @@ type RecordedTxnOp struct {
 	IsRevert   bool // undoes an operation of this transaction
 	IsRetry    bool // repeats an operation that failed
 	IsRecreate bool // part of a re-creation
+	IsLeft     bool // Delete left the object in the southbound, because other processes use it
 
 	Waited OpWait
 
@@ -265,6 +266,7 @@ type jsonTxnOp struct {
 	IsRevert   bool       `json:",omitempty"`
 	IsRetry    bool       `json:",omitempty"`
 	IsRecreate bool       `json:",omitempty"`
+	IsLeft     bool       `json:",omitempty"`
 	Start      time.Time  `json:",omitzero"`
 	End        time.Time  `json:",omitzero"`
 	After      int32      `json:",omitempty"`
@@ -278,7 +280,7 @@ func (op RecordedTxnOp) MarshalJSON() ([]byte, error) {
 		NewState: op.NewState, NewValue: JSONValue{op.NewValue}, NewErrMsg: op.NewErrMsg,
 		PrevState: op.PrevState, PrevValue: JSONValue{op.PrevValue}, PrevErrMsg: op.PrevErrMsg,
 		NOOP: op.NOOP, IsDerived: op.IsDerived, IsProperty: op.IsProperty,
-		IsRevert: op.IsRevert, IsRetry: op.IsRetry, IsRecreate: op.IsRecreate,
+		IsRevert: op.IsRevert, IsRetry: op.IsRetry, IsRecreate: op.IsRecreate, IsLeft: op.IsLeft,
 		Start: op.Start(), End: op.End(), After: op.After, Waited: op.Waited,
 	})
 }
@@ -292,7 +294,7 @@ func (op *RecordedTxnOp) UnmarshalJSON(data []byte) error {
 		NewState: j.NewState, NewValue: j.NewValue.Message, NewErrMsg: j.NewErrMsg,
 		PrevState: j.PrevState, PrevValue: j.PrevValue.Message, PrevErrMsg: j.PrevErrMsg,
 		NOOP: j.NOOP, IsDerived: j.IsDerived, IsProperty: j.IsProperty,
-		IsRevert: j.IsRevert, IsRetry: j.IsRetry, IsRecreate: j.IsRecreate,
+		IsRevert: j.IsRevert, IsRetry: j.IsRetry, IsRecreate: j.IsRecreate, IsLeft: j.IsLeft,
 		After: j.After, Waited: j.Waited,
 	}
 	op.Ran(j.Start, j.End)

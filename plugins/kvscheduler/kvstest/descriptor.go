@@ -87,6 +87,19 @@ func TakesOver() DescriptorOption {
 	}
 }
 
+// KeepsShared makes Delete leave what values that others made depend on.
+func KeepsShared() DescriptorOption {
+	return func(b *build) {
+		b.d.KeepsShared = true
+		b.d.Delete = func(key string, _ *model.Item, m *Meta) error {
+			if users := b.sb.foreignUsers(key); len(users) > 0 {
+				return api.Left("used by " + strings.Join(users, ", "))
+			}
+			return b.sb.Delete(key, m)
+		}
+	}
+}
+
 // WithOrigin sets the origin that Retrieve returns; default: unknown.
 func WithOrigin(o api.ValueOrigin) DescriptorOption { return func(b *build) { b.origin = o } }
 

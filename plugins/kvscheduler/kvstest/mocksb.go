@@ -231,6 +231,19 @@ func (sb *MockSB) Put(key string, value proto.Message) *Meta {
 	return sb.store(key, value, true)
 }
 
+// foreignUsers returns the keys of the values that others made and that depend on a key.
+func (sb *MockSB) foreignUsers(key string) (users []string) {
+	sb.mu.Lock()
+	defer sb.mu.Unlock()
+	for k, h := range sb.values {
+		if h.foreign && slices.Contains(h.value.(*model.Item).GetDeps(), key) {
+			users = append(users, k)
+		}
+	}
+	slices.Sort(users)
+	return users
+}
+
 // Remove deletes a value behind the back of the scheduler.
 func (sb *MockSB) Remove(key string) {
 	sb.mu.Lock()

@@ -23,7 +23,7 @@ var echoSource = session.Require("BFD echo source", "", &bfdapi.BfdUDPSetEchoSou
 // interface goes.
 func NewEchoSource(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	return item.NewSet(vpp, ifs, item.Set[*bfd.EchoSource, source, struct{}]{
-		Name: EchoSourceName, Model: model.EchoSourceModel, Fields: "interface", Origin: kvs.UnknownOrigin,
+		Name: EchoSourceName, Model: model.EchoSourceModel, Fields: "interface",
 		Resolve: func(r *item.Resolver, v *bfd.EchoSource) []source {
 			return []source{r.Interface("interface", v.GetInterface())}
 		},

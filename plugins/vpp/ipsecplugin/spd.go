@@ -96,7 +96,8 @@ func (d *spdDescriptor) change(ctx context.Context, v *ipsec.SecurityPolicyDatab
 	return d.vpp.Call(ctx, &ipsecapi.IpsecSpdAddDel{IsAdd: add, SpdID: v.GetIndex()}, &ipsecapi.IpsecSpdAddDelReply{})
 }
 
-func (d *spdDescriptor) retrieve(ctx context.Context, _ []spdKV) ([]spdKV, error) {
+// retrieve returns all databases. Without an interface, one that is not expected may be of another client.
+func (d *spdDescriptor) retrieve(ctx context.Context, correlate []spdKV) ([]spdKV, error) {
 	found, err := session.DumpOf[*ipsecapi.IpsecSpdsDetails](ctx, d.vpp, spdOperation, &ipsecapi.IpsecSpdsDump{})
 	if err != nil || len(found) == 0 {
 		return nil, err
@@ -124,7 +125,10 @@ func (d *spdDescriptor) retrieve(ctx context.Context, _ []spdKV) ([]spdKV, error
 		for _, name := range slices.Sorted(slices.Values(used[spd.SpdID])) {
 			v.Interfaces = append(v.Interfaces, &ipsec.SecurityPolicyDatabase_Interface{Name: name})
 		}
-		out[i] = spdKV{Key: model.SPDModel.Key(v), Value: v, Origin: kvs.FromNB}
+		out[i] = spdKV{Key: model.SPDModel.Key(v), Value: v, Origin: kvs.UnknownOrigin}
+		if len(v.GetInterfaces()) > 0 || slices.ContainsFunc(correlate, func(c spdKV) bool { return c.Key == out[i].Key }) {
+			out[i].Origin = kvs.FromNB
+		}
 	}
 	return append(out, others.All...), snapshot.Err()
 }

@@ -66,9 +66,6 @@ type Group[V proto.Message, P, K comparable] struct {
 	AddFirst bool
 	// PartName names a part in the error of its addition or removal. Optional.
 	PartName func(p P) string
-	// Unmarked reports that VPP does not report whose the parts are, so that values that are not
-	// expected may be of another client.
-	Unmarked bool
 	// Taken returns the error of a part that the value with another key has. If set, a part
 	// that VPP has, but no value, is replaced. Default: VPP says whether it has the part.
 	Taken func(p P, key string) error
@@ -578,9 +575,9 @@ func (f *found[V, P, K]) values(n *Names) (out []kvs.KV[V, kvs.Metadata]) {
 			}
 			v, _ = f.as(n, key, parts)
 		}
-		kv := kvs.KV[V, kvs.Metadata]{Key: key, Value: v, Origin: kvs.FromNB}
-		if f.d.Unmarked && f.expected[key] == nil {
-			kv.Origin = kvs.UnknownOrigin
+		kv := kvs.KV[V, kvs.Metadata]{Key: key, Value: v, Origin: kvs.UnknownOrigin}
+		if n.named || f.d.Nameless != nil || f.expected[key] != nil {
+			kv.Origin = kvs.FromNB
 		}
 		out = append(out, kv)
 	}

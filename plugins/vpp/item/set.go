@@ -40,8 +40,6 @@ type Set[V proto.Message, E, K comparable] struct {
 	// of the expected value; some may be missing in VPP. If no value is expected, wanted is
 	// nil and found has one entry.
 	Value func(n *Names, wanted, found []E) V
-	// Origin of values that are not expected.
-	Origin kvs.ValueOrigin
 	// Displace has an entry removed before another one with its ID is added. Otherwise VPP
 	// replaces it.
 	Displace bool
@@ -260,12 +258,12 @@ func (d *sets[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.
 
 // other returns an entry that no expected value has.
 func (d *sets[V, E, K]) other(n *Names, e E) kvs.KV[V, kvs.Metadata] {
-	v, origin := d.Value(n, nil, []E{e}), d.Origin
+	v, origin := d.Value(n, nil, []E{e}), kvs.UnknownOrigin
 	key, partly := n.partly(v, func(n *Names) string { return d.Model.Key(d.Value(n, nil, []E{e})) })
-	switch {
-	case partly:
-		origin = kvs.UnknownOrigin // no agent can have made it
-	case !n.unknown:
+	if !partly && n.named { // otherwise no agent can have made it, or VPP does not report whose it is
+		origin = kvs.FromNB
+	}
+	if !partly && !n.unknown {
 		key = d.Model.Key(v)
 		d.mark(v, []E{e})
 	}

@@ -40,6 +40,8 @@ type Singleton[V proto.Message, E any] struct {
 	Made func(found, recorded E) E
 	// SessionOnly reports whether Get returns only what was set in the current session.
 	SessionOnly func() bool
+	// KeepsShared is as in kvs.Descriptor: Set to nil may return kvs.Left.
+	KeepsShared bool
 	// Recreate reports that a change deletes the value and creates it again, so that its
 	// dependents are deleted before, and created again after that. Default: none does.
 	Recreate func(old, e E) bool
@@ -54,6 +56,7 @@ func NewSingleton[V proto.Message, E any](vpp *session.VPP, t Singleton[V, E]) *
 		Validate:        d.resolver.Validate,
 		Dependencies:    d.resolver.Dependencies,
 		SessionOnly:     t.SessionOnly,
+		KeepsShared:     t.KeepsShared,
 		ValueComparator: d.resolver.same,
 		CreateContext: func(ctx context.Context, _ string, v V) (kvs.Metadata, error) {
 			return nil, d.set(ctx, nil, &v)

@@ -78,17 +78,14 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 		}
 		found(i, w.key, t.expected(n, w, e), kvs.FromNB)
 	}
-	origin := kvs.FromNB
-	if t.learned != nil {
-		origin = kvs.UnknownOrigin
-	}
 	for _, i := range others {
 		if (t.learned == nil || !t.learned(all[i])) && (t.implicit == nil || !t.implicit(all[i])) {
-			v, origin := t.value(n, all[i]), origin
+			v, origin := t.value(n, all[i]), kvs.UnknownOrigin
 			key, partly := t.partly(n, v, all[i])
-			if partly {
-				origin = kvs.UnknownOrigin // no agent can have made it
-			} else {
+			if !partly { // otherwise no agent can have made it
+				if n.named && t.learned == nil {
+					origin = kvs.FromNB
+				}
 				key = t.model.Key(v)
 				t.mark(n, v, all[i])
 			}

@@ -65,7 +65,7 @@ func showEnabled(ctx context.Context, vpp *session.VPP) (all []ifIndex, err erro
 // count when the interface is deleted, so it must go before.
 func NewInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	return item.NewSet(vpp, ifs, item.Set[*pb.Interface, ifIndex, ifIndex]{
-		Name: InterfaceName, Model: model.InterfaceModel, Fields: "name", Origin: kvs.UnknownOrigin,
+		Name: InterfaceName, Model: model.InterfaceModel, Fields: "name",
 		Resolve: func(r *item.Resolver, v *pb.Interface) []ifIndex {
 			r.DependsOn("mpls-table-exists", model.TableKey(0))
 			return []ifIndex{r.Interface("name", v.GetName())}

@@ -18,7 +18,7 @@ import (
 
 // The global item enables one kind of NAT44; its limits are decided then. VPP would run both
 // kinds at once, on the same packets. A kind that is disabled forgets everything, so all other
-// items go before. The interfaces and addresses that the item lists (the deprecated form) are
+// items go before; and it stays enabled, as it is, while other clients of VPP use it. The interfaces and addresses that the item lists (the deprecated form) are
 // derived values; of those in VPP it has the ones that are expected, for the others may be of
 // the items of their own.
 
@@ -35,6 +35,7 @@ func NewGlobal(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	return kvs.Adapt(kvs.Describe(model.GlobalModel, kvs.Descriptor[*nat.Nat44Global, kvs.Metadata]{
 		Name:          GlobalName,
 		Southbound:    item.Southbound,
+		KeepsShared:   true,
 		Validate:      validateGlobal,
 		DerivedValues: derivedOfGlobal,
 		ValueComparator: func(_ string, a, b *nat.Nat44Global) bool {
@@ -71,11 +72,12 @@ func (d *globalDescriptor) create(ctx context.Context, _ string, g *nat.Nat44Glo
 	if err := d.refuseOther(ctx, s.kind); err != nil {
 		return nil, err
 	}
-	if err := d.enable(ctx, do, s); err != nil {
+	had, err := d.enable(ctx, do, s)
+	if err != nil {
 		return nil, err
 	}
 	setKind(d.vpp, s.kind)
-	if err := d.set(ctx, do, settings{timeouts: timeouts}, s); err != nil {
+	if err := d.set(ctx, do, had, s); err != nil {
 		return nil, errors.Join(err, d.disable(ctx, do)) // leave nothing half-made
 	}
 	return nil, nil
@@ -98,19 +100,27 @@ func (d *globalDescriptor) refuseOther(ctx context.Context, k kind) error {
 	return nil
 }
 
-// enable enables a kind; one that is enabled already has what another client or an agent
-// before left, and is enabled again.
-func (d *globalDescriptor) enable(ctx context.Context, do globalCalls, s settings) error {
-	found, err := do.show(ctx, d.vpp)
+// enable enables a kind, and returns the settings that it then has. One that is enabled already is
+// enabled again, for other limits, unless other clients use it.
+func (d *globalDescriptor) enable(ctx context.Context, do globalCalls, s settings) (had settings, err error) {
+	had, err = do.show(ctx, d.vpp)
 	if err != nil {
-		return err
+		return had, err
 	}
-	if found.kind != disabled {
+	if had.kind != disabled {
+		others, err := d.usedByOthers(ctx, had.kind)
+		switch {
+		case err != nil || others != "" && had.limits == s.limits:
+			return had, err
+		case others != "":
+			return had, fmt.Errorf("max_sessions, max_users, max_user_sessions: NAT44 is enabled with %s, and a change would delete what other clients of VPP have in it: %s; configure these limits, or remove that first",
+				had.limits, others)
+		}
 		if err := d.disable(ctx, do); err != nil {
-			return err
+			return had, err
 		}
 	}
-	return d.call(ctx, do.enable, s.limits, true)
+	return settings{kind: s.kind, limits: s.limits, timeouts: timeouts}, d.call(ctx, do.enable, s.limits, true)
 }
 
 func (d *globalDescriptor) call(ctx context.Context, message func(limits, bool) (request, reply api.Message), l limits, on bool) error {
@@ -150,7 +160,7 @@ func (d *globalDescriptor) remove(ctx context.Context, _ string, g *nat.Nat44Glo
 	return d.disable(ctx, do)
 }
 
-// disable asks before: the EI of VPP 22.10 crashes if it is disabled twice. What VPP answers
+// disable disables a kind that nobody else uses. It asks before: the EI of VPP 22.10 crashes if it is disabled twice. What VPP answers
 // about items that it could not clean up does not matter once NAT44 is disabled.
 func (d *globalDescriptor) disable(ctx context.Context, do globalCalls) error {
 	found, err := do.show(ctx, d.vpp)
@@ -158,6 +168,13 @@ func (d *globalDescriptor) disable(ctx context.Context, do globalCalls) error {
 		return err
 	}
 	if found.kind != disabled {
+		others, err := d.usedByOthers(ctx, found.kind)
+		switch {
+		case err != nil:
+			return err
+		case others != "":
+			return leftTo("NAT44", others)
+		}
 		if err = d.call(ctx, do.enable, limits{}, false); err != nil {
 			again, showErr := do.show(ctx, d.vpp)
 			if showErr != nil || again.kind != disabled {
@@ -179,6 +196,16 @@ func (d *globalDescriptor) show(ctx context.Context, k kind) (settings, error) {
 		return settings{}, err
 	}
 	return do.show(ctx, d.vpp)
+}
+
+// usedByOthers names what VPP has in a kind. It is called when the agent has nothing in it.
+func (d *globalDescriptor) usedByOthers(ctx context.Context, k kind) (string, error) {
+	u := users{ctx: ctx}
+	count(&u, "interfaces", partsOfKind(d.vpp, k, interfaceOperations))
+	count(&u, "addresses", partsOfKind(d.vpp, k, addressOperations))
+	count(&u, "mappings", partsOfKind(d.vpp, k, mappingOperations))
+	count(&u, "VRF tables", partsOfKind(d.vpp, k, vrfTableOperations))
+	return u.text()
 }
 
 // retrieve returns the kind that is expected, if both are enabled.
@@ -207,7 +234,11 @@ func (d *globalDescriptor) retrieve(ctx context.Context, correlate []globalKV) (
 		if err := d.findListed(ctx, v, correlate); err != nil {
 			return nil, err
 		}
-		return []globalKV{{Key: model.GlobalModel.KeyPrefix(), Value: v, Origin: kvs.FromNB}}, nil
+		kv := globalKV{Key: model.GlobalModel.KeyPrefix(), Value: v, Origin: kvs.UnknownOrigin}
+		if len(correlate) > 0 {
+			kv.Origin = kvs.FromNB
+		}
+		return []globalKV{kv}, nil
 	}
 	return nil, nil
 }

@@ -3,6 +3,7 @@ package natplugin
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"go.fd.io/govpp/api"
 	ed "go.fd.io/govpp/binapi/nat44_ed"
@@ -24,6 +25,13 @@ type settings struct {
 // limits are decided when NAT44 is enabled.
 type limits struct {
 	sessions, users, userSessions uint32
+}
+
+func (l limits) String() string {
+	if l.users == 0 {
+		return fmt.Sprintf("max_sessions %d", l.sessions)
+	}
+	return fmt.Sprintf("max_sessions %d, max_users %d, max_user_sessions %d", l.sessions, l.users, l.userSessions)
 }
 
 // The defaults of VPP (nat44_plugin_enable, nat44_ei_plugin_enable, nat_reset_timeouts).

@@ -112,9 +112,19 @@ func kindIn(vpp *session.VPP) (kind, error) {
 func partsOf[P any](vpp *session.VPP, all map[kind]*session.Operation[func(*session.VPP) item.PartCalls[P]]) func() (*item.PartCalls[P], error) {
 	return func() (*item.PartCalls[P], error) {
 		k, err := kindIn(vpp)
-		op := all[k]
-		if err != nil || op == nil {
+		if err != nil {
 			return nil, err
+		}
+		return partsOfKind(vpp, k, all)()
+	}
+}
+
+// partsOfKind is partsOf for a kind.
+func partsOfKind[P any](vpp *session.VPP, k kind, all map[kind]*session.Operation[func(*session.VPP) item.PartCalls[P]]) func() (*item.PartCalls[P], error) {
+	return func() (*item.PartCalls[P], error) {
+		op := all[k]
+		if op == nil {
+			return nil, nil
 		}
 		do, err := op.On(vpp)
 		if err != nil {

@@ -79,6 +79,25 @@ func remembered[E any](vpp *session.VPP, in *session.State[applied[E]]) (*E, err
 
 var applied64 = session.NewState(func() *applied[settings64] { return &applied[settings64]{} })
 
+// usedByOthers64 names what VPP has in NAT64. It is called when the agent has nothing in it. A binding
+// that packets made is no reason to keep NAT64 enabled.
+func usedByOthers64(ctx context.Context, vpp *session.VPP) (string, error) {
+	u := users{ctx: ctx}
+	count(&u, "interfaces", parts(vpp, interfaces64))
+	count(&u, "addresses", parts(vpp, addresses64))
+	prefixes, bindings := 0, 0
+	u.err = errors.Join(u.err,
+		session.Each(ctx, vpp, &vpp64.Nat64PrefixDump{}, func(*vpp64.Nat64PrefixDetails) { prefixes++ }),
+		session.Each(ctx, vpp, &vpp64.Nat64BibDump{Proto: allProtocols}, func(d *vpp64.Nat64BibDetails) {
+			if d.Flags&nat_types.NAT_IS_STATIC != 0 {
+				bindings++
+			}
+		}))
+	u.add("prefixes", prefixes)
+	u.add("static bindings", bindings)
+	return u.text()
+}
+
 // used64 reports that VPP has an item of NAT64, so that NAT64 is enabled.
 func used64(ctx context.Context, vpp *session.VPP) (used bool, err error) {
 	err = errors.Join(
@@ -161,6 +180,7 @@ func NewNAT64Global(vpp *session.VPP) *kvs.KVDescriptor {
 		SessionOnly: func() bool { return globals64.Check(vpp) == nil },
 		Recreate:    func(old, s settings64) bool { return old.bindings != s.bindings || old.sessions != s.sessions },
 		Set:         func(ctx context.Context, old, s *settings64) error { return set64(ctx, vpp, old, s) },
+		KeepsShared: true,
 	})
 }
 
@@ -169,10 +189,7 @@ func set64(ctx context.Context, vpp *session.VPP, old, s *settings64) error {
 		return err
 	}
 	if s == nil {
-		if err := enable64(ctx, vpp, &vpp64.Nat64PluginEnableDisable{}); err != nil {
-			return err
-		}
-		return remember(vpp, applied64, nil)
+		return disable64(ctx, vpp)
 	}
 	if old == nil {
 		on := &vpp64.Nat64PluginEnableDisable{Enable: true, BibBuckets: s.bindings, StBuckets: s.sessions}
@@ -187,9 +204,23 @@ func set64(ctx context.Context, vpp *session.VPP, old, s *settings64) error {
 	case err == nil:
 		return remember(vpp, applied64, s)
 	case old == nil:
-		err = errors.Join(err, enable64(ctx, vpp, &vpp64.Nat64PluginEnableDisable{})) // leave nothing half-made
+		err = errors.Join(err, disable64(ctx, vpp)) // leave nothing half-made
 	}
 	return err
+}
+
+// disable64 disables NAT64, unless other clients of VPP use it.
+func disable64(ctx context.Context, vpp *session.VPP) error {
+	others, err := usedByOthers64(ctx, vpp)
+	if err != nil {
+		return err
+	}
+	if others == "" {
+		if err := enable64(ctx, vpp, &vpp64.Nat64PluginEnableDisable{}); err != nil {
+			return err
+		}
+	}
+	return errors.Join(remember(vpp, applied64, nil), leftTo("NAT64", others))
 }
 
 func enable64(ctx context.Context, vpp *session.VPP, req *vpp64.Nat64PluginEnableDisable) error {

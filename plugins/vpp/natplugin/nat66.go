@@ -56,6 +56,7 @@ func NewNAT66Global(vpp *session.VPP) *kvs.KVDescriptor {
 		SessionOnly: func() bool { return globals66.Check(vpp) == nil },
 		Recreate:    func(_, _ uint32) bool { return true },
 		Set:         func(ctx context.Context, _, vrf *uint32) error { return set66(ctx, vpp, vrf) },
+		KeepsShared: true,
 	})
 }
 
@@ -63,14 +64,30 @@ func set66(ctx context.Context, vpp *session.VPP, vrf *uint32) error {
 	if err := globals66.Check(vpp); err != nil {
 		return err
 	}
-	req := &vpp66.Nat66PluginEnableDisable{Enable: vrf != nil}
+	req, others := &vpp66.Nat66PluginEnableDisable{Enable: vrf != nil}, ""
 	if vrf != nil {
 		req.OutsideVrf = *vrf
+	} else {
+		var err error
+		if others, err = usedByOthers66(ctx, vpp); err != nil {
+			return err
+		}
 	}
-	if err := vpp.Call(ctx, req, &vpp66.Nat66PluginEnableDisableReply{}); err != nil && !errors.Is(err, alreadyThere) {
-		return err
+	if others == "" {
+		if err := vpp.Call(ctx, req, &vpp66.Nat66PluginEnableDisableReply{}); err != nil && !errors.Is(err, alreadyThere) {
+			return err
+		}
 	}
-	return remember(vpp, applied66, vrf)
+	return errors.Join(remember(vpp, applied66, vrf), leftTo("NAT66", others))
+}
+
+// usedByOthers66 names what VPP has in NAT66. It is called when the agent has nothing in it.
+func usedByOthers66(ctx context.Context, vpp *session.VPP) (string, error) {
+	u, interfaces := users{ctx: ctx}, 0
+	u.err = session.Each(ctx, vpp, &vpp66.Nat66InterfaceDump{}, func(*vpp66.Nat66InterfaceDetails) { interfaces++ })
+	u.add("interfaces", interfaces)
+	count(&u, "mappings", parts(vpp, mappings66))
+	return u.text()
 }
 
 // get66 returns the VRF table of the outside, noVRF if it is not known.

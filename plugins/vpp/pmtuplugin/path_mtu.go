@@ -40,7 +40,7 @@ type pathMTU struct {
 // that has such an entry, so the other tables are refused.
 func NewPathMTU(vpp *session.VPP) *kvs.KVDescriptor {
 	return item.NewSet(vpp, nil, item.Set[*pmtu.PathMTU, pathMTU, ip_types.Address]{
-		Name: PathMTUName, Model: PathMTUModel, Fields: "address", Origin: kvs.FromNB,
+		Name: PathMTUName, Model: PathMTUModel, Fields: "address",
 		Resolve: func(r *item.Resolver, v *pmtu.PathMTU) []pathMTU {
 			e := pathMTU{address: r.Host("address", v.GetAddress())}
 			least := uint32(minMTU4)

@@ -34,7 +34,7 @@ type redirect struct {
 // before.
 func NewIPRedirect(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	return item.NewSet(vpp, ifs, item.Set[*puntproto.IPRedirect, redirect, redirect]{
-		Name: IPRedirectName, Model: IPRedirectModel, Fields: "l3_protocol, rx_interface", Origin: kvs.FromNB,
+		Name: IPRedirectName, Model: IPRedirectModel, Fields: "l3_protocol, rx_interface",
 		Resolve:  resolveRedirect,
 		ID:       func(e redirect) redirect { return redirect{family: e.family, rx: e.rx} },
 		Belongs:  func(a, b redirect) bool { return a.tx == b.tx },

@@ -61,7 +61,7 @@ func NewToHost(vpp *session.VPP) *kvs.KVDescriptor {
 		})}
 	}
 	return item.NewSet(vpp, nil, item.Set[*puntproto.ToHost, host, host]{
-		Name: ToHostName, Model: ToHostModel, Fields: "l3_protocol, port", Origin: kvs.UnknownOrigin,
+		Name: ToHostName, Model: ToHostModel, Fields: "l3_protocol, port",
 		Resolve: resolveHost,
 		ID:      func(e host) host { return host{family: e.family, port: e.port} },
 		Value: func(_ *item.Names, wanted, found []host) *puntproto.ToHost {
@@ -140,7 +140,7 @@ type exception struct{ reason, path string }
 // calls reason.
 func NewException(vpp *session.VPP) *kvs.KVDescriptor {
 	return item.NewSet(vpp, nil, item.Set[*puntproto.Exception, exception, exception]{
-		Name: ExceptionName, Model: ExceptionModel, Fields: "reason", Origin: kvs.UnknownOrigin,
+		Name: ExceptionName, Model: ExceptionModel, Fields: "reason",
 		Resolve: func(r *item.Resolver, v *puntproto.Exception) []exception {
 			r.NotEmpty("reason", v.GetReason(), "a name from `show punt reasons` of VPP")
 			return []exception{{v.GetReason(), socketPath(r, v.GetSocketPath())}}

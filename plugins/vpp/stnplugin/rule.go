@@ -26,7 +26,7 @@ type rule = stn.StnAddDelRule
 // does the rule go with it, so it must go before.
 func NewRule(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	return item.NewSet(vpp, ifs, item.Set[*stnproto.Rule, rule, rule]{
-		Name: RuleName, Model: RuleModel, Fields: "ip_address", Origin: kvs.FromNB,
+		Name: RuleName, Model: RuleModel, Fields: "ip_address",
 		Resolve: func(r *item.Resolver, v *stnproto.Rule) []rule {
 			return []rule{{IPAddress: r.HostOf("ip_address", v.GetIpAddress()), SwIfIndex: r.Interface("interface", v.GetInterface())}}
 		},

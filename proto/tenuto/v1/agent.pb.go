@@ -245,8 +245,10 @@ type Operation struct {
 	// Secrets that differ, such as "memif.secret", in the operation of a plan with hidden
 	// secrets, in which they look the same.
 	ChangedSecrets []string `protobuf:"bytes,15,rep,name=changed_secrets,json=changedSecrets,proto3" json:"changed_secrets,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The deletion left the object in the southbound, because other processes use it.
+	Left          bool `protobuf:"varint,16,opt,name=left,proto3" json:"left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Operation) Reset() {
@@ -382,6 +384,13 @@ func (x *Operation) GetChangedSecrets() []string {
 		return x.ChangedSecrets
 	}
 	return nil
+}
+
+func (x *Operation) GetLeft() bool {
+	if x != nil {
+		return x.Left
+	}
+	return false
 }
 
 // Reason says why a value is not going to be in effect.
@@ -2835,7 +2844,7 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x06Change\x12%\n" +
 	"\x05items\x18\x01 \x03(\v2\x0f.tenuto.v1.ItemR\x05items\x12\x16\n" +
 	"\x06remove\x18\x02 \x03(\tR\x06remove\x12\x18\n" +
-	"\areplace\x18\x03 \x01(\bR\areplace\"\xe8\x04\n" +
+	"\areplace\x18\x03 \x01(\bR\areplace\"\xfc\x04\n" +
 	"\tOperation\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12>\n" +
 	"\toperation\x18\x02 \x01(\x0e2 .ligato.kvscheduler.TxnOperationR\toperation\x12=\n" +
@@ -2854,7 +2863,8 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x05start\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\x05start\x125\n" +
 	"\bduration\x18\r \x01(\v2\x19.google.protobuf.DurationR\bduration\x12\x1b\n" +
 	"\tforced_by\x18\x0e \x03(\tR\bforcedBy\x12'\n" +
-	"\x0fchanged_secrets\x18\x0f \x03(\tR\x0echangedSecrets\"2\n" +
+	"\x0fchanged_secrets\x18\x0f \x03(\tR\x0echangedSecrets\x12\x12\n" +
+	"\x04left\x18\x10 \x01(\bR\x04left\"2\n" +
 	"\x06Reason\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"N\n" +

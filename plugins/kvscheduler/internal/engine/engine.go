@@ -185,6 +185,9 @@ func (e *Engine) settleTxn(p *transaction) {
 	if p.opts.Resync == api.FullResync && !p.opts.KeepFound {
 		e.state.fullResyncDone = true
 	}
+	for _, l := range p.result.Left {
+		e.log.Warn("object is left in the southbound", "key", l.Key, "reason", l.Why)
+	}
 	e.retries.scheduleRetries(p.txn, p.result)
 	e.retries.planDecisions()
 	e.trials.followSuspects()

@@ -222,7 +222,7 @@ func (j *journal) keepRemovals(executed []api.RecordedTxnOp, notified map[string
 
 // removes reports whether the callback of an operation removed a base value.
 func removes(op *api.RecordedTxnOp) bool {
-	return op.Operation == kvscheduler.TxnOperation_DELETE && !op.IsDerived && !op.NOOP && op.NewErrMsg == ""
+	return op.Operation == kvscheduler.TxnOperation_DELETE && !op.IsDerived && !op.NOOP && !op.IsLeft && op.NewErrMsg == ""
 }
 
 // settleAll adds all changes since the last batch to a batch.

@@ -69,7 +69,7 @@ func (p *plans) base(key string) api.PlanBase {
 // reasons explains why values stay PENDING, INVALID or unchanged.
 func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 	after := pl.After(p.state.graph)
-	var list []api.PlanReason
+	list := p.sharedObjects(pl)
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
 		if op.Kind == plan.Note && op.Held != nil {

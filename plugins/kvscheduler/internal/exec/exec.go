@@ -90,12 +90,19 @@ type Failure struct {
 	Reverting bool
 }
 
+// Left is a value whose Delete left the object in the southbound.
+type Left struct {
+	Key string
+	Why error
+}
+
 // Result is the outcome of a transaction.
 type Result struct {
 	Begun    time.Time // when the first operation could start
 	Executed []api.RecordedTxnOp
 	Failures []Failure
 	Invalid  []api.KeyWithError
+	Left     []Left
 	Reverted bool
 	// ToRevert is how many values the revert had to restore; NotReverted is how many
 	// it could not restore.
@@ -371,6 +378,9 @@ func (r *run) outcome(op *plan.Op, s *step) {
 	case plan.Down:
 		n.Missing = op.Lost && n.Want != nil && n.Want.Invalid == nil
 		r.Graph.Remove(n, ownership(op, n, r.calls(op)))
+		if s.left != nil {
+			r.res.Left = append(r.res.Left, Left{op.Key, s.left})
+		}
 	case plan.Adopt:
 		err = r.Graph.SetHave(n, op.Target, n.Meta, ownership(op, n, r.calls(op)))
 	default:

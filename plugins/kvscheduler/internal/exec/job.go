@@ -42,7 +42,8 @@ type step struct {
 	before previous
 	meta   api.Metadata
 	err    error
-	found  bool // Create found the object
+	found  bool  // Create found the object
+	left   error // why Delete left the object; nil: it did not
 }
 
 // reset prepares a job whose callback has returned for the next one.
@@ -118,9 +119,20 @@ func (w *walk) returned(j *job, called bool) bool {
 	for i, r := range j.results {
 		s := &j.steps[i]
 		s.meta = r.Metadata
-		s.found, s.err = foundBy(&w.ops[s.index], r.Err)
+		op := &w.ops[s.index]
+		s.found, s.err = foundBy(op, r.Err)
+		s.left, s.err = leftBy(op, s.err)
 	}
 	return true
+}
+
+// leftBy returns why a callback left the object in the southbound, if its error says that Delete
+// did. The failure is then nil.
+func leftBy(op *plan.Op, err error) (why, failure error) {
+	if op.Kind == plan.Down && errors.Is(err, api.ErrLeft) {
+		return err, nil
+	}
+	return nil, err
 }
 
 // foundBy reports whether the error of a callback says that Create found the object. It returns

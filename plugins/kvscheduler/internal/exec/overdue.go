@@ -211,6 +211,7 @@ func (o *Overdue) returned(t *callGuard, results []api.KVBatchResult) (told []Ca
 		c.Returned, c.meta, c.Err = now, results[i].Metadata, results[i].Err
 		if c.op != nil {
 			c.found, c.Err = foundBy(c.op, c.Err)
+			_, c.Err = leftBy(c.op, c.Err)
 			o.hanging[c.Descriptor]--
 			delete(o.refused, c.Descriptor)
 		} else if c.Key == "" { // a read of all values: no operation waits for it

@@ -20,7 +20,7 @@ func (r *run) record(op *plan.Op, j *job, s *step) (rec api.RecordedTxnOp, tell 
 		rec.PrevState = op.Before
 	}
 	rec.NOOP = rec.NOOP || !j.called && !op.Notified && !op.Lost && !op.Desc.IsProperty()
-	rec.IsRevert = r.reverted
+	rec.IsRevert, rec.IsLeft = r.reverted, s.left != nil
 	rec.IsRetry = r.txn.Attempt > 0 && s.before.err != nil
 	if s.n.Err != nil {
 		rec.NewState, rec.NewErrMsg = plan.State(s.n), text(s.n.Err)

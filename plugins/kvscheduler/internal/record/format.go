@@ -315,6 +315,7 @@ func Flags(op *api.RecordedTxnOp) []string {
 	add(op.IsRevert && !op.IsProperty, "REVERT")
 	add(op.IsRetry && !op.IsProperty, "RETRY")
 	add(op.IsRecreate, "RECREATE")
+	add(op.IsLeft, "LEFT")
 	return append(flags, stateFlags(op)...)
 }
 

@@ -65,7 +65,7 @@ func NewDHCPProxy(vpp *session.VPP) *kvs.KVDescriptor {
 			return p
 		},
 		Recreate: func(a, b *l3.DHCPProxy) bool { return !ipconv.SameAddr(a.GetSourceIpAddress(), b.GetSourceIpAddress()) },
-		AddFirst: true, Unmarked: true,
+		AddFirst: true,
 	})
 }
 
