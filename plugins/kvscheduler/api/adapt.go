@@ -61,6 +61,7 @@ func Adapt[V proto.Message, M any](d *Descriptor[V, M]) *KVDescriptor {
 		Unrecorded:           d.Unrecorded,
 		SessionOnly:          d.SessionOnly,
 		KeepsShared:          d.KeepsShared,
+		ForeignParts:         d.ForeignParts,
 		MetadataMapFactory:   d.MetadataMapFactory,
 		IsRetriableFailure:   d.IsRetriableFailure,
 		Absent:               d.Absent,

@@ -108,6 +108,11 @@ type Descriptor[V proto.Message, M any] struct {
 	// plans say.
 	KeepsShared bool
 
+	// ForeignParts reports that other processes can have parts in the objects, which Retrieve
+	// returns (see ForeignKey). A plan that deletes an object reads them. Default: plans name the
+	// parts that the last resync found.
+	ForeignParts bool
+
 	// MetadataMapFactory creates the metadata map. Default: a map of M.
 	MetadataMapFactory MetadataMapFactory
 

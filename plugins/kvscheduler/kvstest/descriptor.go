@@ -87,6 +87,9 @@ func TakesOver() DescriptorOption {
 	}
 }
 
+// ForeignParts has plans read what others added to the values.
+func ForeignParts() DescriptorOption { return func(b *build) { b.d.ForeignParts = true } }
+
 // KeepsShared makes Delete leave what values that others made depend on.
 func KeepsShared() DescriptorOption {
 	return func(b *build) {

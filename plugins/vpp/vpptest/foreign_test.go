@@ -179,6 +179,19 @@ func additions() map[string]addition {
 			request: func(_ *testing.T, _ *vpptest.Harness, on interface_types.InterfaceIndex, add bool) (req, reply api.Message) {
 				return &ipsecapi.IpsecInterfaceAddDelSpd{IsAdd: add, SwIfIndex: on, SpdID: 1}, &ipsecapi.IpsecInterfaceAddDelSpdReply{}
 			}},
+		"sub-interface": {items: values{}, to: ifKey("x"), says: untagged,
+			request: func(t *testing.T, b *vpptest.Harness, _ interface_types.InterfaceIndex, add bool) (req, reply api.Message) {
+				on := interface_types.InterfaceIndex(indexOf(b, "x"))
+				if add {
+					return &interfacesapi.CreateVlanSubif{SwIfIndex: on, VlanID: 100}, &interfacesapi.CreateVlanSubifReply{}
+				}
+				for _, d := range dumped[*interfacesapi.SwInterfaceDetails](t, b, &interfacesapi.SwInterfaceDump{SwIfIndex: interface_types.InterfaceIndex(vppNone)}) {
+					if d.SupSwIfIndex == uint32(on) && d.SwIfIndex != on {
+						on = d.SwIfIndex
+					}
+				}
+				return &interfacesapi.DeleteSubif{SwIfIndex: on}, &interfacesapi.DeleteSubifReply{}
+			}},
 		"proxy ARP on an interface": {items: of(&l3.ProxyARP{Interfaces: []*l3.ProxyARP_Interface{{Name: "x"}}}), to: key(&l3.ProxyARP{}), says: untagged,
 			request: func(_ *testing.T, _ *vpptest.Harness, on interface_types.InterfaceIndex, add bool) (req, reply api.Message) {
 				return &arp.ProxyArpIntfcEnableDisable{SwIfIndex: on, Enable: add}, &arp.ProxyArpIntfcEnableDisableReply{}
@@ -251,4 +264,30 @@ func added(t *testing.T, b *vpptest.Harness, c addition) {
 	if seq, err := b.Scheduler.RepairDrift(t.Context(), report.Drifts); err != nil || seq != kvs.NoSeqNum {
 		t.Errorf("repaired by transaction %d: %v", seq, err)
 	}
+}
+
+// A change that creates an interface again deletes the sub-interfaces that others made on it. The plan
+// names them.
+func TestPlanNamesForeignSubInterfaces(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		own := catalogue.Memif("m", 7, "m.sock")
+		b.Must(of(own))
+		b.Await(ifKey("m"), configured)
+		made := &interfacesapi.CreateVlanSubifReply{}
+		byHand(t, b, &interfacesapi.CreateVlanSubif{SwIfIndex: interface_types.InterfaceIndex(indexOf(b, "m")), VlanID: 100}, made)
+		says := fmt.Sprintf("deleted with it, although other processes made it: %s/foreign:sub-interface %d", ifKey("m"), made.SwIfIndex)
+		if got := planReason(t, b, of(catalogue.Memif("m", 8, "m.sock")), ifKey("m")); got != says {
+			t.Errorf("created again: %q, expected %q", got, says)
+		}
+		if got := planReason(t, b, values{ifKey("m"): nil}, ifKey("m")); got != says {
+			t.Errorf("deleted: %q, expected %q", got, says)
+		}
+		up := catalogue.Memif("m", 7, "m.sock")
+		up.Mtu = 1400
+		if got := planReason(t, b, of(up), ifKey("m")); got != "" {
+			t.Errorf("changed in place: %q", got)
+		}
+		b.Must(values{ifKey("m"): nil})
+	})
 }

@@ -8,14 +8,15 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
 // maxUsers limits how many keys of other processes a reason names.
 const maxUsers = 5
 
 // sharedObjects names, for each value that a plan deletes or creates again, what other processes
-// have in its object: their foreign parts of it, and foreign values that depend on it. They are
-// those of the last reading.
+// have in its object: their foreign parts of it, and foreign values that depend on it. It reads the
+// parts if the descriptor has ForeignParts; the others are those of the last reading.
 func (p *plans) sharedObjects(pl *plan.Plan) (list []api.PlanReason) {
 	removed := map[string]*plan.Op{}
 	for i := range pl.Ops {
@@ -26,7 +27,7 @@ func (p *plans) sharedObjects(pl *plan.Plan) (list []api.PlanReason) {
 	if len(removed) == 0 {
 		return nil
 	}
-	users := map[string][]string{}
+	users := p.readParts(removed)
 	for n := range p.state.graph.Nodes {
 		if !foreign(n) {
 			continue
@@ -46,6 +47,25 @@ func (p *plans) sharedObjects(pl *plan.Plan) (list []api.PlanReason) {
 		list = append(list, api.PlanReason{Key: key, Reason: effect + someOf(slices.Compact(others))})
 	}
 	return list
+}
+
+// readParts reads the foreign parts of the removed values whose descriptors have ForeignParts. Parts
+// that cannot be read are not named.
+func (p *plans) readParts(removed map[string]*plan.Op) map[string][]string {
+	users, read := map[string][]string{}, map[*registry.Descriptor]bool{}
+	for _, op := range removed {
+		if !op.Desc.ForeignParts || read[op.Desc] {
+			continue
+		}
+		read[op.Desc] = true
+		found, _ := p.southbound.refresher(p.southbound.closed()).Descriptor(op.Desc)
+		for _, kv := range found {
+			if object, is := api.ForeignTo(kv.Key); is && removed[object] != nil {
+				users[object] = append(users[object], kv.Key)
+			}
+		}
+	}
+	return users
 }
 
 // usedBy returns the keys of the values that a foreign value is a part of or depends on.

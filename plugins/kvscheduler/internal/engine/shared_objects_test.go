@@ -14,7 +14,7 @@ import (
 // what others have in them.
 func sharedBy(t *testing.T, sb *kvstest.MockSB, s api.KVScheduler) {
 	t.Helper()
-	if err := s.RegisterKVDescriptor(sb.Descriptor("tap", "tap/"), sb.Descriptor("pool", "pool/", kvstest.KeepsShared()),
+	if err := s.RegisterKVDescriptor(sb.Descriptor("tap", "tap/", kvstest.ForeignParts()), sb.Descriptor("pool", "pool/", kvstest.KeepsShared()),
 		sb.Descriptor("user", "user/")); err != nil {
 		t.Fatal(err)
 	}
@@ -23,12 +23,12 @@ func sharedBy(t *testing.T, sb *kvstest.MockSB, s api.KVScheduler) {
 	}
 	part := &model.Item{}
 	api.AddUnmodeled(part, "member 7, which has no name")
-	sb.Put(api.ForeignKey("tap/1", "member 7"), part)
 	sb.Put("user/a", &model.Item{Deps: []string{"pool/1"}})
 	sb.Put("user/b", &model.Item{Deps: []string{"tap/1"}})
 	if err := s.ReadOrphans(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	sb.Put(api.ForeignKey("tap/1", "member 7"), part) // a plan reads it
 }
 
 // A plan that deletes an object, or creates it again, names what others have in it, and what

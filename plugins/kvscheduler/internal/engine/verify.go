@@ -94,10 +94,6 @@ func (v *verifier) unverified(wrong []api.KeyWithError) {
 // verify reads the values that the transaction contains or changed, and compares them
 // with their desired state.
 func (v *verifier) verify(p *transaction, res *exec.Result) (wrong []api.KeyWithError) {
-	left := make(map[string]bool, len(res.Left))
-	for _, l := range res.Left {
-		left[l.Key] = true
-	}
 	byDescriptor := map[*registry.Descriptor]map[string]*graph.Node{}
 	add := func(key string) {
 		n := v.state.graph.Node(key)
@@ -106,7 +102,7 @@ func (v *verifier) verify(p *transaction, res *exec.Result) (wrong []api.KeyWith
 			n = &graph.Node{Key: key, Desc: d}
 		}
 		n = n.Root()
-		if left[n.Key] || n.Desc == nil || n.Desc.Retrieve == nil || n.Err != nil || n.Obtained() || v.owners.noBusiness(n) {
+		if n.Desc == nil || n.Desc.Retrieve == nil || n.Err != nil || n.Obtained() || v.owners.noBusiness(n) {
 			return
 		}
 		if byDescriptor[n.Desc] == nil {
@@ -124,7 +120,11 @@ func (v *verifier) verify(p *transaction, res *exec.Result) (wrong []api.KeyWith
 	}
 	closed := v.southbound.closed()
 	for _, d := range v.state.registry.Load().RetrieveOrder {
-		if nodes := byDescriptor[d]; nodes != nil && !closed[d.Session()] {
+		nodes := byDescriptor[d]
+		for _, l := range res.Left {
+			delete(nodes, l.Key)
+		}
+		if len(nodes) > 0 && !closed[d.Session()] {
 			wrong = append(wrong, v.compare(d, nodes)...)
 		}
 	}

@@ -100,6 +100,7 @@ func NewInterface(vpp *session.VPP, opts Options) *kvs.KVDescriptor {
 		Name:                 InterfaceName,
 		Southbound:           Southbound,
 		WithMetadata:         true,
+		ForeignParts:         true,
 		Validate:             d.validate,
 		Dependencies:         d.dependencies,
 		Identities:           d.identities,

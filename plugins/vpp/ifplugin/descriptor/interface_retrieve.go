@@ -81,7 +81,7 @@ func (d *interfaceDescriptor) retrieve(ctx context.Context, correlate []interfac
 		}
 		out = append(out, interfaceKV{Key: model.InterfaceModel.Key(i), Value: i, Metadata: m, Origin: kvs.FromNB})
 	}
-	return append(out, r.untaggedMembers()...), nil
+	return append(out, r.untaggedParts()...), nil
 }
 
 // expect notes the values that VPP may have. It returns the names of those for which Retrieve
@@ -206,14 +206,25 @@ func (d *interfaceDescriptor) bondMembers(ctx context.Context, all []vppcalls.De
 	return members, err
 }
 
-// untaggedMembers returns the members of bonds with a name that have none. They are foreign parts.
-func (r *reading) untaggedMembers() []interfaceKV {
+// untaggedParts returns the members of bonds and the sub-interfaces that have no name, of those that
+// have one. They are foreign parts.
+func (r *reading) untaggedParts() []interfaceKV {
 	var others item.Foreign[*interfaces.Interface, *ifaceidx.IfMeta]
+	add := func(of uint32, what string, part uint32) {
+		if name := r.names[of]; name != "" {
+			i := &interfaces.Interface{Name: name}
+			others.Add(model.InterfaceModel.Key(i), i, fmt.Sprintf("%s %d, which has no tag", what, part))
+		}
+	}
 	for _, found := range r.all {
-		bond, is := r.members[found.SwIfIndex]
-		if name := r.names[bond]; is && name != "" && found.Tag == "" {
-			i := &interfaces.Interface{Name: name, Type: interfaces.Interface_BOND_INTERFACE}
-			others.Add(model.InterfaceModel.Key(i), i, fmt.Sprintf("member %d, which has no tag", found.SwIfIndex))
+		if found.Tag != "" {
+			continue
+		}
+		if bond, is := r.members[found.SwIfIndex]; is {
+			add(bond, "member", found.SwIfIndex)
+		}
+		if found.SubInterface {
+			add(found.Parent, "sub-interface", found.SwIfIndex)
 		}
 	}
 	return others.All

@@ -130,7 +130,7 @@ func (k bond) read(ctx context.Context, names func(uint32) string) (recogniser, 
 			if m.Weight != 0 {
 				kvs.AddUnmodeled(i, fmt.Sprintf("member %s weight %d", m.InterfaceName, m.Weight))
 			}
-			if name := names(uint32(m.SwIfIndex)); name != "" { // see untaggedMembers
+			if name := names(uint32(m.SwIfIndex)); name != "" { // see untaggedParts
 				l.BondedInterfaces = append(l.BondedInterfaces, &interfaces.BondLink_BondedInterface{
 					Name: name, IsPassive: m.IsPassive, IsLongTimeout: m.IsLongTimeout,
 				})
