@@ -58,7 +58,7 @@ func (p *Plugin) dial(ctx context.Context) (*binapi.Conn, error) {
 
 // compete looks at the other clients of VPP until this agent may take it, or has to yield.
 func (p *Plugin) compete(ctx context.Context, id holder.Identity, candidate *binapi.Conn) (*binapi.Conn, error) {
-	me := claimOf(competes, id)
+	me, reaped := claimOf(competes, id), false
 	for looks := 0; ; looks++ {
 		all, err := p.clients(ctx, candidate)
 		if err != nil {
@@ -70,6 +70,13 @@ func (p *Plugin) compete(ctx context.Context, id holder.Identity, candidate *bin
 		}
 		switch verdict {
 		case yields:
+			if !reaped { // the other one may have ended
+				reaped = true
+				if candidate.Reap(ctx); !sleep(ctx, lookAgain) {
+					return nil, ctx.Err()
+				}
+				continue
+			}
 			p.yielded, p.yieldedTo = time.Now(), other
 			return nil, &holder.HeldError{Label: id.Label, Holder: other.String()}
 		case waits:

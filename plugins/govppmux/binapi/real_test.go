@@ -1,9 +1,11 @@
 package binapi
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 
@@ -145,5 +147,65 @@ func realSchema(t *testing.T, c *Conn) {
 	}
 	if len(reply.JSON) < readSize || !strings.HasSuffix(strings.TrimSpace(reply.JSON), "]") {
 		t.Errorf("schema of %d bytes", len(reply.JSON))
+	}
+}
+
+// A client that is killed after VPP had to wait for it stays in VPP's list. Reap removes it.
+func TestReap(t *testing.T) {
+	t.Parallel()
+	vpp := realvpptest.Start(t)
+	ctx := patient(t)
+	c, err := Dial(ctx, Options{Socket: vpp.Socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	listed := func() bool {
+		cli := &vlib.CliInbandReply{}
+		if err := c.Call(ctx, &vlib.CliInband{Cmd: "show api clients"}, cli); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(cli.Reply, "killed")
+	}
+	slowClient(t, vpp.Socket, "killed")
+	for range 100 { // VPP has read the end of the file by then
+		listed()
+	}
+	t.Logf("still listed: %t", listed())
+	c.Reap(ctx)
+	for listed() {
+		if ctx.Err() != nil {
+			t.Fatal("the client is still listed")
+		}
+	}
+}
+
+// slowClient connects to VPP, lets it wait with its answers, reads them all, and ends without a word.
+func slowClient(t *testing.T, socket, name string) {
+	t.Helper()
+	nc, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	fr := newFrameReader(nc, 1<<20)
+	index, entries, err := handshake(nc, fr, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size, requests = 10, 20000 // show_version: u16 id, u32 client_index, u32 context
+	request := make([]byte, frameHeader+size)
+	putFrameHeader(request, size)
+	payload := request[frameHeader:]
+	version := &vpe.ShowVersion{}
+	binary.BigEndian.PutUint16(payload, entries[version.GetMessageName()+"_"+version.GetCrcString()])
+	binary.BigEndian.PutUint32(payload[2:], index)
+	if _, err := nc.Write(bytes.Repeat(request, requests)); err != nil {
+		t.Fatal(err)
+	}
+	for range requests {
+		if _, err := fr.next(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
