@@ -166,6 +166,8 @@ func validateACL(_ string, v *acl.ACL) error {
 	switch name := v.GetName(); {
 	case name == "" || len(name) > maxTag:
 		errs = append(errs, item.Invalid("name", "%q has %d bytes, expected 1 to %d", name, len(name), maxTag))
+	case name == cliTag:
+		errs = append(errs, item.Invalid("name", "%q, expected another one: vppctl gives this name to its lists", name))
 	case strings.Contains(name, "/interface/") || strings.HasSuffix(name, "/interface"):
 		errs = append(errs, item.Invalid("name", "%q contains the reserved element \"interface\"", name))
 	}

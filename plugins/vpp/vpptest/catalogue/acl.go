@@ -89,6 +89,7 @@ func accessList() Item {
 		},
 		Recreates: []Change{To(func(a *acl.ACL) { a.Rules = hosts().Rules })},
 		Refusals: map[string]Change{
+			`name: "cli", expected another one`:              To(func(a *acl.ACL) { a.Name = "cli" }),
 			`name: "web/interface" contains`:                 To(func(a *acl.ACL) { a.Name = "web/interface" }),
 			"rules: empty":                                   To(func(a *acl.ACL) { a.Rules = nil }),
 			"rules[1].ip_rule: absent, and so is macip_rule": To(func(a *acl.ACL) { a.Rules[1].IpRule = nil }),
