@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,7 +38,7 @@ func TestCustomAgents(t *testing.T) {
 		switch program, args, _ := strings.Cut(line, " "); {
 		case program == "mkdir":
 		case line == "go mod tidy":
-			inModule(t, dir, "go list -deps -test ./... tool >/dev/null")
+			completeModule(t, dir)
 		case program == "agentctl":
 			run(t, []string{"--dir", dir}, dir, args)
 		case program == "go":
@@ -73,12 +74,28 @@ func TestCustomAgents(t *testing.T) {
 	}
 }
 
-// inModule runs a go command in a directory, with the modules that are on this machine.
-func inModule(t *testing.T, dir, line string) {
+// completeModule completes go.mod and go.sum, and checks that they are complete.
+func completeModule(t *testing.T, dir string) {
+	t.Helper()
+	const list = "go list -deps -test ./... tool >/dev/null"
+	inModule(t, dir, list, "GOFLAGS=-mod=mod "+moduleFlags)
+	inModule(t, dir, list, "GOFLAGS=-mod=readonly "+moduleFlags)
+}
+
+// moduleFlags are the flags of this module, too, so that its packages need not be compiled again.
+const moduleFlags = "-trimpath -tags=grpcnotrace"
+
+// inModule runs a go command in a directory, with the modules that are on this machine. The directory
+// and this module are in one workspace: the packages of a module that is required are other ones for the
+// cache of the go command, and would be compiled again.
+func inModule(t *testing.T, dir, line string, env ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod -trimpath -tags=grpcnotrace", "GOPROXY=off", "GOSUMDB=off")
+	if len(env) == 0 {
+		env = []string{"GOFLAGS=" + moduleFlags, "GOWORK=" + workspace(t, dir)}
+	}
+	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOPROXY=off", "GOSUMDB=off"), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
@@ -100,4 +117,23 @@ func startProgram(t *testing.T, program, dir string, args ...string) *bytes.Buff
 		}
 	})
 	return log
+}
+
+// workspace writes a workspace of a module and this one.
+func workspace(t *testing.T, dir string) string {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`(?m)^go .*$`).FindString(string(module))
+	file := filepath.Join(t.TempDir(), "go.work")
+	if err := os.WriteFile(file, fmt.Appendf(nil, "%s\n\nuse (\n\t%s\n\t%s\n)\n", version, dir, root), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }

@@ -24,7 +24,8 @@ func TestCustomAgentInItsOwnModule(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "hosts", "model", "host.pb.go")); err != nil {
 		t.Fatal(err)
 	}
-	inModule(t, dir, "go generate ./...")
+	completeModule(t, dir)
+	inModule(t, dir, "go generate ./...", "GOFLAGS="+moduleFlags) // its command has -mod=mod, which no workspace takes
 	inModule(t, dir, "go build -o "+program+" .")
 	port, hosts := freePort(t), filepath.Join(t.TempDir(), "hosts")
 	if err := os.WriteFile(filepath.Join(dir, "hosts.conf"), []byte("path: "+hosts+"\n"), 0o600); err != nil {
