@@ -59,6 +59,9 @@ type Walks struct {
 	// Settle is how long a difference may last until the southbound has done what it does in its
 	// own time.
 	Settle time.Duration
+
+	// ended is called with the steps so far if a world ends the test.
+	ended func([]Step)
 }
 
 // Run walks. The first walk with a difference is shrunk.
@@ -73,6 +76,7 @@ func (w Walks) Run(t *testing.T) {
 			steps[s] = next()
 			items += len(steps[s].Values)
 		}
+		w.ended = func(so []Step) { t.Logf("walk %d ended the test:\n%s", seed, describe(so)) }
 		at, diff := w.diverges(steps)
 		if diff == "" {
 			tried += len(steps)
@@ -93,17 +97,26 @@ func (w Walks) Run(t *testing.T) {
 // diverges walks over the configurations and returns the first one after which the state
 // differs from a fresh one, and the difference.
 func (w Walks) diverges(steps []Step) (at int, diff string) {
-	walked := w.Start()
+	walked, whole := w.Start(), false
 	defer walked.End()
+	defer func() {
+		if !whole && w.ended != nil {
+			w.ended(steps[:at+1])
+		}
+	}()
 	for n, step := range steps {
+		at = n
 		walked.Apply(step)
-		switch diff, invalid := w.differs(walked, step); {
-		case invalid != "":
-			return n, "the item is invalid: " + invalid
-		case diff != "":
+		diff, invalid := w.differs(walked, step)
+		if invalid != "" {
+			diff = "the item is invalid: " + invalid
+		}
+		if diff != "" {
+			whole = true
 			return n, diff
 		}
 	}
+	whole = true
 	return 0, ""
 }
 
