@@ -13,7 +13,7 @@ func layer2Constraints() []Constraint {
 		{"bridge-domain-and-cross-connect", true, "The receiving interface of a cross-connect is in no bridge domain.", bridgeAndCross},
 		{"cross-connect-to-bridge-domain", false, "The transmitting interface of a cross-connect is in no bridge domain.", crossToBridge},
 		{"cross-connect-to-itself", true, "A cross-connect has two interfaces.", crossToItself},
-		{"cross-connect-circle", true, "Loopbacks are not cross-connected in a circle, such as in both directions.", crossCircle},
+		{"cross-connect-circle", true, "Loopbacks and their sub-interfaces are not cross-connected in a circle, such as in both directions.", crossCircle},
 		{"cross-connect-target-twice", false, "Two cross-connects do not transmit to one interface.", crossTargetTwice},
 		{"cross-connect-parent", false, "An interface with sub-interfaces is not cross-connected itself.", crossParent},
 		{"cross-connect-mtu", false, "Both interfaces of a cross-connect have the same MTU.", crossMTU},
@@ -83,35 +83,60 @@ func crossToItself(f *facts, report reporter) {
 	}
 }
 
-// crossCircle: VPP receives on a loopback what it sends on it. A frame, such as one of IPv6 neighbor
-// discovery, goes round for ever, and VPP does nothing else (seen with 25.10).
+// crossCircle: VPP receives on a loopback, or on one of its sub-interfaces, what it sends on any of
+// them. A frame, such as one of IPv6 neighbor discovery, goes round for ever, and VPP does nothing else
+// (seen with 25.10).
 func crossCircle(f *facts, report reporter) {
-	from := make(map[string]cross, len(f.crosses))
+	from := map[string][]cross{} // the cross-connects before, by the loopback that they receive on
 	for _, x := range f.crosses {
-		circle := []string{x.v.GetReceiveInterface()}
-		at := x
-		for f.loopback(at.v.GetReceiveInterface()) && at.v.GetTransmitInterface() != x.v.GetReceiveInterface() && len(circle) <= len(from) {
-			next, connected := from[at.v.GetTransmitInterface()]
-			if !connected {
-				break
+		end := f.loopback(x.v.GetReceiveInterface())
+		if end == "" {
+			continue
+		}
+		if circle, last := f.circle(from, map[string]bool{}, x, end); circle != nil {
+			other := last.key
+			if other == x.key {
+				other = ""
 			}
-			circle, at = append(circle, next.v.GetReceiveInterface()), next
+			report(x.key, "transmit_interface", other, "a frame would go round for ever (%s), since VPP receives on a loopback what it sends on it or on its sub-interfaces, and VPP would stop responding",
+				strings.Join(circle, " -> "))
 		}
-		if len(circle) > 1 && f.loopback(at.v.GetReceiveInterface()) && at.v.GetTransmitInterface() == x.v.GetReceiveInterface() {
-			report(x.key, "transmit_interface", at.key, "a frame would go round for ever (%s), since VPP receives on a loopback what it sends on it, and VPP would stop responding",
-				strings.Join(append(circle, circle[0]), " -> "))
-		}
-		from[x.v.GetReceiveInterface()] = x
+		from[end] = append(from[end], x)
 	}
 }
 
-// loopback reports whether an interface is one, or a sub-interface of one.
-func (f *facts) loopback(name string) bool {
+// circle returns the interfaces of a circle from a cross-connect to the loopback at its end, and the
+// last of its cross-connects; nil if there is none.
+func (f *facts) circle(from map[string][]cross, seen map[string]bool, x cross, end string) (names []string, last cross) {
+	rx, tx := x.v.GetReceiveInterface(), x.v.GetTransmitInterface()
+	at := f.loopback(tx)
+	switch {
+	case tx == rx: // see crossToItself
+	case at == end:
+		return []string{rx, tx}, x
+	case at == "" || seen[at]:
+	default:
+		seen[at] = true
+		for _, next := range from[at] {
+			if rest, last := f.circle(from, seen, next, end); rest != nil {
+				return append([]string{rx}, rest...), last
+			}
+		}
+	}
+	return nil, cross{}
+}
+
+// loopback returns the name of the loopback that an interface is, or is a sub-interface of; empty if it
+// is neither.
+func (f *facts) loopback(name string) string {
 	i := f.byName[name]
 	if i != nil && i.v.GetType() == interfaces.Interface_SUB_INTERFACE {
 		i = f.byName[i.v.GetSub().GetParentName()]
 	}
-	return i != nil && i.v.GetType() == interfaces.Interface_SOFTWARE_LOOPBACK
+	if i == nil || i.v.GetType() != interfaces.Interface_SOFTWARE_LOOPBACK {
+		return ""
+	}
+	return i.v.GetName()
 }
 
 func crossTargetTwice(f *facts, report reporter) {

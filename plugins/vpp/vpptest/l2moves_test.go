@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 )
 
@@ -54,6 +55,24 @@ func TestLoopbacksInACircle(t *testing.T) {
 		b.Want(states{key(ab): configured, key(bc): configured, key(ca): failed})
 		b.Must(of(cm))
 		b.InSync()
+
+		// A sub-interface of a loopback is no way out of it.
+		b.Must(deleted(of(ab, bc, cm)))
+		vlan := &interfaces.Interface{Name: "a.7", Type: interfaces.Interface_SUB_INTERFACE, Enabled: true,
+			Link: &interfaces.Interface_Sub{Sub: &interfaces.SubInterface{ParentName: "a", SubId: 7}}}
+		b.Must(of(vlan))
+		for _, pair := range []*l2.XConnectPair{xconnect("a", "a.7"), xconnect("a.7", "a")} {
+			if err := b.Commit(of(pair)); err == nil || !strings.Contains(err.Error(), "transmit_interface: a frame would go round for ever (") {
+				t.Errorf("%v: error %v", pair, err)
+			}
+			b.Must(deleted(of(pair)))
+		}
+		b.Must(of(xconnect("a.7", "b")))
+		if err := b.Commit(of(back)); err == nil || !strings.Contains(err.Error(), "transmit_interface: a frame would go round for ever (b -> a -> ") && !strings.Contains(err.Error(), "(b -> a.7 -> b)") {
+			t.Errorf("error %v", err)
+		}
+		b.Must(deleted(of(vlan, xconnect("a.7", "b"), back)))
+		b.Must(of(ab, bc, cm))
 
 		// The direction of a pair changes in one transaction.
 		b.Must(deleted(of(bc, cm)))

@@ -268,13 +268,30 @@ func (w *walker) layer2(free []*interfaces.Interface) values {
 	}
 	out = w.bonds(out, take)
 	if a, b := take(), take(); a != nil && b != nil {
-		maps.Copy(out, of(xconnect(a.Name, b.Name)))
-		circle := a.Type == interfaces.Interface_SOFTWARE_LOOPBACK && b.Type == a.Type // see the constraint cross-connect-circle
+		circle := w.loopback(a) != "" && w.loopback(b) != "" // see the constraint cross-connect-circle
+		if !circle || w.loopback(a) != w.loopback(b) {
+			maps.Copy(out, of(xconnect(a.Name, b.Name)))
+		}
 		if w.chance(70) && !circle {
 			maps.Copy(out, of(xconnect(b.Name, a.Name)))
 		}
 	}
 	return out
+}
+
+// loopback returns the name of the loopback that an interface is, or is a sub-interface of; empty if
+// it is neither.
+func (w *walker) loopback(i *interfaces.Interface) string {
+	for _, parent := range w.pool {
+		if parent != nil && parent.Name == i.GetSub().GetParentName() {
+			i = parent
+			break
+		}
+	}
+	if i.Type != interfaces.Interface_SOFTWARE_LOOPBACK {
+		return ""
+	}
+	return i.Name
 }
 
 // bonds gives members to the bonds.

@@ -155,7 +155,7 @@ func (d *interfaceDescriptor) create(ctx context.Context, _ string, i *interface
 	if err != nil {
 		return nil, undecided(fmt.Errorf("create %s: %w", i.GetType(), err))
 	}
-	m.Type = i.GetType()
+	m.Type, m.Parent = i.GetType(), i.GetSub().GetParentName()
 	m.Vrf, m.IPAddresses, m.DHCP = i.GetVrf(), i.GetIpAddresses(), i.GetSetDhcpClient()
 	if err := d.finish(ctx, i, m, mac, kind); err != nil {
 		return nil, errors.Join(err, d.removeKind(ctx, kind, i, m)) // leave nothing half-made

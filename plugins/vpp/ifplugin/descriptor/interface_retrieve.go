@@ -275,7 +275,7 @@ func (r *reading) interfaceOf(ctx context.Context, found vppcalls.Details) (*int
 	if err := r.addQueues(ctx, i, m, wanted); err != nil {
 		return nil, nil, fmt.Errorf("interface %q: %w", i.Name, err)
 	}
-	m.Type, m.Vrf, m.IPAddresses = i.Type, i.Vrf, i.IpAddresses
+	m.Type, m.Parent, m.Vrf, m.IPAddresses = i.Type, i.GetSub().GetParentName(), i.Vrf, i.IpAddresses
 	r.addInitial(found, i, m)
 	if wanted != nil {
 		m.IPAddresses = wanted.GetIpAddresses() // those too that wait for the VRF table

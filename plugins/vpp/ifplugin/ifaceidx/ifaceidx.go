@@ -21,6 +21,8 @@ type IfMeta struct {
 	SwIfIndex uint32
 	// Type is the type of the interface.
 	Type interfaces.Interface_Type
+	// Parent is the name of the interface that a sub-interface is a part of; else empty.
+	Parent string
 	// Vrf is the wanted VRF table, for IPv4 and IPv6.
 	Vrf uint32
 	// IPAddresses are the wanted addresses with prefix length.

@@ -3,7 +3,6 @@ package descriptor
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"go.fd.io/govpp/binapi/interface_types"
@@ -59,29 +58,57 @@ func NewXConnect(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 }
 
 // checkCircle refuses a cross-connect that completes a circle of loopbacks: VPP receives on a
-// loopback what it sends on it. A frame would go round for ever, and VPP (seen with 25.10) would
-// do nothing else and answer no request.
+// loopback, or on one of its sub-interfaces, what it sends on any of them. A frame would go round for
+// ever, and VPP (seen with 25.10) would do nothing else, answer no request, and run out of memory.
 func checkCircle(ctx context.Context, calls *vppcalls.Calls, ifs item.Interfaces, c vppcalls.Connection) error {
-	if !isLoopback(ifs, c.Name) {
+	end := loopbackOf(ifs, c.Name)
+	if end == "" {
 		return nil
 	}
 	names := ifs.Snapshot(ctx)
-	circle := []string{c.Name}
-	for at := c.Tx; ; {
-		name, _ := names.Name(uint32(at))
-		if at == c.Rx {
-			return fmt.Errorf("transmit_interface: a frame would go round for ever (%s), since VPP receives on a loopback what it sends on it, and VPP would stop responding",
-				strings.Join(append(circle, name), " -> "))
+	from := map[string][]vppcalls.Connection{} // the cross-connects by the loopback that they receive on
+	for _, x := range calls.Connections() {
+		x.Name, _ = names.Name(uint32(x.Rx))
+		if l := loopbackOf(ifs, x.Name); l != "" && x.Rx != c.Rx {
+			from[l] = append(from[l], x)
 		}
-		next, connected := calls.Target(at)
-		if !connected || !isLoopback(ifs, name) || slices.Contains(circle, name) {
+	}
+	seen := map[string]bool{}
+	var circle func(x vppcalls.Connection) []string
+	circle = func(x vppcalls.Connection) []string {
+		tx, _ := names.Name(uint32(x.Tx))
+		at := loopbackOf(ifs, tx)
+		if at == end {
+			return []string{x.Name, tx}
+		}
+		if at == "" || seen[at] {
 			return nil
 		}
-		circle, at = append(circle, name), next
+		seen[at] = true
+		for _, next := range from[at] {
+			if rest := circle(next); rest != nil {
+				return append([]string{x.Name}, rest...)
+			}
+		}
+		return nil
 	}
+	if all := circle(c); all != nil {
+		return fmt.Errorf("transmit_interface: a frame would go round for ever (%s), since VPP receives on a loopback what it sends on it or on its sub-interfaces, and VPP would stop responding",
+			strings.Join(all, " -> "))
+	}
+	return nil
 }
 
-func isLoopback(ifs item.Interfaces, name string) bool {
+// loopbackOf returns the name of the loopback that an interface is, or is a sub-interface of; empty if
+// it is neither.
+func loopbackOf(ifs item.Interfaces, name string) string {
 	m, ok := ifs.LookupByName(name)
-	return ok && m.Type == interfaces.Interface_SOFTWARE_LOOPBACK
+	if ok && m.Parent != "" {
+		name = m.Parent
+		m, ok = ifs.LookupByName(name)
+	}
+	if !ok || m.Type != interfaces.Interface_SOFTWARE_LOOPBACK {
+		return ""
+	}
+	return name
 }

@@ -1,9 +1,10 @@
 package vppcalls
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
-	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/l2"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -27,17 +28,22 @@ func (c *Calls) Connect(ctx context.Context, x Connection, tagged bool) error {
 	}, &l2.SwInterfaceSetL2XconnectReply{})
 }
 
-// Target returns the interface that VPP sends out of what which receives, as far as it was seen in
-// the session.
-func (c *Calls) Target(which interface_types.InterfaceIndex) (interface_types.InterfaceIndex, bool) {
+// Connections returns the connections that were seen in the session, without names, in the order of
+// the receiving interfaces.
+func (c *Calls) Connections() (all []Connection) {
 	known, err := attachments.On(c.vpp)
 	if err != nil {
-		return 0, false
+		return nil
 	}
 	known.mu.Lock()
 	defer known.mu.Unlock()
-	at, ok := known.at[which]
-	return ifIndex(at.to), ok && at.connected
+	for rx, at := range known.at {
+		if at.connected {
+			all = append(all, Connection{Rx: rx, Tx: ifIndex(at.to)})
+		}
+	}
+	slices.SortFunc(all, func(a, b Connection) int { return cmp.Compare(a.Rx, b.Rx) })
+	return all
 }
 
 // Disconnect ends a connection, unless Rx is in a bridge domain by now. tagged: what happens to
