@@ -22,6 +22,7 @@ func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 		Name: DefaultName, Operations: vppcalls.Operations, Config: Config{},
 		Register: func(to *itemplugin.Registrar) error {
 			calls := vppcalls.New(to.VPP)
+			to.VPP.OnLeaveLayer2(calls.RestoreLayer2)
 			if to.Config.(Config).HitCounters {
 				to.Follow(calls.CountHits)
 			}

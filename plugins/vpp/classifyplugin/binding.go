@@ -142,6 +142,9 @@ func NewBinding(vpp *session.VPP, ifs item.Interfaces, tables *Tables) *kvs.KVDe
 			}
 			return u
 		},
+		Layer2: func(u use) (uint32, bool) {
+			return uint32(u.swIfIndex), u.packets == classify.Binding_L2
+		},
 		ID: func(u use) place { return u.place },
 		Value: func(n *item.Names, u use) *classify.Binding {
 			return &classify.Binding{

@@ -96,7 +96,7 @@ func (d *spdDescriptor) change(ctx context.Context, v *ipsec.SecurityPolicyDatab
 	return d.vpp.Call(ctx, &ipsecapi.IpsecSpdAddDel{IsAdd: add, SpdID: v.GetIndex()}, &ipsecapi.IpsecSpdAddDelReply{})
 }
 
-// retrieve returns all databases. Without an interface, one that is not expected may be of another client.
+// retrieve returns all databases. One that is not expected may be of another client.
 func (d *spdDescriptor) retrieve(ctx context.Context, correlate []spdKV) ([]spdKV, error) {
 	found, err := session.DumpOf[*ipsecapi.IpsecSpdsDetails](ctx, d.vpp, spdOperation, &ipsecapi.IpsecSpdsDump{})
 	if err != nil || len(found) == 0 {
@@ -126,7 +126,7 @@ func (d *spdDescriptor) retrieve(ctx context.Context, correlate []spdKV) ([]spdK
 			v.Interfaces = append(v.Interfaces, &ipsec.SecurityPolicyDatabase_Interface{Name: name})
 		}
 		out[i] = spdKV{Key: model.SPDModel.Key(v), Value: v, Origin: kvs.UnknownOrigin}
-		if len(v.GetInterfaces()) > 0 || slices.ContainsFunc(correlate, func(c spdKV) bool { return c.Key == out[i].Key }) {
+		if slices.ContainsFunc(correlate, func(c spdKV) bool { return c.Key == out[i].Key }) {
 			out[i].Origin = kvs.FromNB
 		}
 	}

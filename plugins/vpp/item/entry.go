@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"go.fd.io/govpp/api"
 	"google.golang.org/protobuf/proto"
@@ -81,6 +83,9 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	// Assume takes the settings that VPP does not report from an expected entry.
 	// Optional.
 	Assume func(found, expected E) E
+	// Layer2 returns the index of the interface whose feature of layer 2 an entry is; false if it is
+	// none. It is set again when the interface leaves layer 2; see session.VPP.OnLeaveLayer2. Optional.
+	Layer2 func(e E) (swIfIndex uint32, is bool)
 	// Exists are the answers of VPP to the addition of an entry when it has another one
 	// with the same ID. That one is then removed.
 	Exists []api.VPPApiError
@@ -127,6 +132,9 @@ func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interf
 	if t.Set != nil {
 		d.oneByOne(&out)
 	}
+	if t.Layer2 != nil {
+		vpp.OnLeaveLayer2(d.restoreLayer2)
+	}
 	return kvs.Adapt(kvs.Describe(t.Model, out))
 }
 
@@ -134,6 +142,9 @@ type entries[V proto.Message, E any, K comparable] struct {
 	Entry[V, E, K]
 	translation[V, E, K]
 	added *session.State[additions[K, E]]
+
+	layer2 sync.RWMutex // held for writing by restoreLayer2
+	used   atomic.Bool  // there has been an entry
 }
 
 type (
@@ -254,6 +265,9 @@ func (d *entries[V, E, K]) remove(ctx context.Context, values []value[V]) []resu
 
 // change sends the entries of a batch that can be resolved.
 func (d *entries[V, E, K]) change(ctx context.Context, values []value[V], add bool) ([]result, []E) {
+	d.layer2.RLock()
+	defer d.layer2.RUnlock()
+	d.used.Store(true)
 	do, err := d.Operation.On(d.vpp)
 	results, entries, ready := d.resolved(ctx, values, add, err)
 	if add && do.Reset != nil {
@@ -389,6 +403,9 @@ func (d *entries[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, k
 	all, err := d.dump(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if len(all) > 0 {
+		d.used.Store(true)
 	}
 	expected := make(map[K]wanted[V, E], len(correlate))
 	for _, c := range certainFirst(correlate) {

@@ -576,7 +576,7 @@ func (f *found[V, P, K]) values(n *Names) (out []kvs.KV[V, kvs.Metadata]) {
 			v, _ = f.as(n, key, parts)
 		}
 		kv := kvs.KV[V, kvs.Metadata]{Key: key, Value: v, Origin: kvs.UnknownOrigin}
-		if n.named || f.d.Nameless != nil || f.expected[key] != nil {
+		if f.d.Nameless != nil || f.expected[key] != nil {
 			kv.Origin = kvs.FromNB
 		}
 		out = append(out, kv)

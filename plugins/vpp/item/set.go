@@ -258,16 +258,13 @@ func (d *sets[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.
 
 // other returns an entry that no expected value has.
 func (d *sets[V, E, K]) other(n *Names, e E) kvs.KV[V, kvs.Metadata] {
-	v, origin := d.Value(n, nil, []E{e}), kvs.UnknownOrigin
+	v := d.Value(n, nil, []E{e})
 	key, partly := n.partly(v, func(n *Names) string { return d.Model.Key(d.Value(n, nil, []E{e})) })
-	if !partly && n.named { // otherwise no agent can have made it, or VPP does not report whose it is
-		origin = kvs.FromNB
-	}
 	if !partly && !n.unknown {
 		key = d.Model.Key(v)
 		d.mark(v, []E{e})
 	}
-	return kvs.KV[V, kvs.Metadata]{Key: key, Value: v, Origin: origin}
+	return kvs.KV[V, kvs.Metadata]{Key: key, Value: v, Origin: kvs.UnknownOrigin} // VPP keeps no tag for it
 }
 
 // mark adds to a value what its model lacks of the entries that it was made of.

@@ -80,16 +80,13 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 	}
 	for _, i := range others {
 		if (t.learned == nil || !t.learned(all[i])) && (t.implicit == nil || !t.implicit(all[i])) {
-			v, origin := t.value(n, all[i]), kvs.UnknownOrigin
+			v := t.value(n, all[i])
 			key, partly := t.partly(n, v, all[i])
-			if !partly { // otherwise no agent can have made it
-				if n.named && t.learned == nil {
-					origin = kvs.FromNB
-				}
+			if !partly {
 				key = t.model.Key(v)
 				t.mark(n, v, all[i])
 			}
-			found(i, key, v, origin)
+			found(i, key, v, kvs.UnknownOrigin) // VPP keeps no tag for it
 		}
 	}
 	return n.err()

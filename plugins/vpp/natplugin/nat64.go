@@ -274,13 +274,15 @@ func interfacesOf64(vpp *session.VPP) item.PartCalls[natInterface] {
 }
 
 // NewNAT64Interface describes interfaces that take part in NAT64. VPP keeps them when the
-// interface is deleted, so they go before.
+// interface is deleted, so they go before. They also go before the VRF table of the interface
+// changes: VPP adds the addresses of the pools to it, and would look for them in the new one.
 func NewNAT64Interface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	return item.NewGroup(vpp, ifs, item.Group[*nat64.Interface, natInterface, natInterface]{
 		Name: NAT64InterfaceName, Model: model.NAT64InterfaceModel, Parts: parts(vpp, interfaces64),
 		Resolve: func(r *item.Resolver, v *nat64.Interface) (all []natInterface) {
 			dependsOnNAT64(r)
 			index := r.Interface("name", v.GetName())
+			r.UsesTableOf(v.GetName())
 			if v.GetInside() {
 				all = append(all, natInterface{index, inside})
 			}

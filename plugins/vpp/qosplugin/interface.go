@@ -36,6 +36,9 @@ func NewRecord(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 		Resolve: func(r *item.Resolver, v *qos.Record) record {
 			return record{SwIfIndex: r.Interface("interface", v.GetInterface()), InputSource: header(r, "source", v.GetSource())}
 		},
+		Layer2: func(e record) (uint32, bool) {
+			return uint32(e.SwIfIndex), e.InputSource == qosapi.QOS_API_SOURCE_IP
+		},
 		ID: func(e record) record { return e },
 		Value: func(n *item.Names, e record) *qos.Record {
 			return &qos.Record{Interface: n.Interface(e.SwIfIndex), Source: sourceValue(e.InputSource)}

@@ -86,6 +86,8 @@ type VPP struct {
 	mu    sync.Mutex
 	epoch uint64
 	made  map[any]any // in the session of the epoch, by *Operation or *State
+
+	leaving []func(ctx context.Context, swIfIndex uint32) error // see OnLeaveLayer2
 }
 
 // New returns a VPP that uses the sessions of src.

@@ -78,6 +78,47 @@ func (c *Calls) Apply(ctx context.Context, swIfIndexes []uint32, change func(has
 	return errs
 }
 
+// RestoreLayer2 applies the lists of an interface that has left layer 2 again.
+func (c *Calls) RestoreLayer2(ctx context.Context, swIfIndex uint32) error {
+	mu, err := changing.On(c.vpp)
+	if err != nil {
+		return err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	var requests, replies []api.Message
+	if ipApplied.Check(c.vpp) == nil {
+		has, err := c.applied(ctx, swIfIndex)
+		if err != nil {
+			return err
+		}
+		if all := slices.Concat(has.Ingress, has.Egress); len(all) > 0 {
+			index := interface_types.InterfaceIndex(swIfIndex)
+			requests = append(requests, &acl.ACLInterfaceSetACLList{SwIfIndex: index},
+				&acl.ACLInterfaceSetACLList{SwIfIndex: index, NInput: uint8(len(has.Ingress)), Acls: all})
+			replies = append(replies, &acl.ACLInterfaceSetACLListReply{}, &acl.ACLInterfaceSetACLListReply{})
+		}
+	}
+	if macApplied.Check(c.vpp) == nil {
+		lists, err := c.dumpAppliedMAC(ctx, swIfIndex)
+		if err != nil {
+			return err
+		}
+		for _, l := range lists {
+			for _, add := range []bool{false, true} {
+				requests = append(requests, &acl.MacipACLInterfaceAddDel{IsAdd: add, SwIfIndex: interface_types.InterfaceIndex(swIfIndex), ACLIndex: l.List})
+				replies = append(replies, &acl.MacipACLInterfaceAddDelReply{})
+			}
+		}
+	}
+	for _, failed := range c.vpp.CallAll(ctx, requests, replies) {
+		if failed != nil && !session.Gone(failed) {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
 // applied returns the lists of one interface, none if it does not exist.
 func (c *Calls) applied(ctx context.Context, swIfIndex uint32) (Applied, error) {
 	found, err := session.Dump[*acl.ACLInterfaceListDetails](ctx, c.vpp,

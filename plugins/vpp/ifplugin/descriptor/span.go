@@ -56,6 +56,7 @@ func NewSpan(vpp *session.VPP, ifs index) *kvs.KVDescriptor {
 			r.DependsOn("interface-to", model.InterfaceModel.KeyFor(to))
 			return mirroring{SwIfIndexFrom: r.SwIfIndex(from), SwIfIndexTo: r.SwIfIndex(to), State: state, IsL2: s.GetIsL2()}
 		},
+		Layer2: func(m mirroring) (uint32, bool) { return uint32(m.SwIfIndexFrom), m.IsL2 },
 		ID: func(m mirroring) mirroring {
 			m.State = span.SPAN_STATE_API_DISABLED
 			return m

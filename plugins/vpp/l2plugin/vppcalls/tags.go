@@ -13,7 +13,7 @@ import (
 
 // leave takes an interface out of layer 2 with a request. VPP then forgets the rewriting of
 // its VLAN tags (set_int_l2_mode in src/vnet/l2/l2_input.c). The next bridge domain needs it,
-// so if the interface is tagged, leave sets it again.
+// so if the interface is tagged, leave sets it again, and the features of layer 2 as well.
 func (c *Calls) leave(ctx context.Context, index ifIndex, tagged bool, req, reply api.Message) (err error) {
 	var found []*interfaces.SwInterfaceDetails
 	if tagged {
@@ -36,7 +36,7 @@ func (c *Calls) leave(ctx context.Context, index ifIndex, tagged bool, req, repl
 			return err
 		}
 	}
-	return nil
+	return c.vpp.LeftLayer2(ctx, uint32(index))
 }
 
 // clearRewrite ends a rewrite of VLAN tags that VPP has kept on an index since before its

@@ -137,9 +137,9 @@ func (as *acls) addDel(req *acl.ACLInterfaceAddDel) retval {
 	if as.byIndex(req.SwIfIndex) == nil {
 		return api.INVALID_SW_IF_INDEX
 	}
-	on, used := as.out, retval(api.ACL_IN_USE_OUTBOUND)
+	feature, on, used := "acl-out", as.out, retval(api.ACL_IN_USE_OUTBOUND)
 	if req.IsInput {
-		on, used = as.in, api.ACL_IN_USE_INBOUND
+		feature, on, used = "acl-in", as.in, api.ACL_IN_USE_INBOUND
 	}
 	index := uint32(req.SwIfIndex)
 	at := slices.Index(on[index], req.ACLIndex)
@@ -147,11 +147,11 @@ func (as *acls) addDel(req *acl.ACLInterfaceAddDel) retval {
 	case !req.IsAdd && at < 0:
 		return api.NO_SUCH_ENTRY
 	case !req.IsAdd:
-		return as.apply(on, index, slices.Delete(slices.Clone(on[index]), at, at+1))
+		return as.apply(feature, on, index, slices.Delete(slices.Clone(on[index]), at, at+1))
 	case at >= 0:
 		return used
 	}
-	return as.apply(on, index, append(slices.Clone(on[index]), req.ACLIndex))
+	return as.apply(feature, on, index, append(slices.Clone(on[index]), req.ACLIndex))
 }
 
 // setAll answers 1 whatever is wrong with the lists of a direction, and sets those for sent
@@ -167,14 +167,14 @@ func (as *acls) setAll(req *acl.ACLInterfaceSetACLList) retval {
 	}
 	inputs := min(int(req.NInput), len(req.Acls))
 	index := uint32(req.SwIfIndex)
-	if as.apply(as.out, index, req.Acls[inputs:]) != ok || as.apply(as.in, index, req.Acls[:inputs]) != ok {
+	if as.apply("acl-out", as.out, index, req.Acls[inputs:]) != ok || as.apply("acl-in", as.in, index, req.Acls[:inputs]) != ok {
 		return failed
 	}
 	return ok
 }
 
-// apply sets the lists of a direction of an interface.
-func (as *acls) apply(on map[uint32][]uint32, index uint32, lists []uint32) retval {
+// apply sets the lists of a direction, a feature, of an interface.
+func (as *acls) apply(feature string, on map[uint32][]uint32, index uint32, lists []uint32) retval {
 	seen := map[uint32]bool{}
 	for _, list := range lists {
 		switch {
@@ -184,6 +184,9 @@ func (as *acls) apply(on map[uint32][]uint32, index uint32, lists []uint32) retv
 			return api.ENTRY_ALREADY_EXISTS
 		}
 		seen[list] = true
+	}
+	if had := len(on[index]) > 0; had != (len(lists) > 0) {
+		as.setLayer2(ifIndex(index), feature, !had)
 	}
 	on[index] = slices.Clone(lists)
 	return ok
@@ -300,7 +303,11 @@ func (ms *macipACLs) addDel(req *acl.MacipACLInterfaceAddDel) retval {
 		return api.NO_SUCH_ENTRY
 	case !req.IsAdd:
 		delete(ms.applied, index)
+		ms.setLayer2(req.SwIfIndex, "macip-acl", false)
 		return ok
+	}
+	if !has {
+		ms.setLayer2(req.SwIfIndex, "macip-acl", true)
 	}
 	ms.applied[index] = req.ACLIndex
 	ms.known = max(ms.known, index+1)

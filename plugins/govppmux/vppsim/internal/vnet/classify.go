@@ -223,6 +223,9 @@ func (n *classifier) use(hook classifyHook, index ifIndex, tables []uint32, add 
 			delete(n.uses, at)
 		}
 		n.setNode(at, add)
+		if classifyKinds()[kind] == "l2" {
+			n.setLayer2(index, fmt.Sprint("classifier-", hook), add)
+		}
 	}
 	return ok
 }

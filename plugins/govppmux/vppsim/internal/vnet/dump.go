@@ -60,6 +60,9 @@ func (n *VNet) dumpInterfaceParts(b *strings.Builder, i *swInterface) {
 	if i.unnumbered {
 		fmt.Fprintf(b, "  unnumbered to %d\n", i.unnumberedTo)
 	}
+	if i.l2.on != "" {
+		fmt.Fprintf(b, "  layer 2: %s\n", i.l2.on)
+	}
 	for _, f := range n.hooks.interfaceDumpers {
 		f.dumpInterface(b, i)
 	}

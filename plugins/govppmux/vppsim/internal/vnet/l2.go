@@ -1,6 +1,9 @@
 package vnet
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/l2"
@@ -39,7 +42,8 @@ type l2Config struct {
 	shg      uint8
 	peer     uint32 // where a cross-connect sends to; may be gone
 	features uint32
-	seq      uint8 // changes whenever learnt MACs become invalid
+	on       string // other features that are on; see setLayer2
+	seq      uint8  // changes whenever learnt MACs become invalid
 	flood    floodClass
 }
 
@@ -101,6 +105,24 @@ func (n *VNet) toL3(i *swInterface) {
 	n.leaveL2(i)
 	i.l2 = l2Config{features: featDrop, seq: i.l2.seq, flood: i.l2.flood}
 	n.forgetL2(i.index)
+}
+
+// setLayer2 turns a feature of layer 2 on or off: one that the interface loses when it leaves layer 2,
+// although VPP lists its settings still.
+func (n *VNet) setLayer2(index ifIndex, feature string, on bool) {
+	i := n.byIndex(index)
+	if i == nil {
+		return
+	}
+	all := strings.Fields(i.l2.on)
+	at, has := slices.BinarySearch(all, feature)
+	switch {
+	case on && !has:
+		all = slices.Insert(all, at, feature)
+	case !on && has:
+		all = slices.Delete(all, at, at+1)
+	}
+	i.l2.on = strings.Join(all, " ")
 }
 
 // forgetL2 makes the features forget what they keep for an interface in L2.

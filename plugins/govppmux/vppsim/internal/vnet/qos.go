@@ -115,6 +115,9 @@ func (q *qos) record(req *qosapi.QosRecordEnableDisable) retval {
 		return api.INVALID_VALUE
 	case req.Enable:
 		q.grow("record", id)
+		if q.records[id] == 0 && id.source == qosapi.QOS_API_SOURCE_IP {
+			q.setLayer2(req.Record.SwIfIndex, "qos-record", true)
+		}
 		q.records[id]++
 	case q.records[id] == 0:
 		return q.notThere("record", id)
@@ -122,6 +125,9 @@ func (q *qos) record(req *qosapi.QosRecordEnableDisable) retval {
 		q.records[id]--
 	default:
 		delete(q.records, id)
+		if id.source == qosapi.QOS_API_SOURCE_IP {
+			q.setLayer2(req.Record.SwIfIndex, "qos-record", false)
+		}
 	}
 	return ok
 }

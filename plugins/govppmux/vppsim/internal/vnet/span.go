@@ -56,7 +56,23 @@ func (ss *spans) setSpan(req *span.SwInterfaceSpanEnableDisable) retval {
 	case req.State == span.SPAN_STATE_API_DISABLED:
 		delete(ss.states, k)
 	default:
+		if ss.mirrored(k.from) == 0 && k.l2 {
+			ss.setLayer2(req.SwIfIndexFrom, "span", true)
+		}
 		ss.states[k] = req.State
 	}
+	if ss.mirrored(k.from) == 0 {
+		ss.setLayer2(req.SwIfIndexFrom, "span", false)
+	}
 	return ok
+}
+
+// mirrored returns how many destinations the frames of an interface have.
+func (ss *spans) mirrored(from uint32) (n int) {
+	for k := range ss.states {
+		if k.from == from && k.l2 {
+			n++
+		}
+	}
+	return n
 }
