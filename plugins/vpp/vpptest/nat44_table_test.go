@@ -17,6 +17,7 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
+	nat64 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat64"
 )
 
 // receivedIn are the VRF tables, of those up to 2, in which VPP receives an address of NAT.
@@ -54,21 +55,28 @@ func TestNAT44FollowsTable(t *testing.T) {
 			&nat.Nat44Interface{Name: "out", NatOutside: true}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) { natFollowsTable(t, target, on) })
+			outside := []string{"203.0.113.1", "203.0.113.9"}
+			maps.Copy(on, of(pool(outside[0], ""), dnat("m", outside[1], 0, "10.1.1.2")))
+			vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) { natFollowsTable(t, target, on, outside) })
 		})
 	}
 }
 
-func natFollowsTable(t *testing.T, target vpptest.Target, on values) {
+// The same for NAT64.
+func TestNAT64FollowsTable(t *testing.T) {
+	const outside = "203.0.113.1"
+	on := of(&nat64.Global{}, &nat64.Interface{Name: "out", Outside: true}, &nat64.Pool{FirstIp: outside})
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) { natFollowsTable(t, target, on, []string{outside}) })
+}
+
+func natFollowsTable(t *testing.T, target vpptest.Target, on values, outside []string) {
 	b := vpptest.Start(t, target)
 	out := func(vrf uint32, addrs ...string) *interfaces.Interface {
 		o := proto.CloneOf(loop("out", addrs...))
 		o.Vrf = vrf
 		return o
 	}
-	outside := []string{"203.0.113.1", "203.0.113.9"}
-	mapping := dnat("m", outside[1], 0, "10.1.1.2")
-	all := of(&l3.VrfTable{Id: 1}, &l3.VrfTable{Id: 2}, &l3.VrfTable{Id: 2, Protocol: l3.VrfTable_IPV6}, pool(outside[0], ""), mapping)
+	all := of(&l3.VrfTable{Id: 1}, &l3.VrfTable{Id: 2}, &l3.VrfTable{Id: 2, Protocol: l3.VrfTable_IPV6})
 	maps.Copy(all, on)
 	b.Must(all)
 	check := func(when string, tables ...uint32) {

@@ -26,6 +26,7 @@ type nat64s struct {
 	pool     []natAddress
 	prefixes []nat64.Nat64AddDelPrefix
 	bindings pool[nat64.Nat64AddDelStaticBib]
+	receives map[natReceived]uint32 // the interface that was added last; see natReceives
 }
 
 func newNat64s(n *VNet) feature { return &nat64s{VNet: n} }
@@ -100,7 +101,11 @@ func (n *nat64s) reset() {
 			n.releaseTable(a.table)
 		}
 	}
-	*n = nat64s{VNet: n.VNet, timeouts: nat_types.NatTimeouts{UDP: 300, TCPEstablished: 7440, TCPTransitory: 240, ICMP: 60}}
+	receives := n.receives // VPP leaves them where they are
+	if receives == nil {
+		receives = map[natReceived]uint32{}
+	}
+	*n = nat64s{VNet: n.VNet, receives: receives, timeouts: nat_types.NatTimeouts{UDP: 300, TCPEstablished: 7440, TCPTransitory: 240, ICMP: 60}}
 }
 
 func (n *nat64s) changeInterface(req *nat64.Nat64AddDelInterface) retval {
@@ -109,6 +114,11 @@ func (n *nat64s) changeInterface(req *nat64.Nat64AddDelInterface) retval {
 	}
 	at, i := n.ifs.find(func(i *natInterface) bool { return ifIndex(i.index) == req.SwIfIndex })
 	inside := req.Flags&nat_types.NAT_IS_INSIDE != 0
+	if !inside && (req.IsAdd || i != nil) {
+		for _, a := range n.pool {
+			n.receive(a.addr, uint32(req.SwIfIndex), req.IsAdd)
+		}
+	}
 	switch {
 	case !req.IsAdd && i == nil:
 		return api.NO_SUCH_ENTRY
@@ -158,7 +168,27 @@ func (n *nat64s) changeAddress(addr ip_types.IP4Address, vrf uint32, add bool) r
 		}
 		n.pool = slices.Delete(n.pool, at, at+1)
 	}
+	for _, i := range n.ifs.all() { // the first interface alone
+		if !i.inside {
+			n.receive(addr, i.index, add)
+			break
+		}
+	}
 	return ok
+}
+
+// receive adds an address to the table of an interface, or removes it from the table in which the
+// interface is then.
+func (n *nat64s) receive(addr ip_types.IP4Address, index uint32, add bool) {
+	entry := natReceived{addr: addr}
+	if i := n.VNet.ifs.at(index); i != nil {
+		entry.table = i.table[ip4]
+	}
+	if add {
+		n.receives[entry] = index
+	} else {
+		delete(n.receives, entry)
+	}
 }
 
 func (n *nat64s) changePrefix(req *nat64.Nat64AddDelPrefix) retval {
@@ -206,7 +236,7 @@ func (n *nat64s) changeBinding(req *nat64.Nat64AddDelStaticBib) retval {
 }
 
 func (n *nat64s) dump(b *strings.Builder) {
-	if !n.on {
+	if !n.on && len(n.receives) == 0 {
 		return
 	}
 	lines := []string{fmt.Sprintf("nat64 timeouts %+v\n", n.timeouts)}
@@ -219,6 +249,9 @@ func (n *nat64s) dump(b *strings.Builder) {
 			table = fmt.Sprint(a.table.ID)
 		}
 		lines = append(lines, fmt.Sprintf("nat64 address %s in %s\n", a.addr, table))
+	}
+	for r, index := range n.receives {
+		lines = append(lines, fmt.Sprintf("nat64 receives %s in table %d on %s\n", r.addr, r.table, n.orStaleIf(index)))
 	}
 	for _, p := range n.prefixes {
 		lines = append(lines, fmt.Sprintf("nat64 prefix %s in %d\n", p.Prefix, p.VrfID))
