@@ -127,10 +127,10 @@ func (p *Plugin) identify(ctx context.Context, conn *binapi.Conn, last Session) 
 // up publishes a session that begins.
 func (p *Plugin) up(session Session) {
 	p.totals.begin(session.Conn)
-	p.reportUp(session)
 	p.Log.Info("connected to VPP", "version", session.Version.Version, "pid", session.PID,
 		"epoch", session.Epoch, "simulated", session.Simulated, "socket", p.cfg.BinAPISocketPath)
 	p.state.publish(session)
+	p.reportUp(session) // when all know of the session: until its synchronisation the agent is not ready
 }
 
 func (p *Plugin) reportUp(s Session) {

@@ -117,6 +117,17 @@ func (c *conditions) Problems(p engine.Problems) {
 	}
 }
 
+// Synchronising shows which southbounds have connected, while their values are not
+// synchronised yet: the agent is not ready.
+func (c *conditions) Synchronising(southbounds []string) {
+	scope := c.health.Scope("synchronisation")
+	if len(southbounds) == 0 {
+		scope.OK("all connected southbounds are synchronised")
+		return
+	}
+	scope.Starting("synchronises " + strings.Join(southbounds, ", "))
+}
+
 // Violations shows which descriptors break their contract. The agent works all the same.
 func (c *conditions) Violations(all []contract.Violation) {
 	names := make([]string, 0, len(all))

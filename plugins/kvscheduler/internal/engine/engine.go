@@ -72,6 +72,9 @@ func (e *Engine) do(entry *queue.Entry) {
 		e.barriers = append(e.barriers, t)
 	default:
 		e.execute(entry)
+		if s, ok := entry.Task.(*sessionChange); ok {
+			e.syncing.end(s) // after the problems of its values were reported
+		}
 	}
 	if len(e.postponed) == 0 {
 		for _, b := range e.barriers {

@@ -23,7 +23,7 @@ import (
 type Printer func(txn *api.RecordedTxn, morePlanned int)
 
 // Conditions receives what impairs the scheduler: each kind as a whole, whenever it
-// changes. Hanging, Violations and Refused may be called concurrently.
+// changes. Hanging, Violations, Refused and Synchronising may be called concurrently.
 type Conditions interface {
 	// Hanging lists the callbacks that did not return in time and have not returned yet.
 	Hanging([]exec.Call)
@@ -38,6 +38,8 @@ type Conditions interface {
 	Unread([]Unread)
 	// Problems summarizes the values with problems.
 	Problems(Problems)
+	// Synchronising lists the southbounds that have connected and are not synchronised yet.
+	Synchronising(southbounds []string)
 }
 
 // NoConditions implements Conditions and does nothing. Embed it to implement some.
@@ -60,6 +62,9 @@ func (NoConditions) Unread([]Unread) {}
 
 // Problems does nothing.
 func (NoConditions) Problems(Problems) {}
+
+// Synchronising does nothing.
+func (NoConditions) Synchronising([]string) {}
 
 // Options of an Engine.
 type Options struct {
@@ -122,6 +127,7 @@ type shared struct {
 
 	state     *state
 	sessions  *sessions
+	syncing   *synchronising
 	reads     *refresh.Reads // the unreadable descriptors
 	overdue   *exec.Overdue  // callbacks that did not return in time
 	contracts *contract.Tracker
@@ -164,6 +170,7 @@ func New(opts Options) *Engine {
 	s.state = newState(registry.New(s.contracts.Value))
 	s.state.graph.OwnerChanged = opts.OwnerChanged
 	s.sessions, s.reads, s.history = newSessions(), refresh.NewReads(s.clock.Now), record.NewRing(opts.History)
+	s.syncing = newSynchronising(s.conditions.Synchronising)
 	s.overdue = exec.NewOverdue(s.clock, opts.CallbackTimeout, func(call exec.Call) { s.retries.overdueCall(call) })
 	s.overdue.Records = opts.Records
 	s.admission = &admission{

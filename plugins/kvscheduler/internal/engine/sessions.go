@@ -89,7 +89,9 @@ func (e *Engine) SouthboundDown(name string, reason error) {
 }
 
 func (e *Engine) pushSession(s *sessionChange) {
+	e.syncing.begin(s)
 	if err := e.admission.push(s); err != nil {
+		e.syncing.end(s)
 		e.log.Debug("session change ignored", "southbound", s.name, "error", err)
 	}
 }

@@ -222,6 +222,7 @@ type sessionChange struct {
 	up     bool
 	epoch  uint64
 	reason error
+	begins bool // set by synchronising.begin
 }
 
 func (*sessionChange) class() string        { return api.QueueSessions }
