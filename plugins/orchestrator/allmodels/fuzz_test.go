@@ -25,7 +25,7 @@ func keyTemplates() []models.KeyTemplate {
 	return []models.KeyTemplate{
 		vppifmodel.UnnumberedKey, vppifmodel.BondedInterfaceKey, vppifmodel.IP6NDKey, vppifmodel.DHCPClientKey,
 		vppifmodel.DHCPLeaseKey, vppifmodel.AddressKey, vppifmodel.VrfKey, vppifmodel.InheritedVrfKey,
-		vppifmodel.HasAddressKey, vppifmodel.LinkStateKey, vppifmodel.RxModesKey, vppifmodel.RxPlacementKey,
+		vppifmodel.HasAddressKey, vppifmodel.NeighborsKey, vppifmodel.LinkStateKey, vppifmodel.RxModesKey, vppifmodel.RxPlacementKey,
 		vppifmodel.StateKey, vppifmodel.ErrorKey,
 		l2model.BDInterfaceKey, vppl3model.ProxyARPInterfaceKey, aclmodel.InterfaceKey, abfmodel.InterfaceKey, abfmodel.InterfaceIPv6Key,
 		ipsecmodel.SPDInterfaceKey, natmodel.GlobalInterfaceKey, natmodel.GlobalAddressKey, natmodel.TwiceNATPoolKey,

@@ -174,6 +174,7 @@ func (p *Plugin) register() error {
 		descriptor.NewHasAddress(),
 		descriptor.NewVrf(p.calls, p.index),
 		descriptor.NewNoTable(),
+		descriptor.NewNeighbors(),
 		descriptor.NewUnnumbered(p.calls, p.index),
 		descriptor.NewDHCPClient(p.calls, p.index, p.leases.look),
 		descriptor.NewDHCPLease(p.calls, p.index),

@@ -17,6 +17,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // Resolver translates the fields of a value. Its methods take the name of the field, for
@@ -227,6 +228,25 @@ func ComparePrefixes(a, b ip_types.Prefix) int {
 // again afterwards: VPP looks the table up when the value is made.
 func (r *Resolver) UsesTableOf(iface string) {
 	r.DependsOnAny("interface-assigned-to-vrf-table", kvs.AnyOfDependency{KeyPrefixes: []string{ifmodel.VrfKey.Prefix(iface)}})
+}
+
+// KeptBy removes the value, a neighbour with an address, before VPP drops it because of what the agent
+// does to its interface, and makes it again afterwards. It follows Interface.
+func (r *Resolver) KeptBy(iface string, addr ip_types.Address) {
+	if !r.waits {
+		return
+	}
+	key, neighbor := ifmodel.InterfaceModel.KeyFor(iface), ipconv.FromAddress(addr)
+	for n := range r.deps {
+		if r.deps[n].Key == key {
+			r.deps[n].Recreates = func(old, i proto.Message) bool {
+				before, ok := old.(*interfaces.Interface)
+				after, too := i.(*interfaces.Interface)
+				return ok && too && ifmodel.LosesNeighbor(before, after, neighbor)
+			}
+		}
+	}
+	r.DependsOn("interface-has-its-addresses", ifmodel.NeighborsKey.Key(iface))
 }
 
 // TableOf returns the VRF table that the interface with a name is configured with; 0 without

@@ -26,6 +26,7 @@ const (
 	HasAddressName  = "vpp-interface-has-address"
 	VrfName         = "vpp-interface-vrf"
 	NoTableName     = "vpp-interface-no-table"
+	NeighborsName   = "vpp-interface-neighbors"
 	UnnumberedName  = "vpp-unnumbered-interface"
 	LinkStateName   = "vpp-interface-link-state"
 	PhysicalName    = "vpp-physical-interface"

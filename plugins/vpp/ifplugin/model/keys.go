@@ -48,6 +48,10 @@ var (
 	// HasAddressKey is a property: the interface has at least one address.
 	HasAddressKey = models.MustKeyTemplate("vpp/interface/{iface}/has-IP-address")
 
+	// NeighborsKey is a property of interfaces that can have neighbours: none of them is lost while it
+	// exists, except by an update of the interface; see LosesNeighbor.
+	NeighborsKey = models.MustKeyTemplate("vpp/neighbors/interface/{iface}")
+
 	// LinkStateKey reports the state of the link, UP or DOWN; it comes from VPP.
 	LinkStateKey = models.MustKeyTemplate("vpp/interface/{iface}/link-state/{state}")
 

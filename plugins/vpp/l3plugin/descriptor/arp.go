@@ -35,7 +35,9 @@ func dumpNeighbors(family ip_types.AddressFamily) item.Dump[ip_neighbor.IPNeighb
 // NewARP describes neighbours. A neighbour is the MAC address of an IP address, of either
 // version, on an interface. VPP learns neighbours itself; an entry that is not expected counts
 // as configured only if it is static. VPP makes a learned entry static, and gives a static one
-// another MAC address, but does not make it a learned one again. The model lacks a neighbour without
+// another MAC address, but does not make it a learned one again. It drops one that is not static when the
+// interface goes down or loses the address that covers the neighbour: it is removed before, and added again
+// afterwards, also on an interface that is down, where VPP keeps it. The model lacks a neighbour without
 // a route to it.
 func NewARP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	type neighbor = ip_neighbor.IPNeighbor
@@ -48,6 +50,8 @@ func NewARP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			}
 			if v.GetStatic() {
 				e.Flags = static
+			} else {
+				r.KeptBy(v.GetInterface(), e.IPAddress)
 			}
 			return e
 		},
