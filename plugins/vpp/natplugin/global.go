@@ -94,7 +94,7 @@ func (d *globalDescriptor) refuseOther(ctx context.Context, k kind) error {
 		return err
 	}
 	if found.kind == other {
-		return fmt.Errorf("endpoint_independent: %t, but another client of VPP has enabled the %s NAT44; disable it in VPP first",
+		return fmt.Errorf("endpoint_independent: %t, but the %s NAT44 is enabled, by another client of VPP or for what others have in it; disable it in VPP first",
 			k == endpointIndependent, name)
 	}
 	return nil

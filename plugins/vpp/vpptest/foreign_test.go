@@ -276,7 +276,7 @@ func TestPlanNamesForeignSubInterfaces(t *testing.T) {
 		b.Await(ifKey("m"), configured)
 		made := &interfacesapi.CreateVlanSubifReply{}
 		byHand(t, b, &interfacesapi.CreateVlanSubif{SwIfIndex: interface_types.InterfaceIndex(indexOf(b, "m")), VlanID: 100}, made)
-		says := fmt.Sprintf("deleted with it, although other processes made it: %s/foreign:sub-interface %d", ifKey("m"), made.SwIfIndex)
+		says := fmt.Sprintf("what other processes have in it is deleted, too, or keeps it from being deleted: %s/foreign:sub-interface %d (%s)", ifKey("m"), made.SwIfIndex, internalName(t, b, made.SwIfIndex))
 		if got := planReason(t, b, of(catalogue.Memif("m", 8, "m.sock")), ifKey("m")); got != says {
 			t.Errorf("created again: %q, expected %q", got, says)
 		}
@@ -290,4 +290,16 @@ func TestPlanNamesForeignSubInterfaces(t *testing.T) {
 		}
 		b.Must(values{ifKey("m"): nil})
 	})
+}
+
+// internalName returns the name that VPP gave to an interface.
+func internalName(t *testing.T, b *vpptest.Harness, index interface_types.InterfaceIndex) string {
+	t.Helper()
+	for _, d := range b.AllInterfaces() {
+		if d.SwIfIndex == index {
+			return d.InterfaceName
+		}
+	}
+	t.Fatalf("there is no interface %d", index)
+	return ""
 }

@@ -92,7 +92,7 @@ func TestNAT44OfAnotherClient(t *testing.T) {
 		call(true)
 		global := of(&nat.Nat44Global{})
 		err := b.Commit(global)
-		if want := "endpoint_independent: false, but another client of VPP has enabled the endpoint-independent NAT44"; err == nil ||
+		if want := "endpoint_independent: false, but the endpoint-independent NAT44 is enabled, by another client of VPP"; err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, expected %q", err, want)
 		}

@@ -113,9 +113,6 @@ func withdrawNAT(t *testing.T, target vpptest.Target, c sharedNAT) {
 	mine := c.count(t, b)
 	c.others(t, b, on)
 	all := c.count(t, b)
-	if err := b.Scheduler.ReadOrphans(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	withdrawn := deleted(own)
 	delete(withdrawn, ifKey("own"))
 	delete(withdrawn, ifKey("in"))

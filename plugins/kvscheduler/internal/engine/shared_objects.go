@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
@@ -16,7 +17,8 @@ const maxUsers = 5
 
 // sharedObjects names, for each value that a plan deletes or creates again, what other processes
 // have in its object: their foreign parts of it, and foreign values that depend on it. It reads the
-// parts if the descriptor has ForeignParts; the others are those of the last reading.
+// parts if the descriptor has ForeignParts, and everything in the southbound if it has KeepsShared; the
+// others are those of the last reading.
 func (p *plans) sharedObjects(pl *plan.Plan) (list []api.PlanReason) {
 	removed := map[string]*plan.Op{}
 	for i := range pl.Ops {
@@ -27,20 +29,23 @@ func (p *plans) sharedObjects(pl *plan.Plan) (list []api.PlanReason) {
 	if len(removed) == 0 {
 		return nil
 	}
-	users := p.readParts(removed)
-	for n := range p.state.graph.Nodes {
-		if !foreign(n) {
-			continue
-		}
-		for _, key := range p.usedBy(n) {
-			if removed[key] != nil && removed[n.Key] == nil {
-				users[key] = append(users[key], n.Key)
+	users := map[string][]string{}
+	use := func(key string, d *registry.Descriptor, msg proto.Message) {
+		for _, of := range p.usedBy(key, d, msg) {
+			if removed[of] != nil && removed[key] == nil {
+				users[of] = append(users[of], key)
 			}
 		}
 	}
+	for n := range p.state.graph.Nodes {
+		if foreign(n) {
+			use(n.Key, n.Desc, n.Have.Msg)
+		}
+	}
+	p.readOthers(removed, use)
 	for key, others := range users {
 		slices.Sort(others)
-		effect := "deleted with it, although other processes made it: "
+		effect := "what other processes have in it is deleted, too, or keeps it from being deleted: "
 		if removed[key].Desc.KeepsShared {
 			effect = "left in the southbound, because other processes use it: "
 		}
@@ -49,33 +54,41 @@ func (p *plans) sharedObjects(pl *plan.Plan) (list []api.PlanReason) {
 	return list
 }
 
-// readParts reads the foreign parts of the removed values whose descriptors have ForeignParts. Parts
-// that cannot be read are not named.
-func (p *plans) readParts(removed map[string]*plan.Op) map[string][]string {
-	users, read := map[string][]string{}, map[*registry.Descriptor]bool{}
+// readOthers reads what other processes may have in the objects of the removed values, without
+// changing the graph. What cannot be read is not named.
+func (p *plans) readOthers(removed map[string]*plan.Op, use func(key string, d *registry.Descriptor, msg proto.Message)) {
+	read := map[*registry.Descriptor]bool{}
 	for _, op := range removed {
-		if !op.Desc.ForeignParts || read[op.Desc] {
-			continue
+		if op.Desc.ForeignParts {
+			read[op.Desc] = true
 		}
-		read[op.Desc] = true
-		found, _ := p.southbound.refresher(p.southbound.closed()).Descriptor(op.Desc)
-		for _, kv := range found {
-			if object, is := api.ForeignTo(kv.Key); is && removed[object] != nil {
-				users[object] = append(users[object], kv.Key)
+		if op.Desc.KeepsShared {
+			for _, d := range p.state.registry.Load().RetrieveOrder {
+				read[d] = read[d] || d.Retrieve != nil && d.Southbound == op.Desc.Southbound
 			}
 		}
 	}
-	return users
+	for _, d := range p.state.registry.Load().RetrieveOrder {
+		if !read[d] {
+			continue
+		}
+		found, _ := p.southbound.refresher(p.southbound.closed()).Descriptor(d)
+		for _, kv := range found {
+			if n := p.state.graph.Node(kv.Key); kv.Value != nil && (n == nil || foreign(n)) {
+				use(kv.Key, d, kv.Value)
+			}
+		}
+	}
 }
 
 // usedBy returns the keys of the values that a foreign value is a part of or depends on.
-func (p *plans) usedBy(n *graph.Node) (keys []string) {
-	if object, is := api.ForeignTo(n.Key); is {
-		return []string{object}
+func (p *plans) usedBy(key string, d *registry.Descriptor, msg proto.Message) (keys []string) {
+	if object, is := api.ForeignTo(key); is {
+		keys = append(keys, object)
 	}
-	v, err := p.state.registry.Load().Read(n.Key, n.Desc, n.Have.Msg)
+	v, err := p.state.registry.Load().Read(key, d, msg)
 	if err != nil {
-		return nil // such a value cannot be planned either
+		return keys // such a value cannot be planned either
 	}
 	for _, dep := range v.Deps {
 		if dep.Key != "" {

@@ -44,9 +44,9 @@ func TestPlanNamesWhatOthersHave(t *testing.T) {
 	}{
 		"updated": {map[string]*model.Item{"tap/1": {Value: 1}, "pool/1": {Value: 1}}, nil},
 		"deleted": {map[string]*model.Item{"tap/1": nil}, []api.PlanReason{
-			{Key: "tap/1", Reason: "deleted with it, although other processes made it: tap/1/foreign:member 7, user/b"}}},
+			{Key: "tap/1", Reason: "what other processes have in it is deleted, too, or keeps it from being deleted: tap/1/foreign:member 7, user/b"}}},
 		"created again": {map[string]*model.Item{"tap/1": {Value: 1, Recreate: true}}, []api.PlanReason{
-			{Key: "tap/1", Reason: "deleted with it, although other processes made it: tap/1/foreign:member 7, user/b"}}},
+			{Key: "tap/1", Reason: "what other processes have in it is deleted, too, or keeps it from being deleted: tap/1/foreign:member 7, user/b"}}},
 		"left": {map[string]*model.Item{"pool/1": nil}, []api.PlanReason{
 			{Key: "pool/1", Reason: "left in the southbound, because other processes use it: user/a"}}},
 	} {

@@ -210,10 +210,10 @@ func (d *interfaceDescriptor) bondMembers(ctx context.Context, all []vppcalls.De
 // have one. They are foreign parts.
 func (r *reading) untaggedParts() []interfaceKV {
 	var others item.Foreign[*interfaces.Interface, *ifaceidx.IfMeta]
-	add := func(of uint32, what string, part uint32) {
+	add := func(of uint32, what string, part vppcalls.Details) {
 		if name := r.names[of]; name != "" {
 			i := &interfaces.Interface{Name: name}
-			others.Add(model.InterfaceModel.Key(i), i, fmt.Sprintf("%s %d, which has no tag", what, part))
+			others.Add(model.InterfaceModel.Key(i), i, fmt.Sprintf("%s %d (%s), which has no tag", what, part.SwIfIndex, part.Name))
 		}
 	}
 	for _, found := range r.all {
@@ -221,10 +221,10 @@ func (r *reading) untaggedParts() []interfaceKV {
 			continue
 		}
 		if bond, is := r.members[found.SwIfIndex]; is {
-			add(bond, "member", found.SwIfIndex)
+			add(bond, "member", found)
 		}
 		if found.SubInterface {
-			add(found.Parent, "sub-interface", found.SwIfIndex)
+			add(found.Parent, "sub-interface", found)
 		}
 	}
 	return others.All
