@@ -192,6 +192,7 @@ func (j *journal) keep(executed []api.RecordedTxnOp, notified map[string]bool) {
 	j.keepUndecided()
 	b := &ownership.Batch{Txn: j.seq, Delete: gone, Put: doubts, Former: j.unconfirmed.Formers()} // replaces the intents
 	j.settleAll(b)
+	j.keepLeft(executed)
 	if len(b.Put)+len(b.Delete) == 0 && !j.running && j.former == len(b.Former) {
 		return
 	}
@@ -216,6 +217,19 @@ func (j *journal) keepRemovals(executed []api.RecordedTxnOp, notified map[string
 		}
 		if d, _ := j.state.registry.Load().Lookup(op.Key); d != nil && d.Retrieve != nil {
 			j.unconfirmed.Remove(&ownership.Record{Key: op.Key, Kind: j.kind(d), Value: op.PrevValue})
+		}
+	}
+}
+
+// keepLeft forgets the removals of objects that stay in the southbound by intention.
+func (j *journal) keepLeft(executed []api.RecordedTxnOp) {
+	for i := range executed {
+		op := &executed[i]
+		if !op.IsLeft {
+			continue
+		}
+		if d, _ := j.state.registry.Load().Lookup(op.Key); d != nil {
+			j.unconfirmed.Leave(d.Name, op.Key)
 		}
 	}
 }
