@@ -121,6 +121,11 @@ var cases = []struct {
 			"  xconnectPairs:\n  - {receiveInterface: loop1, transmitInterface: s1}\n",
 		[]string{"cross-connect-circle loop1 transmit_interface", "cross-connect-parent loop1 receive_interface"},
 	},
+	{
+		vpp(loop1, "{name: s1, type: SUB_INTERFACE, enabled: true, sub: {parentName: loop1, subId: 10}}", "{name: s2, type: SUB_INTERFACE, enabled: true, sub: {parentName: loop1, subId: 11}}") +
+			"  bridgeDomains:\n" + bridge("bd1", "s1", "s2"),
+		[]string{"bridge-domain-circle bd1 interfaces[1].name"},
+	},
 	{vpp(p1) + "  xconnectPairs:\n  - {receiveInterface: p1, transmitInterface: p1}\n", []string{"cross-connect-to-itself p1 transmit_interface"}},
 	{vpp(p1, p2, loop1) + cross + "  - {receiveInterface: loop1, transmitInterface: p2}\n", []string{"cross-connect-target-twice loop1 transmit_interface"}},
 	{vpp(p1, p1sub, p2) + cross, []string{"cross-connect-parent p1 receive_interface"}},

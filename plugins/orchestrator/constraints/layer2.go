@@ -14,6 +14,7 @@ func layer2Constraints() []Constraint {
 		{"cross-connect-to-bridge-domain", false, "The transmitting interface of a cross-connect is in no bridge domain.", crossToBridge},
 		{"cross-connect-to-itself", true, "A cross-connect has two interfaces.", crossToItself},
 		{"cross-connect-circle", true, "Loopbacks and their sub-interfaces are not cross-connected in a circle, such as in both directions.", crossCircle},
+		{"bridge-domain-circle", true, "A bridge domain has one sub-interface of a loopback at most, and not the loopback together with it.", bridgeCircle},
 		{"cross-connect-target-twice", false, "Two cross-connects do not transmit to one interface.", crossTargetTwice},
 		{"cross-connect-parent", false, "An interface with sub-interfaces is not cross-connected itself.", crossParent},
 		{"cross-connect-mtu", false, "Both interfaces of a cross-connect have the same MTU.", crossMTU},
@@ -137,6 +138,30 @@ func (f *facts) loopback(name string) string {
 		return ""
 	}
 	return i.v.GetName()
+}
+
+// bridgeCircle: VPP receives on a loopback, or on one of its sub-interfaces, what it floods to a
+// sub-interface of it, and runs out of memory (seen with 25.10).
+func bridgeCircle(f *facts, report reporter) {
+	for _, b := range f.bridges {
+		var before []member
+		for _, m := range f.members(b) {
+			name := m.of.v.GetName()
+			loopback := f.loopback(name)
+			if loopback == "" {
+				continue
+			}
+			for _, o := range before {
+				other := o.of.v.GetName()
+				subs := other != f.loopback(other) && name != loopback
+				if name != other && (subs || f.loopback(other) == loopback) {
+					report(b.key, m.field, m.of.key, "a frame would go round for ever, from and to %s: VPP receives on a loopback and its sub-interfaces what it floods to one of these, and would stop responding", other)
+					break
+				}
+			}
+			before = append(before, m)
+		}
+	}
 }
 
 func crossTargetTwice(f *facts, report reporter) {

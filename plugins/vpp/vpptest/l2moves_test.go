@@ -1,6 +1,7 @@
 package vpptest_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -170,5 +171,31 @@ func TestFIBEntryChanges(t *testing.T) {
 		readBack(t, b, "vpp-l2-fib", of(two))
 		b.Must(deleted(of(elsewhere, two)))
 		readBack(t, b, "vpp-l2-fib", nil)
+	})
+}
+
+// A bridge domain with two sub-interfaces of loopbacks, or with one and its loopback, would flood a frame
+// for ever.
+func TestLoopbacksInABridgeDomain(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		sub := func(parent string, id uint32) *interfaces.Interface {
+			return &interfaces.Interface{Name: fmt.Sprintf("%s.%d", parent, id), Type: interfaces.Interface_SUB_INTERFACE, Enabled: true,
+				Link: &interfaces.Interface_Sub{Sub: &interfaces.SubInterface{ParentName: parent, SubId: id}}}
+		}
+		b.Must(of(loop("a"), loop("b"), sub("a", 7), sub("a", 8), sub("b", 7), memif("m", 1, "")))
+		for _, members := range [][]string{{"a.7", "a.8"}, {"m", "a.7", "b.7"}, {"a", "a.7"}, {"a.7", "m", "a"}} {
+			bd := bridge("bd", members...)
+			if err := b.Commit(of(bd)); err == nil || !strings.Contains(err.Error(), "a frame would go round for ever, from and to ") {
+				t.Errorf("%v: error %v", members, err)
+			}
+			b.Must(deleted(of(bd)))
+		}
+		for _, members := range [][]string{{"a.7", "m"}, {"a.7", "b"}, {"a", "b", "m"}} {
+			bd := bridge("bd", members...)
+			b.Must(of(bd))
+			b.Must(deleted(of(bd)))
+		}
+		b.InSync()
 	})
 }

@@ -251,12 +251,13 @@ func (w *walker) layer2(free []*interfaces.Interface) values {
 	}
 	out := values{}
 	for n := range 2 {
-		bd := bridge(fmt.Sprintf("walk%d", n))
+		bd, circular := bridge(fmt.Sprintf("walk%d", n)), false
 		for m := range w.IntN(4) {
 			i := take()
-			if i == nil {
+			if i == nil || circular && w.loopback(i) != "" { // see the constraint bridge-domain-circle
 				continue
 			}
+			circular = circular || w.loopback(i) != "" && (i.GetSub() != nil || w.hasSubs(i))
 			bd.Interfaces = append(bd.Interfaces, &l2.BridgeDomain_Interface{
 				Name: i.Name, SplitHorizonGroup: uint32(w.IntN(2)),
 				BridgedVirtualInterface: m == 0 && i.Type == interfaces.Interface_SOFTWARE_LOOPBACK,
@@ -277,6 +278,16 @@ func (w *walker) layer2(free []*interfaces.Interface) values {
 		}
 	}
 	return out
+}
+
+// hasSubs reports whether an interface has sub-interfaces.
+func (w *walker) hasSubs(i *interfaces.Interface) bool {
+	for _, other := range w.pool {
+		if other.GetSub().GetParentName() == i.Name {
+			return true
+		}
+	}
+	return false
 }
 
 // loopback returns the name of the loopback that an interface is, or is a sub-interface of; empty if

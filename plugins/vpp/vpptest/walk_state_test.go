@@ -71,7 +71,7 @@ func (w *walk) read() []string {
 
 // passing matches lines without state: numbers that VPP chooses, times, and the MTU in router
 // advertisements, which is the one when IPv6 was enabled.
-var passing = regexp.MustCompile(`(?i)link-local address|mtu is|sw_if_index|index|adjacency|\blast\b|\bnext\b|packets|solicitations|trimmable|advertisements sent|heap|uptime|[0-9.]+s\b`)
+var passing = regexp.MustCompile(`(?i)link-local address|mtu is|sw_if_index|index|adjacency|\blast\b|\bnext\b|packets|solicitations|trimmable|(?:input|output) acl|advertisements sent|heap|uptime|[0-9.]+s\b`)
 
 // classifyTable matches a line of "show classify tables": index, sessions, index of the next table, next node.
 var classifyTable = regexp.MustCompile(`^\d+ (\d+) (?:(-1)|\d+) -?\d+$`)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"go.fd.io/govpp/api"
@@ -107,6 +108,23 @@ func (c *Calls) AddMember(ctx context.Context, id uint32, m Member) error {
 	req := m.request(id)
 	req.Shg, req.Enable = m.SplitHorizonGroup, true
 	return c.attach(ctx, members, m.SwIfIndex, m.Tagged, place{to: id}, req, &l2.SwInterfaceSetL2BridgeReply{})
+}
+
+// Members returns the interfaces of a bridge domain, as far as they were seen in the session.
+func (c *Calls) Members(id uint32) (all []ifIndex) {
+	known, err := attachments.On(c.vpp)
+	if err != nil {
+		return nil
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	for which, at := range known.at {
+		if !at.connected && at.to == id {
+			all = append(all, which)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // RemoveMember takes an interface out of a bridge domain, unless it is in
