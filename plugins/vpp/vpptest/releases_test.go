@@ -24,10 +24,12 @@ var (
 // that the agent sends, or the simulator, changed.
 var different = []string{"22.10", "23.10", "24.02", "24.10", "25.10", "26.06"}
 
-// faults are the tests of crashes, stalls, timeouts, restarts, sizes and allocated addresses. They
-// take long, and what they test depends little on the release: they run with the newest one alone.
+// faults are the tests of crashes, stalls, timeouts, restarts, sizes, allocated addresses, spellings and
+// conflicts. They take long, and what they test depends little on the release: they run with the newest one
+// alone.
 const faults = "^Test(Killed|Stall|Canceled|LostReplies|NoReply|ReadAfterCanceled|DeletedByHandUnderLoad|" +
-	"IKEv2InitiatesAgain|ClassifierRoom|ACLScale|RestartBesideMany|ChangedWhileStopped|ItemFaults|ItemsWithAllocatedAddresses)"
+	"IKEv2InitiatesAgain|ClassifierRoom|ACLScale|RestartBesideMany|ChangedWhileStopped|ItemFaults|ItemsWithAllocatedAddresses|" +
+	"AddressSpellings|MarkedObjects|DiesLater|RemovedMTU|PlansNameConflicts|Conflicts)"
 
 // Every test of this package passes with the simulator of every release: each is
 // a process of its own, which runs all the others but for the faults.
@@ -55,7 +57,7 @@ func TestEveryRelease(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			cmd := exec.CommandContext(ctx, program, "-"+vpptest.ReleaseFlag, r, "-test.skip="+faults)
+			cmd := exec.CommandContext(ctx, program, "-"+vpptest.ReleaseFlag, r, "-walks=3", "-test.skip="+faults)
 			// A real VPP would answer as it does anyway.
 			cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "VPP_BIN=") }), "PATH=",
 				"GOGC=400") // agents start and stop all the time
