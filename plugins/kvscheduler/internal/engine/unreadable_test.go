@@ -8,6 +8,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
@@ -47,6 +48,59 @@ func TestUnreadableAfterRestart(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// After a restart, a value that cannot be read and is still desired is deleted if what it depends on is
+// no longer desired: it was created in an earlier run. It is created when that comes back.
+func TestUnreadableLosesProviderDuringRestart(t *testing.T) {
+	t.Parallel()
+	for _, first := range []bool{false, true} {
+		t.Run(fmt.Sprintf("read first %t", first), func(t *testing.T) {
+			t.Parallel()
+			journal := ownership.NewMemory()
+			life := func(provider bool, want ...string) {
+				t.Helper()
+				sb := kvstest.NewMockSB()
+				var calls []string
+				d := api.Adapt(&api.Descriptor[*model.Item, any]{
+					Name: "a", KeySelector: hasPrefix("a/"), NBKeyPrefix: "a/", Southbound: "vpp",
+					Dependencies: func(string, *model.Item) []api.Dependency { return []api.Dependency{api.DependsOn("b/1")} },
+					Create: func(string, *model.Item) (any, error) {
+						calls = append(calls, "create")
+						return nil, nil
+					},
+					Delete: func(string, *model.Item, any) error {
+						calls = append(calls, "delete")
+						return nil
+					},
+				})
+				inBubbleWith(t, engine.Options{Journal: journal}, []*api.KVDescriptor{d, sb.Descriptor("b", "b/", kvstest.WithSouthbound("vpp"))},
+					func(t *testing.T, c *engine.Engine) {
+						c.SouthboundUp("vpp", 1)
+						if first {
+							if _, err := c.StartNBTransaction().Commit(t.Context(), api.WithResync(api.DownstreamResync, false)); err != nil {
+								t.Fatal(err)
+							}
+						}
+						txn := c.StartNBTransaction().SetValue("a/1", &model.Item{Value: 1})
+						if provider {
+							txn.SetValue("b/1", &model.Item{Value: 1})
+						}
+						if _, err := txn.Commit(t.Context(), api.WithResync(api.FullResync, false)); err != nil {
+							t.Fatal(err)
+						}
+					})
+				if !slices.Equal(calls, want) {
+					t.Errorf("provider %t: calls %q, expected %q", provider, calls, want)
+				}
+			}
+			life(true, "create")
+			life(true, "create")
+			life(false, "delete")
+			life(false)
+			life(true, "create")
+		})
 	}
 }
 

@@ -125,7 +125,7 @@ func (p *planner) change(n *node) (kind Kind, recreate bool) {
 	if p.req.Notified[n.key] {
 		return Update, false
 	}
-	if n.desc.Equivalent(n.key, n.have.Msg, n.target.Msg) {
+	if !n.have.Assumed && n.desc.Equivalent(n.key, n.have.Msg, n.target.Msg) {
 		return Adopt, false
 	}
 	if !n.have.Assumed && !n.desc.NeedsRecreate(n.key, n.have.Msg, n.target.Msg, n.node.Meta) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -333,9 +334,9 @@ func (r *Refresher) forgetAbsent(d *registry.Descriptor, without []string) {
 // assume decides about the unconfirmed values of a descriptor that cannot read them. Until the
 // desired state is known it decides nothing. Without a session the values exist as they were
 // created. With a session, whose southbound may have been restarted:
-//   - a value that is desired as it was created is created again;
-//   - any other value is assumed to exist, so that it is deleted, and created if another one is
-//     desired under its key.
+//   - a value that is desired as it was created is created again, if what it depends on is desired;
+//   - any other value is assumed to exist, so that it is deleted, and created if one is desired under
+//     its key and can exist.
 //
 // A value whose metadata is lost is created again.
 func (r *Refresher) assume(d *registry.Descriptor) {
@@ -352,7 +353,7 @@ func (r *Refresher) assume(d *registry.Descriptor) {
 		}
 		n, msg := r.Graph.Node(key), rec.Message()
 		desired := r.desired(key, n)
-		if msg == nil || d.WithMetadata || !assumable(d, msg, n, desired) {
+		if msg == nil || d.WithMetadata || !r.assumable(d, key, msg, n, desired) {
 			r.Unconfirmed.Drop(d.Name, key)
 			r.Unconfirmed.gone = append(r.Unconfirmed.gone, key)
 			continue
@@ -381,9 +382,29 @@ func (r *Refresher) desired(key string, n *graph.Node) proto.Message {
 
 // assumable reports whether an unconfirmed value may be assumed to exist: it is not known
 // otherwise, and is not created again as it was.
-func assumable(d *registry.Descriptor, made proto.Message, n *graph.Node, desired proto.Message) bool {
+func (r *Refresher) assumable(d *registry.Descriptor, key string, made proto.Message, n *graph.Node, desired proto.Message) bool {
 	if n != nil && (n.IsDerived() || n.Have != nil) {
 		return false
 	}
-	return desired == nil || d.Southbound == "" || !proto.Equal(made, desired)
+	return desired == nil || d.Southbound == "" || !proto.Equal(made, desired) || r.losesProvider(d, key, desired)
+}
+
+// losesProvider reports whether a value depends on a value of the northbound that is not desired and that
+// no other process made: it is not going to exist.
+func (r *Refresher) losesProvider(d *registry.Descriptor, key string, desired proto.Message) bool {
+	v, err := r.Registry.Read(key, d, desired)
+	if err != nil {
+		return false
+	}
+	for i := range v.Deps {
+		of, _ := r.Registry.Lookup(v.Deps[i].Key)
+		if of == nil || of.NBKeyPrefix == "" || !strings.HasPrefix(v.Deps[i].Key, of.NBKeyPrefix) {
+			continue // a derived value, or one of the southbound
+		}
+		n := r.Graph.Node(v.Deps[i].Key)
+		if r.desired(v.Deps[i].Key, n) == nil && (n == nil || n.Owner != graph.Foreign) {
+			return true
+		}
+	}
+	return false
 }
