@@ -31,6 +31,8 @@ const NoInterface = ^uint32(0)
 // Interfaces are the interfaces that exist in VPP.
 type Interfaces interface {
 	LookupByName(name string) (*ifaceidx.IfMeta, bool)
+	// LookupBySwIfIndex returns an interface by its index, without asking VPP.
+	LookupBySwIfIndex(swIfIndex uint32) (name string, m *ifaceidx.IfMeta, ok bool)
 	// Snapshot reports which of them VPP has now, by their indexes.
 	Snapshot(ctx context.Context) *ifaceidx.Snapshot
 }

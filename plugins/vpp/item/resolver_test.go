@@ -18,6 +18,8 @@ type noInterfaces struct{}
 
 func (noInterfaces) LookupByName(string) (*ifaceidx.IfMeta, bool) { return nil, false }
 
+func (noInterfaces) LookupBySwIfIndex(uint32) (string, *ifaceidx.IfMeta, bool) { return "", nil, false }
+
 func (noInterfaces) Snapshot(context.Context) *ifaceidx.Snapshot { return nil }
 
 // Every bad field has an error with its name and the expected value.

@@ -49,6 +49,7 @@ func (c *Calls) Apply(ctx context.Context, swIfIndexes []uint32, change func(has
 		}
 		return errs
 	}
+	c.used.Store(true)
 	mu.Lock()
 	defer mu.Unlock()
 	var requests, replies []api.Message
@@ -80,6 +81,9 @@ func (c *Calls) Apply(ctx context.Context, swIfIndexes []uint32, change func(has
 
 // RestoreLayer2 applies the lists of an interface that has left layer 2 again.
 func (c *Calls) RestoreLayer2(ctx context.Context, swIfIndex uint32) error {
+	if !c.used.Load() {
+		return nil
+	}
 	mu, err := changing.On(c.vpp)
 	if err != nil {
 		return err
@@ -140,6 +144,7 @@ func (c *Calls) DumpApplied(ctx context.Context) (all []Applied, err error) {
 		&acl.ACLInterfaceListDump{SwIfIndex: math.MaxUint32})
 	for _, d := range found {
 		if len(d.Acls) > 0 {
+			c.used.Store(true)
 			all = append(all, appliedOf(d))
 		}
 	}
@@ -180,6 +185,7 @@ func (c *Calls) changeMAC(ctx context.Context, m AppliedMAC, decide func(has uin
 	if err = errors.Join(err, macApplied.Check(c.vpp)); err != nil {
 		return err
 	}
+	c.used.Store(true)
 	mu.Lock()
 	defer mu.Unlock()
 	found, err := c.dumpAppliedMAC(ctx, m.SwIfIndex)
@@ -209,6 +215,7 @@ func (c *Calls) dumpAppliedMAC(ctx context.Context, swIfIndex uint32) (all []App
 	for _, d := range found {
 		for _, list := range d.Acls {
 			if list != NoList {
+				c.used.Store(true)
 				all = append(all, AppliedMAC{uint32(d.SwIfIndex), list})
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/acl"
@@ -33,10 +34,12 @@ var (
 // Calls sends the requests. Its methods may be called concurrently.
 type Calls struct {
 	vpp *session.VPP
+	// used reports that an interface has had a list, as far as it was seen: see RestoreLayer2.
+	used atomic.Bool
 }
 
 // New returns the calls to a VPP.
-func New(vpp *session.VPP) *Calls { return &Calls{vpp} }
+func New(vpp *session.VPP) *Calls { return &Calls{vpp: vpp} }
 
 // List is an access control list, with rules for IP or for MAC addresses. VPP has a pool of
 // its own for each kind, so that an index says nothing without the kind.

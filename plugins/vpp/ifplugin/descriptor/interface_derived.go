@@ -15,10 +15,7 @@ import (
 
 // derivedValues are what can come and go while the interface stays.
 func derivedValues(_ string, i *interfaces.Interface) []kvs.KeyValuePair {
-	out := addressing(i)
-	if property, ok := neighborsOf(i); ok {
-		out = append(out, property)
-	}
+	out := append(addressing(i), neighborsOf(i))
 	if i.GetSetDhcpClient() {
 		out = append(out, kvs.KeyValuePair{Key: model.DHCPClientKey.Key(i.GetName()), Value: &emptypb.Empty{}})
 	}

@@ -16,23 +16,22 @@ import (
 // with its membership in a VRF table and with the allocations that they refer to, and a sub-interface goes
 // down with its parent. Changes of the interface itself are the matter of model.LosesNeighbor.
 
-// neighborsOf returns the property of an interface. Its value is what the property depends on.
-func neighborsOf(i *interfaces.Interface) (kvs.KeyValuePair, bool) {
-	if model.WithoutMAC(i) != "" {
-		return kvs.KeyValuePair{}, false
-	}
+// neighborsOf returns the property of an interface. Its value is what the property depends on besides
+// the membership in a table, which all of them have: a property that gains or loses that dependency in the
+// transaction that changes the membership would have the interface created again.
+func neighborsOf(i *interfaces.Interface) kvs.KeyValuePair {
 	v := &interfaces.Interface{}
 	if l := i.GetSub(); i.GetType() == interfaces.Interface_SUB_INTERFACE && l.GetParentName() != "" {
 		v.Link = &interfaces.Interface_Sub{Sub: &interfaces.SubInterface{ParentName: l.GetParentName(), SubId: l.GetSubId()}}
 	}
-	if v.Unnumbered = i.GetUnnumbered(); v.Unnumbered == nil {
+	if i.GetUnnumbered() == nil {
 		for _, addr := range i.GetIpAddresses() {
 			if allocmodel.IsRef(addr) {
 				v.IpAddresses = append(v.IpAddresses, addr)
 			}
 		}
 	}
-	return kvs.KeyValuePair{Key: model.NeighborsKey.Key(i.GetName()), Value: v}, true
+	return kvs.KeyValuePair{Key: model.NeighborsKey.Key(i.GetName()), Value: v}
 }
 
 // NewNeighbors describes the property of interfaces that their neighbours depend on.
@@ -48,10 +47,7 @@ func NewNeighbors() *kvs.KVDescriptor {
 
 func neighborsDependencies(key string, v *interfaces.Interface) []kvs.Dependency {
 	iface := ifaceOf(model.NeighborsKey.Parse(key))
-	var deps []kvs.Dependency
-	if v.GetUnnumbered() == nil { // its neighbours stay when the lender loses addresses
-		deps = inSomeTable(iface)
-	}
+	deps := inSomeTable(iface)
 	for _, ref := range v.GetIpAddresses() {
 		deps = append(deps, allocmodel.Dependencies("", ref, iface)...)
 	}

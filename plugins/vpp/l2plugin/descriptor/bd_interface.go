@@ -56,7 +56,7 @@ func (d *bdInterfaceDescriptor) create(ctx context.Context, key string, m *l2.Br
 	if err != nil {
 		return nil, err
 	}
-	if err := d.checkLoopbacks(ctx, id, m.GetName()); err != nil {
+	if err := d.checkLoopbacks(id, m.GetName()); err != nil {
 		return nil, err
 	}
 	return nil, attachmentError(ctx, d.ifs, "interfaces.name", m.GetName(), d.vpp.AddMember(ctx, id, member))
@@ -65,14 +65,13 @@ func (d *bdInterfaceDescriptor) create(ctx context.Context, key string, m *l2.Br
 // checkLoopbacks refuses an interface that would make frames go round in a bridge domain for ever, until
 // VPP runs out of memory (seen with 25.10): VPP receives on a loopback, or on one of its sub-interfaces,
 // what it floods to a sub-interface of it. One such member is enough if the loopback itself is another.
-func (d *bdInterfaceDescriptor) checkLoopbacks(ctx context.Context, id uint32, name string) error {
+func (d *bdInterfaceDescriptor) checkLoopbacks(id uint32, name string) error {
 	loopback := loopbackOf(d.ifs, name)
 	if loopback == "" {
 		return nil
 	}
-	names := d.ifs.Snapshot(ctx)
 	for _, index := range d.vpp.Members(id) {
-		other, _ := names.Name(uint32(index))
+		other, _, _ := d.ifs.LookupBySwIfIndex(uint32(index))
 		of := loopbackOf(d.ifs, other)
 		subs := name != loopback && other != of
 		if other != name && of != "" && (subs || of == loopback) {

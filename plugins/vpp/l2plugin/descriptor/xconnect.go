@@ -48,7 +48,7 @@ func NewXConnect(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			if c == nil {
 				return calls.Disconnect(ctx, *old, isTagged(ifs, old.Name))
 			}
-			if err := checkCircle(ctx, calls, ifs, *c); err != nil {
+			if err := checkCircle(calls, ifs, *c); err != nil {
 				return err
 			}
 			return attachmentError(ctx, ifs, "receive_interface", c.Name, calls.Connect(ctx, *c, isTagged(ifs, c.Name)))
@@ -60,15 +60,14 @@ func NewXConnect(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 // checkCircle refuses a cross-connect that completes a circle of loopbacks: VPP receives on a
 // loopback, or on one of its sub-interfaces, what it sends on any of them. A frame would go round for
 // ever, and VPP (seen with 25.10) would do nothing else, answer no request, and run out of memory.
-func checkCircle(ctx context.Context, calls *vppcalls.Calls, ifs item.Interfaces, c vppcalls.Connection) error {
+func checkCircle(calls *vppcalls.Calls, ifs item.Interfaces, c vppcalls.Connection) error {
 	end := loopbackOf(ifs, c.Name)
 	if end == "" {
 		return nil
 	}
-	names := ifs.Snapshot(ctx)
 	from := map[string][]vppcalls.Connection{} // the cross-connects by the loopback that they receive on
 	for _, x := range calls.Connections() {
-		x.Name, _ = names.Name(uint32(x.Rx))
+		x.Name, _, _ = ifs.LookupBySwIfIndex(uint32(x.Rx))
 		if l := loopbackOf(ifs, x.Name); l != "" && x.Rx != c.Rx {
 			from[l] = append(from[l], x)
 		}
@@ -76,7 +75,7 @@ func checkCircle(ctx context.Context, calls *vppcalls.Calls, ifs item.Interfaces
 	seen := map[string]bool{}
 	var circle func(x vppcalls.Connection) []string
 	circle = func(x vppcalls.Connection) []string {
-		tx, _ := names.Name(uint32(x.Tx))
+		tx, _, _ := ifs.LookupBySwIfIndex(uint32(x.Tx))
 		at := loopbackOf(ifs, tx)
 		if at == end {
 			return []string{x.Name, tx}
