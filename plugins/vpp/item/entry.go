@@ -74,8 +74,7 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	// Metadata returns the metadata of an entry. Default: values have none.
 	Metadata func(e E) kvs.Metadata
 	// Learned reports that VPP may have made the entry by itself, so that it is only of
-	// interest if it is expected. If set, an entry that is not expected has an unknown
-	// origin; otherwise all entries belong to the agent.
+	// interest if it is expected.
 	Learned func(e E) bool
 	// Implicit reports that VPP has the entry without a value, so that it is not reported
 	// unless it is expected. Default: it has none.

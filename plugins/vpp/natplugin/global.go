@@ -18,9 +18,9 @@ import (
 
 // The global item enables one kind of NAT44; its limits are decided then. VPP would run both
 // kinds at once, on the same packets. A kind that is disabled forgets everything, so all other
-// items go before; and it stays enabled, as it is, while other clients of VPP use it. The interfaces and addresses that the item lists (the deprecated form) are
-// derived values; of those in VPP it has the ones that are expected, for the others may be of
-// the items of their own.
+// items go before; and it stays enabled, as it is, while other clients of VPP use it. The
+// interfaces and addresses that the item lists (the deprecated form) are derived values; of those
+// in VPP it has the ones that are expected, for the others may be of items of their own.
 
 type globalDescriptor struct {
 	vpp *session.VPP
@@ -160,8 +160,9 @@ func (d *globalDescriptor) remove(ctx context.Context, _ string, g *nat.Nat44Glo
 	return d.disable(ctx, do)
 }
 
-// disable disables a kind that nobody else uses. It asks before: the EI of VPP 22.10 crashes if it is disabled twice. What VPP answers
-// about items that it could not clean up does not matter once NAT44 is disabled.
+// disable disables a kind that no other client uses. It asks before: the EI of VPP 22.10 crashes if
+// it is disabled twice. What VPP answers about items that it could not clean up does not matter once
+// NAT44 is disabled.
 func (d *globalDescriptor) disable(ctx context.Context, do globalCalls) error {
 	found, err := do.show(ctx, d.vpp)
 	if err != nil {

@@ -92,7 +92,7 @@ func sharedNATs() map[string]sharedNAT {
 
 // A NAT that another client of VPP uses stays enabled when the item that enabled it is withdrawn, with
 // what the other client has in it. The plan says so. Other limits are refused; the item can come back,
-// and the NAT is disabled once nobody else uses it.
+// and the NAT is disabled when no other client uses it.
 func TestWithdrawnNATOfOthers(t *testing.T) {
 	for name, c := range sharedNATs() {
 		t.Run(name, func(t *testing.T) {
