@@ -2,8 +2,10 @@ package constraints
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	l2model "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -84,47 +86,20 @@ func crossToItself(f *facts, report reporter) {
 	}
 }
 
-// crossCircle: VPP receives on a loopback, or on one of its sub-interfaces, what it sends on any of
-// them. A frame, such as one of IPv6 neighbor discovery, goes round for ever, and VPP does nothing else
-// (seen with 25.10).
+// crossCircle finds circles of loopbacks; see l2model.Circles.
 func crossCircle(f *facts, report reporter) {
-	from := map[string][]cross{} // the cross-connects before, by the loopback that they receive on
+	circles := l2model.NewCircles(f.loopback)
 	for _, x := range f.crosses {
-		end := f.loopback(x.v.GetReceiveInterface())
-		if end == "" {
-			continue
-		}
-		if circle, last := f.circle(from, map[string]bool{}, x, end); circle != nil {
-			other := last.key
-			if other == x.key {
-				other = ""
+		cross := l2model.Cross{Receive: x.v.GetReceiveInterface(), Transmit: x.v.GetTransmitInterface()}
+		if circle := circles.Completed(cross); circle != nil {
+			other := ""
+			if last := circle[len(circle)-2]; last != cross.Receive {
+				other = l2model.XConnectModel.KeyFor(last)
 			}
-			report(x.key, "transmit_interface", other, "a frame would go round for ever (%s), since VPP receives on a loopback what it sends on it or on its sub-interfaces, and VPP would stop responding",
-				strings.Join(circle, " -> "))
+			report(x.key, "transmit_interface", other, "%s", l2model.CircleProblem(circle))
 		}
-		from[end] = append(from[end], x)
+		circles.Add(cross)
 	}
-}
-
-// circle returns the interfaces of a circle from a cross-connect to the loopback at its end, and the
-// last of its cross-connects; nil if there is none.
-func (f *facts) circle(from map[string][]cross, seen map[string]bool, x cross, end string) (names []string, last cross) {
-	rx, tx := x.v.GetReceiveInterface(), x.v.GetTransmitInterface()
-	at := f.loopback(tx)
-	switch {
-	case tx == rx: // see crossToItself
-	case at == end:
-		return []string{rx, tx}, x
-	case at == "" || seen[at]:
-	default:
-		seen[at] = true
-		for _, next := range from[at] {
-			if rest, last := f.circle(from, seen, next, end); rest != nil {
-				return append([]string{rx}, rest...), last
-			}
-		}
-	}
-	return nil, cross{}
 }
 
 // loopback returns the name of the loopback that an interface is, or is a sub-interface of; empty if it
@@ -140,26 +115,19 @@ func (f *facts) loopback(name string) string {
 	return i.v.GetName()
 }
 
-// bridgeCircle: VPP receives on a loopback, or on one of its sub-interfaces, what it floods to a
-// sub-interface of it, and runs out of memory (seen with 25.10).
+// bridgeCircle finds bridge domains that flood a frame for ever; see l2model.LoopbackOf.
 func bridgeCircle(f *facts, report reporter) {
+	of := l2model.LoopbackOf(f.loopback)
 	for _, b := range f.bridges {
-		var before []member
+		var before []string
 		for _, m := range f.members(b) {
 			name := m.of.v.GetName()
-			loopback := f.loopback(name)
-			if loopback == "" {
-				continue
+			if at := slices.IndexFunc(before, func(other string) bool { return of.FloodForEver(name, other) }); at >= 0 {
+				report(b.key, m.field, m.of.key, "%s", l2model.FloodProblem(before[at]))
 			}
-			for _, o := range before {
-				other := o.of.v.GetName()
-				subs := other != f.loopback(other) && name != loopback
-				if name != other && (subs || f.loopback(other) == loopback) {
-					report(b.key, m.field, m.of.key, "a frame would go round for ever, from and to %s: VPP receives on a loopback and its sub-interfaces what it floods to one of these, and would stop responding", other)
-					break
-				}
+			if of(name) != "" {
+				before = append(before, name)
 			}
-			before = append(before, m)
 		}
 	}
 }

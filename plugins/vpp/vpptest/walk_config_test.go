@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	l2model "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
@@ -249,15 +250,16 @@ func (w *walker) layer2(free []*interfaces.Interface) values {
 		free = free[1:]
 		return i
 	}
-	out := values{}
+	out, loopbackOf := values{}, l2model.LoopbackOf(w.loopback)
 	for n := range 2 {
-		bd, circular := bridge(fmt.Sprintf("walk%d", n)), false
+		bd := bridge(fmt.Sprintf("walk%d", n))
 		for m := range w.IntN(4) {
 			i := take()
-			if i == nil || circular && w.loopback(i) != "" { // see the constraint bridge-domain-circle
+			if i == nil || slices.ContainsFunc(bd.Interfaces, func(other *l2.BridgeDomain_Interface) bool {
+				return loopbackOf.FloodForEver(i.Name, other.Name) // VPP would die of it
+			}) {
 				continue
 			}
-			circular = circular || w.loopback(i) != "" && (i.GetSub() != nil || w.hasSubs(i))
 			bd.Interfaces = append(bd.Interfaces, &l2.BridgeDomain_Interface{
 				Name: i.Name, SplitHorizonGroup: uint32(w.IntN(2)),
 				BridgedVirtualInterface: m == 0 && i.Type == interfaces.Interface_SOFTWARE_LOOPBACK,
@@ -269,8 +271,8 @@ func (w *walker) layer2(free []*interfaces.Interface) values {
 	}
 	out = w.bonds(out, take)
 	if a, b := take(), take(); a != nil && b != nil {
-		circle := w.loopback(a) != "" && w.loopback(b) != "" // see the constraint cross-connect-circle
-		if !circle || w.loopback(a) != w.loopback(b) {
+		circle := w.loopback(a.Name) != "" && w.loopback(b.Name) != "" // in both directions
+		if !circle || w.loopback(a.Name) != w.loopback(b.Name) {
 			maps.Copy(out, of(xconnect(a.Name, b.Name)))
 		}
 		if w.chance(70) && !circle {
@@ -280,29 +282,21 @@ func (w *walker) layer2(free []*interfaces.Interface) values {
 	return out
 }
 
-// hasSubs reports whether an interface has sub-interfaces.
-func (w *walker) hasSubs(i *interfaces.Interface) bool {
-	for _, other := range w.pool {
-		if other.GetSub().GetParentName() == i.Name {
-			return true
-		}
-	}
-	return false
-}
-
 // loopback returns the name of the loopback that an interface is, or is a sub-interface of; empty if
 // it is neither.
-func (w *walker) loopback(i *interfaces.Interface) string {
-	for _, parent := range w.pool {
-		if parent != nil && parent.Name == i.GetSub().GetParentName() {
-			i = parent
-			break
-		}
+func (w *walker) loopback(name string) string {
+	byName := map[string]*interfaces.Interface{}
+	for _, i := range w.pool {
+		byName[i.GetName()] = i
 	}
-	if i.Type != interfaces.Interface_SOFTWARE_LOOPBACK {
+	i := byName[name]
+	if parent := byName[i.GetSub().GetParentName()]; parent != nil {
+		i = parent
+	}
+	if i.GetType() != interfaces.Interface_SOFTWARE_LOOPBACK {
 		return ""
 	}
-	return i.Name
+	return i.GetName()
 }
 
 // bonds gives members to the bonds.

@@ -62,21 +62,16 @@ func (d *bdInterfaceDescriptor) create(ctx context.Context, key string, m *l2.Br
 	return nil, attachmentError(ctx, d.ifs, "interfaces.name", m.GetName(), d.vpp.AddMember(ctx, id, member))
 }
 
-// checkLoopbacks refuses an interface that would make frames go round in a bridge domain for ever, until
-// VPP runs out of memory (seen with 25.10): VPP receives on a loopback, or on one of its sub-interfaces,
-// what it floods to a sub-interface of it. One such member is enough if the loopback itself is another.
+// checkLoopbacks refuses an interface with which a bridge domain would flood a frame for ever; see
+// model.LoopbackOf.
 func (d *bdInterfaceDescriptor) checkLoopbacks(id uint32, name string) error {
-	loopback := loopbackOf(d.ifs, name)
-	if loopback == "" {
+	of := loopbackOf(d.ifs)
+	if of(name) == "" {
 		return nil
 	}
 	for _, index := range d.vpp.Members(id) {
-		other, _, _ := d.ifs.LookupBySwIfIndex(uint32(index))
-		of := loopbackOf(d.ifs, other)
-		subs := name != loopback && other != of
-		if other != name && of != "" && (subs || of == loopback) {
-			return fmt.Errorf("interfaces.name: %q: a frame would go round for ever, from and to %s: VPP receives on a loopback and its sub-interfaces what it floods to one of these, and would stop responding",
-				name, other)
+		if other, _, _ := d.ifs.LookupBySwIfIndex(uint32(index)); of.FloodForEver(name, other) {
+			return fmt.Errorf("interfaces.name: %q: %s", name, model.FloodProblem(other))
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package descriptor
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"go.fd.io/govpp/binapi/interface_types"
 
@@ -57,57 +56,39 @@ func NewXConnect(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	})
 }
 
-// checkCircle refuses a cross-connect that completes a circle of loopbacks: VPP receives on a
-// loopback, or on one of its sub-interfaces, what it sends on any of them. A frame would go round for
-// ever, and VPP (seen with 25.10) would do nothing else, answer no request, and run out of memory.
+// checkCircle refuses a cross-connect that completes a circle of loopbacks; see model.Circles.
 func checkCircle(calls *vppcalls.Calls, ifs item.Interfaces, c vppcalls.Connection) error {
-	end := loopbackOf(ifs, c.Name)
-	if end == "" {
+	of := loopbackOf(ifs)
+	if of(c.Name) == "" {
 		return nil
 	}
-	from := map[string][]vppcalls.Connection{} // the cross-connects by the loopback that they receive on
+	name := func(index interface_types.InterfaceIndex) string {
+		name, _, _ := ifs.LookupBySwIfIndex(uint32(index))
+		return name
+	}
+	circles := model.NewCircles(of)
 	for _, x := range calls.Connections() {
-		x.Name, _, _ = ifs.LookupBySwIfIndex(uint32(x.Rx))
-		if l := loopbackOf(ifs, x.Name); l != "" && x.Rx != c.Rx {
-			from[l] = append(from[l], x)
+		if x.Rx != c.Rx {
+			circles.Add(model.Cross{Receive: name(x.Rx), Transmit: name(x.Tx)})
 		}
 	}
-	seen := map[string]bool{}
-	var circle func(x vppcalls.Connection) []string
-	circle = func(x vppcalls.Connection) []string {
-		tx, _, _ := ifs.LookupBySwIfIndex(uint32(x.Tx))
-		at := loopbackOf(ifs, tx)
-		if at == end {
-			return []string{x.Name, tx}
-		}
-		if at == "" || seen[at] {
-			return nil
-		}
-		seen[at] = true
-		for _, next := range from[at] {
-			if rest := circle(next); rest != nil {
-				return append([]string{x.Name}, rest...)
-			}
-		}
-		return nil
-	}
-	if all := circle(c); all != nil {
-		return fmt.Errorf("transmit_interface: a frame would go round for ever (%s), since VPP receives on a loopback what it sends on it or on its sub-interfaces, and VPP would stop responding",
-			strings.Join(all, " -> "))
+	if circle := circles.Completed(model.Cross{Receive: c.Name, Transmit: name(c.Tx)}); circle != nil {
+		return fmt.Errorf("transmit_interface: %s", model.CircleProblem(circle))
 	}
 	return nil
 }
 
-// loopbackOf returns the name of the loopback that an interface is, or is a sub-interface of; empty if
-// it is neither.
-func loopbackOf(ifs item.Interfaces, name string) string {
-	m, ok := ifs.LookupByName(name)
-	if ok && m.Parent != "" {
-		name = m.Parent
-		m, ok = ifs.LookupByName(name)
+// loopbackOf finds the loopbacks of interfaces that exist.
+func loopbackOf(ifs item.Interfaces) model.LoopbackOf {
+	return func(name string) string {
+		m, ok := ifs.LookupByName(name)
+		if ok && m.Parent != "" {
+			name = m.Parent
+			m, ok = ifs.LookupByName(name)
+		}
+		if !ok || m.Type != interfaces.Interface_SOFTWARE_LOOPBACK {
+			return ""
+		}
+		return name
 	}
-	if !ok || m.Type != interfaces.Interface_SOFTWARE_LOOPBACK {
-		return ""
-	}
-	return name
 }

@@ -62,6 +62,19 @@ func (a *attached) remove(which ifIndex) {
 	delete(a.at, which)
 }
 
+// seen calls f with the places that were seen in the session, in the order of the interfaces.
+func (c *Calls) seen(f func(which ifIndex, at place)) {
+	known, err := attachments.On(c.vpp)
+	if err != nil {
+		return
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	for _, which := range slices.Sorted(maps.Keys(known.at)) {
+		f(which, known.at[which])
+	}
+}
+
 // learn replaces what is known about the places of one kind by what VPP has.
 func (c *Calls) learn(connected bool, all map[ifIndex]place) {
 	known, err := attachments.On(c.vpp)
@@ -112,18 +125,11 @@ func (c *Calls) AddMember(ctx context.Context, id uint32, m Member) error {
 
 // Members returns the interfaces of a bridge domain, as far as they were seen in the session.
 func (c *Calls) Members(id uint32) (all []ifIndex) {
-	known, err := attachments.On(c.vpp)
-	if err != nil {
-		return nil
-	}
-	known.mu.Lock()
-	defer known.mu.Unlock()
-	for which, at := range known.at {
+	c.seen(func(which ifIndex, at place) {
 		if !at.connected && at.to == id {
 			all = append(all, which)
 		}
-	}
-	slices.Sort(all)
+	})
 	return all
 }
 

@@ -1,9 +1,7 @@
 package vppcalls
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"go.fd.io/govpp/binapi/l2"
 
@@ -31,18 +29,11 @@ func (c *Calls) Connect(ctx context.Context, x Connection, tagged bool) error {
 // Connections returns the connections that were seen in the session, without names, in the order of
 // the receiving interfaces.
 func (c *Calls) Connections() (all []Connection) {
-	known, err := attachments.On(c.vpp)
-	if err != nil {
-		return nil
-	}
-	known.mu.Lock()
-	defer known.mu.Unlock()
-	for rx, at := range known.at {
+	c.seen(func(which ifIndex, at place) {
 		if at.connected {
-			all = append(all, Connection{Rx: rx, Tx: ifIndex(at.to)})
+			all = append(all, Connection{Rx: which, Tx: ifIndex(at.to)})
 		}
-	}
-	slices.SortFunc(all, func(a, b Connection) int { return cmp.Compare(a.Rx, b.Rx) })
+	})
 	return all
 }
 
