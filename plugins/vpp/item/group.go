@@ -66,6 +66,9 @@ type Group[V proto.Message, P, K comparable] struct {
 	AddFirst bool
 	// PartName names a part in the error of its addition or removal. Optional.
 	PartName func(p P) string
+	// Around runs the changes of a batch, and may prepare VPP for them. Its error is that of all
+	// values of the batch. Default: it runs them.
+	Around func(ctx context.Context, changes func()) error
 	// Taken returns the error of a part that the value with another key has. If set, a part
 	// that VPP has, but no value, is replaced. Default: VPP says whether it has the part.
 	Taken func(p P, key string) error
@@ -91,6 +94,12 @@ type PartCalls[P any] struct {
 func NewGroup[V proto.Message, P, K comparable](vpp *session.VPP, ifs Interfaces, t Group[V, P, K]) *kvs.KVDescriptor {
 	if t.Listed == nil {
 		t.Listed = func(p P) P { return p }
+	}
+	if t.Around == nil {
+		t.Around = func(_ context.Context, changes func()) error {
+			changes()
+			return nil
+		}
 	}
 	d := &groups[V, P, K]{Group: t, resolver: translation[V, []P, K]{Resolution: Resolution[V, []P]{Interfaces: ifs, Resolve: t.Resolve}, vpp: vpp}, has: session.NewState(func() *owners[K] {
 		return &owners[K]{of: map[K]string{}}
@@ -225,16 +234,21 @@ func (d *groups[V, P, K]) change(ctx context.Context, values []value[V]) []resul
 	if len(steps) == 0 {
 		return results
 	}
-	d.claim(owned, values, steps)
-	steps = d.perform(ctx, do, steps)
-	d.replace(ctx, do, steps)
-	d.nameHolders(ctx, do, steps)
-	failed := failedOf(steps)
-	for _, s := range steps {
-		results[s.value].Err = errors.Join(results[s.value].Err, s.err)
+	err = d.Around(ctx, func() {
+		d.claim(owned, values, steps)
+		steps = d.perform(ctx, do, steps)
+		d.replace(ctx, do, steps)
+		d.nameHolders(ctx, do, steps)
+		failed := failedOf(steps)
+		for _, s := range steps {
+			results[s.value].Err = errors.Join(results[s.value].Err, s.err)
+		}
+		d.revert(ctx, do, steps, failed)
+		d.release(owned, values, steps, failed)
+	})
+	for i := range results {
+		results[i].Err = errors.Join(results[i].Err, err)
 	}
-	d.revert(ctx, do, steps, failed)
-	d.release(owned, values, steps, failed)
 	return results
 }
 

@@ -307,6 +307,16 @@ func NewNAT64Interface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor 
 			return v
 		},
 		Gone: gone,
+		Around: func(_ context.Context, changes func()) error {
+			mu, err := changing64.On(vpp)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			changes()
+			return nil
+		},
 	})
 }
 
@@ -355,7 +365,47 @@ func NewNAT64Pool(vpp *session.VPP) *kvs.KVDescriptor {
 			return fmt.Errorf("first_ip: %s is in %s already", a.addr, key)
 		},
 		Exists: exists, Gone: gone,
+		Around: func(ctx context.Context, changes func()) error { return withoutOutside64(ctx, vpp, changes) },
 	})
+}
+
+// changing64 is held while the interfaces or the pools of NAT64 change.
+var changing64 = session.NewState(func() *sync.Mutex { return &sync.Mutex{} })
+
+// withoutOutside64 takes the outside interfaces out of NAT64 while its pools change. VPP receives the
+// addresses of the pools on each outside interface that is added after them. An address that is added or
+// removed later is added to or removed from the table of the first interface alone, and only if that is no
+// inside interface as well (nat64_add_del_pool_addr in nat64.c).
+func withoutOutside64(ctx context.Context, vpp *session.VPP, changes func()) error {
+	mu, err := changing64.On(vpp)
+	if err != nil {
+		return err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	do, err := parts(vpp, interfaces64)()
+	if err != nil {
+		return err
+	}
+	all, err := do.List(ctx)
+	if err != nil {
+		return err
+	}
+	set := func(add bool) (err error) {
+		var requests, replies []api.Message
+		for _, i := range all {
+			if i.side == outside {
+				request, reply := do.Change(i, add)
+				requests, replies = append(requests, request), append(replies, reply)
+			}
+		}
+		return errors.Join(vpp.CallAll(ctx, requests, replies)...)
+	}
+	if err := set(false); err != nil {
+		return errors.Join(err, set(true))
+	}
+	changes()
+	return set(true)
 }
 
 var prefixes64 = item.Declare("NAT64 prefix", nat64Plugin, item.Variant[vpp64.Nat64AddDelPrefix]{

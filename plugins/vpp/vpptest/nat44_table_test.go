@@ -69,6 +69,49 @@ func TestNAT64FollowsTable(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) { natFollowsTable(t, target, on, []string{outside}) })
 }
 
+// VPP receives the addresses of the pools of NAT64 in the table of each outside interface, in whatever
+// order interfaces and pools come, and no longer without them.
+func TestNAT64ReceivesOnEveryOutsideInterface(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		in := func(name string, vrf uint32) *interfaces.Interface {
+			i := loop(name, fmt.Sprintf("10.64.%d.1/24", vrf))
+			i.Vrf = vrf
+			return i
+		}
+		const first, second = "203.0.113.1", "203.0.113.2"
+		others := of(&nat64.Global{}, in("a", 1), in("b", 2), in("c", 0), &l3.VrfTable{Id: 1}, &l3.VrfTable{Id: 2},
+			&l3.VrfTable{Id: 1, Protocol: l3.VrfTable_IPV6}, &l3.VrfTable{Id: 2, Protocol: l3.VrfTable_IPV6})
+		ifs := of(&nat64.Interface{Name: "a", Inside: true, Outside: true}, &nat64.Interface{Name: "b", Outside: true}, &nat64.Interface{Name: "c", Inside: true})
+		pools := func(last string) values { return of(&nat64.Pool{Name: "pool", FirstIp: first, LastIp: last}) }
+		check := func(when, addr string, tables ...uint32) {
+			t.Helper()
+			if got := receivedIn(t, b, addr); !slices.Equal(got, tables) {
+				t.Errorf("%s: VPP receives %s in the tables %d, expected %d", when, addr, got, tables)
+			}
+			b.InSync()
+		}
+		b.Must(others)
+		for _, order := range [][]values{{ifs, pools("")}, {pools(""), ifs}} {
+			for _, v := range order {
+				b.Must(v)
+			}
+			allConfigured(t, b, ifs)
+			check("created", first, 1, 2)
+			b.Must(pools(second))
+			check("an address more", second, 1, 2)
+			b.Must(pools(""))
+			check("an address less", second)
+			check("an address less", first, 1, 2)
+			b.Must(deleted(order[0]))
+			check("one half deleted", first)
+			b.Must(deleted(order[1]))
+			check("deleted", first)
+		}
+		b.Must(deleted(others))
+	})
+}
+
 func natFollowsTable(t *testing.T, target vpptest.Target, on values, outside []string) {
 	b := vpptest.Start(t, target)
 	out := func(vrf uint32, addrs ...string) *interfaces.Interface {
