@@ -51,6 +51,7 @@ type journal struct {
 	// intended holds the values written ahead for the running transaction.
 	intended  []intent
 	seq       uint64          // of the last transaction
+	left      map[string]bool // the values of it whose Delete left the object in the southbound
 	running   bool            // the journal records that a transaction is in execution
 	stale     bool            // a write failed: the next one has to replace all records
 	undecided map[string]bool // the undecided keys in the journal
@@ -191,8 +192,8 @@ func (j *journal) keep(executed []api.RecordedTxnOp, notified map[string]bool) {
 	}
 	j.keepUndecided()
 	b := &ownership.Batch{Txn: j.seq, Delete: gone, Put: doubts, Former: j.unconfirmed.Formers()} // replaces the intents
+	j.left = leftKeys(executed)
 	j.settleAll(b)
-	j.keepLeft(executed)
 	if len(b.Put)+len(b.Delete) == 0 && !j.running && j.former == len(b.Former) {
 		return
 	}
@@ -221,17 +222,17 @@ func (j *journal) keepRemovals(executed []api.RecordedTxnOp, notified map[string
 	}
 }
 
-// keepLeft forgets the removals of objects that stay in the southbound by intention.
-func (j *journal) keepLeft(executed []api.RecordedTxnOp) {
+// leftKeys returns the keys of the values whose Delete left the object in the southbound.
+func leftKeys(executed []api.RecordedTxnOp) (keys map[string]bool) {
 	for i := range executed {
-		op := &executed[i]
-		if !op.IsLeft {
-			continue
-		}
-		if d, _ := j.state.registry.Load().Lookup(op.Key); d != nil {
-			j.unconfirmed.Leave(d.Name, op.Key)
+		if op := &executed[i]; op.IsLeft {
+			if keys == nil {
+				keys = map[string]bool{}
+			}
+			keys[op.Key] = true
 		}
 	}
+	return keys
 }
 
 // removes reports whether the callback of an operation removed a base value.
@@ -302,7 +303,7 @@ func (j *journal) settleRemoved(b *ownership.Batch, n *graph.Node, now time.Time
 	if kept == nil {
 		return
 	}
-	if n.LastOp == kvscheduler.TxnOperation_DELETE && n.LastTxn == j.seq && n.Desc.Retrieve != nil {
+	if n.LastOp == kvscheduler.TxnOperation_DELETE && n.LastTxn == j.seq && n.Desc.Retrieve != nil && !j.left[n.Key] {
 		rec := j.made(n.Key, n.Desc, kept, n.LastTxn, now)
 		j.unconfirmed.Remove(&rec)
 	}

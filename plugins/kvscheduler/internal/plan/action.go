@@ -125,10 +125,11 @@ func (p *planner) change(n *node) (kind Kind, recreate bool) {
 	if p.req.Notified[n.key] {
 		return Update, false
 	}
-	if !n.have.Assumed && n.desc.Equivalent(n.key, n.have.Msg, n.target.Msg) {
+	switch {
+	case n.have.Assumed:
+	case n.desc.Equivalent(n.key, n.have.Msg, n.target.Msg):
 		return Adopt, false
-	}
-	if !n.have.Assumed && !n.desc.NeedsRecreate(n.key, n.have.Msg, n.target.Msg, n.node.Meta) {
+	case !n.desc.NeedsRecreate(n.key, n.have.Msg, n.target.Msg, n.node.Meta):
 		return Update, false
 	}
 	if n.holder != "" {

@@ -69,9 +69,6 @@ func (u *Unconfirmed) Remove(rec *ownership.Record) {
 	u.removed.put(rec.Descriptor, rec.Key, rec)
 }
 
-// Leave forgets the removal of one value that was left in the southbound.
-func (u *Unconfirmed) Leave(descriptor, key string) { u.confirm(descriptor, key) }
-
 // confirm forgets the removals of a descriptor, or of one of its keys.
 func (u *Unconfirmed) confirm(descriptor, key string) {
 	switch of := u.removed[descriptor]; {

@@ -234,7 +234,7 @@ type Value struct {
 	// neither made nor removed.
 	Observed bool
 	// Assumed: the southbound, which cannot be read, may have been restarted since the value was
-	// made. A change deletes it and creates it again.
+	// created. If it stays desired, it is deleted and created again, changed or not.
 	Assumed bool
 }
 
