@@ -95,12 +95,6 @@ func NewGroup[V proto.Message, P, K comparable](vpp *session.VPP, ifs Interfaces
 	if t.Listed == nil {
 		t.Listed = func(p P) P { return p }
 	}
-	if t.Around == nil {
-		t.Around = func(_ context.Context, changes func()) error {
-			changes()
-			return nil
-		}
-	}
 	d := &groups[V, P, K]{Group: t, resolver: translation[V, []P, K]{Resolution: Resolution[V, []P]{Interfaces: ifs, Resolve: t.Resolve}, vpp: vpp}, has: session.NewState(func() *owners[K] {
 		return &owners[K]{of: map[K]string{}}
 	})}
@@ -234,22 +228,31 @@ func (d *groups[V, P, K]) change(ctx context.Context, values []value[V]) []resul
 	if len(steps) == 0 {
 		return results
 	}
-	err = d.Around(ctx, func() {
-		d.claim(owned, values, steps)
-		steps = d.perform(ctx, do, steps)
-		d.replace(ctx, do, steps)
-		d.nameHolders(ctx, do, steps)
-		failed := failedOf(steps)
-		for _, s := range steps {
-			results[s.value].Err = errors.Join(results[s.value].Err, s.err)
+	run := func() { d.run(ctx, do, owned, values, steps, results) }
+	if d.Around == nil {
+		run()
+		return results
+	}
+	if err := d.Around(ctx, run); err != nil {
+		for i := range results {
+			results[i].Err = errors.Join(results[i].Err, err)
 		}
-		d.revert(ctx, do, steps, failed)
-		d.release(owned, values, steps, failed)
-	})
-	for i := range results {
-		results[i].Err = errors.Join(results[i].Err, err)
 	}
 	return results
+}
+
+// run makes the steps of a batch, and adds their errors to the results.
+func (d *groups[V, P, K]) run(ctx context.Context, do *PartCalls[P], owned *owners[K], values []value[V], steps []step[P], results []result) {
+	d.claim(owned, values, steps)
+	steps = d.perform(ctx, do, steps)
+	d.replace(ctx, do, steps)
+	d.nameHolders(ctx, do, steps)
+	failed := failedOf(steps)
+	for _, s := range steps {
+		results[s.value].Err = errors.Join(results[s.value].Err, s.err)
+	}
+	d.revert(ctx, do, steps, failed)
+	d.release(owned, values, steps, failed)
 }
 
 // perform makes the steps, and returns those that it did not leave out.
