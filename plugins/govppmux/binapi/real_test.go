@@ -23,16 +23,23 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 )
 
-// TestRealVPP does with a real VPP what the other tests do with a script.
-func TestRealVPP(t *testing.T) {
-	t.Parallel()
+// dialReal starts a VPP and connects to it.
+func dialReal(t *testing.T) (*realvpptest.VPP, *Conn) {
+	t.Helper()
 	vpp := realvpptest.Start(t)
-	ctx := patient(t)
-	c, err := Dial(ctx, Options{Socket: vpp.Socket})
+	c, err := Dial(patient(t), Options{Socket: vpp.Socket})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(func() { _ = c.Close() })
+	return vpp, c
+}
+
+// TestRealVPP does with a real VPP what the other tests do with a script.
+func TestRealVPP(t *testing.T) {
+	t.Parallel()
+	vpp, c := dialReal(t)
+	ctx := patient(t)
 	version := &vpe.ShowVersionReply{}
 	if err := c.Call(ctx, &vpe.ShowVersion{}, version); err != nil {
 		t.Fatal(err)
@@ -153,13 +160,8 @@ func realSchema(t *testing.T, c *Conn) {
 // A client that is killed after VPP had to wait for it stays in VPP's list. Reap removes it.
 func TestReap(t *testing.T) {
 	t.Parallel()
-	vpp := realvpptest.Start(t)
+	vpp, c := dialReal(t)
 	ctx := patient(t)
-	c, err := Dial(ctx, Options{Socket: vpp.Socket})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
 	listed := func() bool {
 		cli := &vlib.CliInbandReply{}
 		if err := c.Call(ctx, &vlib.CliInband{Cmd: "show api clients"}, cli); err != nil {

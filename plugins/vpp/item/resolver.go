@@ -230,9 +230,10 @@ func (r *Resolver) UsesTableOf(iface string) {
 	r.DependsOnAny("interface-assigned-to-vrf-table", kvs.AnyOfDependency{KeyPrefixes: []string{ifmodel.VrfKey.Prefix(iface)}})
 }
 
-// KeptBy removes the value, a neighbour with an address, before VPP drops it because of what the agent
-// does to its interface, and makes it again afterwards. It follows Interface.
-func (r *Resolver) KeptBy(iface string, addr ip_types.Address) {
+// UsesNeighborsOf is for a neighbour with an address that VPP drops when its interface goes down or loses
+// the address that covers it. The value is deleted before the agent makes such a change, and created again
+// afterwards. Call it after Interface, whose dependency it changes.
+func (r *Resolver) UsesNeighborsOf(iface string, addr ip_types.Address) {
 	if !r.waits {
 		return
 	}

@@ -276,7 +276,7 @@ func TestPlanNamesForeignSubInterfaces(t *testing.T) {
 		b.Await(ifKey("m"), configured)
 		made := &interfacesapi.CreateVlanSubifReply{}
 		byHand(t, b, &interfacesapi.CreateVlanSubif{SwIfIndex: interface_types.InterfaceIndex(indexOf(b, "m")), VlanID: 100}, made)
-		says := fmt.Sprintf("what other processes have in it is deleted, too, or keeps it from being deleted: %s/foreign:sub-interface %d (%s)", ifKey("m"), made.SwIfIndex, internalName(t, b, made.SwIfIndex))
+		says := fmt.Sprintf("other processes have parts in it, which are deleted with it or prevent its deletion: %s/foreign:sub-interface %d (%s)", ifKey("m"), made.SwIfIndex, internalName(t, b, made.SwIfIndex))
 		if got := planReason(t, b, of(catalogue.Memif("m", 8, "m.sock")), ifKey("m")); got != says {
 			t.Errorf("created again: %q, expected %q", got, says)
 		}

@@ -55,15 +55,21 @@ func TestNeighborsOutlastChangesOfTheirInterface(t *testing.T) {
 				entries := of(neighborsOf("la")...)
 				b.Must(of(loop("lender", "10.5.0.1/24"), before, &l3.VrfTable{Id: 4}, &l3.VrfTable{Id: 4, Protocol: l3.VrfTable_IPV6}))
 				b.Must(entries)
-				for _, i := range []*interfaces.Interface{after, before, after} {
-					b.Must(of(i))
-					allConfigured(t, b, entries)
-					readBack(t, b, "vpp-arp", entries)
-				}
-				b.InSync()
+				neighborsStay(t, b, entries, after, before, after)
 			})
 		})
 	}
+}
+
+// neighborsStay makes one change after the other, and expects VPP to have the neighbours after each.
+func neighborsStay(t *testing.T, b *vpptest.Harness, entries values, changes ...proto.Message) {
+	t.Helper()
+	for _, change := range changes {
+		b.Must(of(change))
+		allConfigured(t, b, entries)
+		readBack(t, b, "vpp-arp", entries)
+	}
+	b.InSync()
 }
 
 // A sub-interface goes down with its parent, and up again.
@@ -75,12 +81,7 @@ func TestNeighborsOutlastTheirParent(t *testing.T) {
 		down.Enabled = false
 		b.Must(of(parent, numbered(subif("s", "loop", 100))))
 		b.Must(entries)
-		for _, i := range []*interfaces.Interface{down, parent, down} {
-			b.Must(of(i))
-			allConfigured(t, b, entries)
-			readBack(t, b, "vpp-arp", entries)
-		}
-		b.InSync()
+		neighborsStay(t, b, entries, down, parent, down)
 	})
 }
 
@@ -120,12 +121,7 @@ func TestNeighborsFollowAllocations(t *testing.T) {
 		entries := of(neighborsOf("la")...)
 		b.Must(of(loop("la", "alloc:net", "2001:db8:4::1/64"), allocation("net", "la", "10.4.0.1/24", "")))
 		b.Must(entries)
-		for _, addr := range []string{"10.4.0.2/24", "10.4.0.2/16", "10.5.0.1/24"} {
-			b.Must(of(allocation("net", "la", addr, "")))
-			allConfigured(t, b, entries)
-			readBack(t, b, "vpp-arp", entries)
-		}
-		b.InSync()
+		neighborsStay(t, b, entries, allocation("net", "la", "10.4.0.2/24", ""), allocation("net", "la", "10.4.0.2/16", ""), allocation("net", "la", "10.5.0.1/24", ""))
 	})
 }
 

@@ -17,8 +17,8 @@ const maxUsers = 5
 
 // sharedObjects names, for each value that a plan deletes or creates again, what other processes
 // have in its object: their foreign parts of it, and foreign values that depend on it. It reads the
-// parts if the descriptor has ForeignParts, and everything in the southbound if it has KeepsShared; the
-// others are those of the last reading.
+// parts if the descriptor has ForeignParts, and everything in the southbound if it has KeepsShared.
+// Otherwise it names what the last resync found.
 func (p *plans) sharedObjects(pl *plan.Plan) (list []api.PlanReason) {
 	removed := map[string]*plan.Op{}
 	for i := range pl.Ops {
@@ -45,7 +45,7 @@ func (p *plans) sharedObjects(pl *plan.Plan) (list []api.PlanReason) {
 	p.readOthers(removed, use)
 	for key, others := range users {
 		slices.Sort(others)
-		effect := "what other processes have in it is deleted, too, or keeps it from being deleted: "
+		effect := "other processes have parts in it, which are deleted with it or prevent its deletion: "
 		if removed[key].Desc.KeepsShared {
 			effect = "left in the southbound, because other processes use it: "
 		}

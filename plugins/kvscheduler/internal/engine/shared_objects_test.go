@@ -44,9 +44,9 @@ func TestPlanNamesWhatOthersHave(t *testing.T) {
 	}{
 		"updated": {map[string]*model.Item{"tap/1": {Value: 1}, "pool/1": {Value: 1}}, nil},
 		"deleted": {map[string]*model.Item{"tap/1": nil}, []api.PlanReason{
-			{Key: "tap/1", Reason: "what other processes have in it is deleted, too, or keeps it from being deleted: tap/1/foreign:member 7, user/b"}}},
+			{Key: "tap/1", Reason: "other processes have parts in it, which are deleted with it or prevent its deletion: tap/1/foreign:member 7, user/b"}}},
 		"created again": {map[string]*model.Item{"tap/1": {Value: 1, Recreate: true}}, []api.PlanReason{
-			{Key: "tap/1", Reason: "what other processes have in it is deleted, too, or keeps it from being deleted: tap/1/foreign:member 7, user/b"}}},
+			{Key: "tap/1", Reason: "other processes have parts in it, which are deleted with it or prevent its deletion: tap/1/foreign:member 7, user/b"}}},
 		"left": {map[string]*model.Item{"pool/1": nil}, []api.PlanReason{
 			{Key: "pool/1", Reason: "left in the southbound, because other processes use it: user/a"}}},
 	} {
@@ -110,7 +110,7 @@ func TestDeleteLeavesSharedObject(t *testing.T) {
 				t.Fatal(err)
 			}
 			if slices.Contains(sb.Keys(), "pool/1") {
-				t.Error("it was not deleted although nobody uses it")
+				t.Error("it was not deleted although no other process uses it")
 			}
 		})
 	}

@@ -51,8 +51,8 @@ func TestUnreadableAfterRestart(t *testing.T) {
 	}
 }
 
-// After a restart, a value that cannot be read and is still desired is deleted if what it depends on is
-// no longer desired: it was created in an earlier run. It is created when that comes back.
+// An earlier run of the agent created a value that cannot be read. After a restart it is still desired, but
+// the value that it depends on is not: it is deleted. It is created again when both are desired.
 func TestUnreadableLosesProviderDuringRestart(t *testing.T) {
 	t.Parallel()
 	for _, first := range []bool{false, true} {

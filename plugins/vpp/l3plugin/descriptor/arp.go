@@ -51,7 +51,7 @@ func NewARP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 			if v.GetStatic() {
 				e.Flags = static
 			} else {
-				r.KeptBy(v.GetInterface(), e.IPAddress)
+				r.UsesNeighborsOf(v.GetInterface(), e.IPAddress)
 			}
 			return e
 		},
