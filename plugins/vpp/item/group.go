@@ -66,8 +66,8 @@ type Group[V proto.Message, P, K comparable] struct {
 	AddFirst bool
 	// PartName names a part in the error of its addition or removal. Optional.
 	PartName func(p P) string
-	// Around runs the changes of a batch, and may prepare VPP for them. Its error is that of all
-	// values of the batch. Default: it runs them.
+	// Around runs the changes of a batch, and may prepare VPP for them. Its error becomes the error of
+	// each value. Default: it runs the changes.
 	Around func(ctx context.Context, changes func()) error
 	// Taken returns the error of a part that the value with another key has. If set, a part
 	// that VPP has, but no value, is replaced. Default: VPP says whether it has the part.
