@@ -1,9 +1,11 @@
 package redis_test
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -135,6 +137,45 @@ func calls(t *testing.T, p *kvtest.Process, command string) (n int) {
 	text, _, _ := strings.Cut(rest, ",")
 	n, _ = strconv.Atoi(text) // 0: there is no such line
 	return n
+}
+
+// A key that is evicted while its event before is handled was not deleted by a client.
+func TestEvictedBehindAnotherEvent(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Redis(t, "--maxmemory-policy", "volatile-lru")
+	p, _, _ := connect(t, conf(server.Addr))
+	changes := make(chan kv.Change, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	var followed sync.WaitGroup
+	defer followed.Wait()
+	defer cancel()
+	followed.Go(func() {
+		_ = p.Watch(ctx, "/p/", func(u kv.Update) error {
+			for _, ch := range u.Changes {
+				changes <- ch
+			}
+			return nil
+		})
+	})
+	for range 100 {
+		put(t, p, "a", "1")
+		for ch := range changes {
+			if !ch.Deleted {
+				break
+			}
+		}
+		server.Command(t, "EXPIRE", "/p/a", "100000")
+		server.Command(t, "CONFIG", "SET", "maxmemory", "1")
+		for ch := range changes {
+			if ch.Deleted && !ch.Inferred {
+				t.Fatal("the eviction counts as a request of a client")
+			}
+			if ch.Deleted {
+				break
+			}
+		}
+		server.Command(t, "CONFIG", "SET", "maxmemory", "0")
+	}
 }
 
 // The log names a server that may evict configuration, and its policy, once.

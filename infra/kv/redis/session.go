@@ -14,6 +14,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/follow"
 )
 
@@ -80,6 +81,7 @@ func (d *database) update(ctx context.Context, l *listener, v *follow.View) erro
 	if err != nil {
 		return err
 	}
+	events = d.withCauses(ctx, l, announced, events)
 	evicted := int64(0)
 	for i := range events {
 		if ev := &events[i]; ev.Deleted && announced[ev.Key] == "evicted" {
@@ -94,6 +96,39 @@ func (d *database) update(ctx context.Context, l *listener, v *follow.View) erro
 	}
 	v.ApplyNew(events)
 	return nil
+}
+
+// removals are the events after which a key does not exist, except for evictions: a client
+// requested each of them.
+var removals = []string{"del", "expired", "rename_from", "move_from"}
+
+// withCauses returns the events whose cause is known. A key that was removed after an event
+// such as "expire" is announced again, with the reason of the removal: the next update handles
+// it. Nobody is known to have removed a key that no server announces within announcement.
+func (d *database) withCauses(ctx context.Context, l *listener, announced map[string]string, events []kv.Event) []kv.Event {
+	removed := func(ev kv.Event) bool {
+		return ev.Deleted && announced[ev.Key] != "evicted" && !slices.Contains(removals, announced[ev.Key])
+	}
+	var keys []string
+	for _, ev := range events {
+		if removed(ev) {
+			keys = append(keys, ev.Key)
+		}
+	}
+	if len(keys) == 0 {
+		return events
+	}
+	missing := l.silent(ctx, keys)
+	known := events[:0]
+	for _, ev := range events {
+		if !removed(ev) {
+			known = append(known, ev)
+		} else if slices.Contains(missing, ev.Key) {
+			ev.Inferred = true
+			known = append(known, ev)
+		}
+	}
+	return known
 }
 
 // replica reports whether endpoint is a replica. A full synchronisation
@@ -139,7 +174,7 @@ func (d *database) inspect(ctx context.Context, l *listener, v *follow.View, mas
 // checks a sample, because FLUSHALL removes all keys of a server.
 func (d *database) flushed(ctx context.Context, l *listener, v *follow.View) bool {
 	missing := d.missing(ctx, v.Sample(maxSampled))
-	return len(missing) > 0 && !l.announced(ctx, missing)
+	return len(missing) > 0 && len(l.silent(ctx, missing)) > 0
 }
 
 // missing returns which of the keys do not exist. In a cluster it checks one of them on each
@@ -185,15 +220,15 @@ func onePerMaster(ctx context.Context, c *goredis.ClusterClient, keys []string) 
 	return first
 }
 
-// announced waits a moment, and reports whether servers announced all keys.
-func (l *listener) announced(ctx context.Context, keys []string) bool {
+// silent waits a moment, and returns the keys that no server has announced.
+func (l *listener) silent(ctx context.Context, keys []string) []string {
 	select {
 	case <-time.After(announcement):
 	case <-ctx.Done():
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !slices.ContainsFunc(keys, func(key string) bool { return l.dirty[key] == "" })
+	return slices.DeleteFunc(keys, func(key string) bool { return l.dirty[key] != "" })
 }
 
 // prepare makes a server announce changes, and warns if it may remove configuration.
