@@ -104,6 +104,7 @@ func dropOthers(pub *publish.Publisher, states map[string]proto.Message) {
 // that are not configured.
 func PublicState(v *api.BaseValueStatus) *kvspb.ValueStatus {
 	state := proto.CloneOf(v.GetValue())
+	state.WaitsFor = nil // clients of the predecessor reject fields that they do not know
 	for _, d := range v.GetDerivedValues() {
 		if d.GetState() == kvspb.ValueState_CONFIGURED || d.GetState() == kvspb.ValueState_OBTAINED {
 			continue

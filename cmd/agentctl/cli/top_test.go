@@ -63,7 +63,7 @@ func TestTopOnTerminal(t *testing.T) {
 			first := regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`).ReplaceAllString(frames[1], "")
 			for _, want := range []string{
 				`^\S+ \S+  \S+  up \S+  \d\d:\d\d:\d\d UTC\r\n\r\nVALUES\r\n`, `\b1 CONFIGURED, 1 PENDING\r\n`,
-				`PENDING vpp\.route/.*10\.0\.0\.0/8.*: waits for\s+interface-exists\r\n`, `\r\nOPERATIONS\r\n +Waiting: +nothing\r\n`,
+				`PENDING vpp\.route/.*10\.0\.0\.0/8.*: waits for\s+vpp\.interfaces/missing \(interface-exists\)\r\n`, `\r\nOPERATIONS\r\n +Waiting: +nothing\r\n`,
 				`\r\nCOUNTERS\r\n +[\d,]+ +[\d,]+/s  \w+`,
 			} {
 				if !regexp.MustCompile(want).MatchString(first) {

@@ -5,6 +5,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -329,6 +330,19 @@ type Dependency struct {
 	// recreates the dependent: it was created with a property that the update changes. It is
 	// pure. nil: no update does. It needs a Key.
 	Recreates func(oldProvider, newProvider proto.Message) bool
+}
+
+// String names the dependency by its key, with its label ("tap/1 (tap-exists)"). A dependency on
+// any of several values is named by its label if that is in words, and else by its prefixes.
+func (d *Dependency) String() string {
+	what := d.Key
+	if what == "" && !strings.Contains(d.Label, " ") && len(d.AnyOf.KeyPrefixes) > 0 {
+		what = strings.Join(d.AnyOf.KeyPrefixes, "* or ") + "*"
+	}
+	if what == "" || d.Label == "" || d.Label == what {
+		return cmp.Or(what, d.Label)
+	}
+	return what + " (" + d.Label + ")"
 }
 
 // DependsOn returns the dependency on the value with the given key, which is its label.

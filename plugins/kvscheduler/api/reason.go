@@ -15,10 +15,14 @@ const WaitsForItself = "waits for itself: "
 func Reason(s *ValueStatus) string {
 	switch {
 	case s.GetState() == kvscheduler.ValueState_PENDING:
-		if s.GetError() != "" {
-			return waitsFor(s.GetDetails()) + "; last error: " + s.GetError()
+		waits := s.GetWaitsFor()
+		if len(waits) == 0 {
+			waits = s.GetDetails() // from a value that was published
 		}
-		return waitsFor(s.GetDetails())
+		if s.GetError() != "" {
+			return waitsFor(waits) + "; last error: " + s.GetError()
+		}
+		return waitsFor(waits)
 	case s.GetError() != "":
 		return s.GetError()
 	case s.GetState() == kvscheduler.ValueState_UNIMPLEMENTED:
@@ -29,12 +33,12 @@ func Reason(s *ValueStatus) string {
 	return ""
 }
 
-// waitsFor describes the details of a PENDING value.
-func waitsFor(details []string) string {
-	if len(details) == 0 {
+// waitsFor describes what a PENDING value waits for.
+func waitsFor(waits []string) string {
+	if len(waits) == 0 {
 		return "everything it needs exists; it is about to be created"
 	}
-	waits, circle := details, ""
+	circle := ""
 	if last := len(waits) - 1; strings.HasPrefix(waits[last], WaitsForItself) {
 		waits, circle = waits[:last], waits[last]
 	}

@@ -240,7 +240,7 @@ func (d *dnatResolver) balanced(field string, v *nat.DNat44_StaticMapping, m map
 func (d *dnatResolver) requirePool(text string) {
 	addr, err := netip.ParseAddr(text)
 	addr = addr.Unmap()
-	if label := "reference-to-twiceNATPoolIP-" + text; err == nil && d.Waits() && d.need(label) {
+	if label := "a twice-NAT pool with " + text; err == nil && d.Waits() && d.need(label) {
 		d.DependsOnAny(label, kvs.AnyOfDependency{
 			KeyPrefixes: properties,
 			KeySelector: func(key string) bool { return hasAddress(key, model.TwiceNATPoolKey, "on", addr) },
@@ -255,7 +255,7 @@ func (d *dnatResolver) requireAddress(id mappingID) {
 		return
 	}
 	addr := netip.AddrFrom4(id.external)
-	if label := "nat44-is-in-endpoint-dependent-mode-or-pool-has-" + addr.String(); d.need(label) {
+	if label := "endpoint-dependent mode, or a pool with " + addr.String(); d.need(label) {
 		d.DependsOnAny(label, kvs.AnyOfDependency{
 			KeyPrefixes: properties,
 			KeySelector: func(key string) bool {

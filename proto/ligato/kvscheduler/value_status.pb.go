@@ -188,7 +188,10 @@ type ValueStatus struct {
 	LastOperation TxnOperation `protobuf:"varint,4,opt,name=last_operation,json=lastOperation,proto3,enum=ligato.kvscheduler.TxnOperation" json:"last_operation,omitempty"`
 	// For PENDING: labels of the dependencies that are not met.
 	// For INVALID: paths of the offending fields.
-	Details       []string `protobuf:"bytes,5,rep,name=details,proto3" json:"details,omitempty"`
+	Details []string `protobuf:"bytes,5,rep,name=details,proto3" json:"details,omitempty"`
+	// For PENDING: what the value waits for: the keys of the dependencies that are not met, with
+	// their labels ("config/vpp/v2/interfaces/wan (interface-exists)"), or another reason.
+	WaitsFor      []string `protobuf:"bytes,6,rep,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -258,6 +261,13 @@ func (x *ValueStatus) GetDetails() []string {
 	return nil
 }
 
+func (x *ValueStatus) GetWaitsFor() []string {
+	if x != nil {
+		return x.WaitsFor
+	}
+	return nil
+}
+
 // BaseValueStatus is the status of a value together with everything derived
 // from it.
 type BaseValueStatus struct {
@@ -318,13 +328,14 @@ var File_ligato_kvscheduler_value_status_proto protoreflect.FileDescriptor
 
 const file_ligato_kvscheduler_value_status_proto_rawDesc = "" +
 	"\n" +
-	"%ligato/kvscheduler/value_status.proto\x12\x12ligato.kvscheduler\"\xce\x01\n" +
+	"%ligato/kvscheduler/value_status.proto\x12\x12ligato.kvscheduler\"\xeb\x01\n" +
 	"\vValueStatus\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x124\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1e.ligato.kvscheduler.ValueStateR\x05state\x12\x14\n" +
 	"\x05error\x18\x03 \x01(\tR\x05error\x12G\n" +
 	"\x0elast_operation\x18\x04 \x01(\x0e2 .ligato.kvscheduler.TxnOperationR\rlastOperation\x12\x18\n" +
-	"\adetails\x18\x05 \x03(\tR\adetails\"\x90\x01\n" +
+	"\adetails\x18\x05 \x03(\tR\adetails\x12\x1b\n" +
+	"\twaits_for\x18\x06 \x03(\tR\bwaitsFor\"\x90\x01\n" +
 	"\x0fBaseValueStatus\x125\n" +
 	"\x05value\x18\x01 \x01(\v2\x1f.ligato.kvscheduler.ValueStatusR\x05value\x12F\n" +
 	"\x0ederived_values\x18\x02 \x03(\v2\x1f.ligato.kvscheduler.ValueStatusR\rderivedValues*\xac\x01\n" +

@@ -80,7 +80,6 @@ func (in *inspector) Reason(key string) string {
 	in.state.mu.RLock()
 	defer in.state.mu.RUnlock()
 	r := in.statuses.reader()
-	r.Keys = true
 	return api.Reason(r.Base(key).GetValue())
 }
 

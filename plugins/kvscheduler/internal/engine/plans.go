@@ -14,7 +14,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -156,7 +155,7 @@ func (p *plans) waitsFor(op *plan.Op, after graph.Projection) string {
 	}
 	var unmet []string
 	graph.Lacks(after, op.Want, func(_ int, dep *api.Dependency) bool {
-		unmet = append(unmet, status.KeyAndLabel(dep))
+		unmet = append(unmet, dep.String())
 		return true
 	})
 	if len(unmet) == 0 && op.Kind == plan.Down {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,36 +14,6 @@ import (
 // WaitFor implements api.Watcher. It reads the state of all values once, on the worker
 // and so between two transactions, and then follows the changes.
 func (ws *watches) WaitFor(ctx context.Context, req api.WaitRequest) error {
-	err := ws.waitFor(ctx, req)
-	var unmet *api.WaitError
-	if errors.As(err, &unmet) {
-		ws.nameKeys(unmet.Unmet[:min(len(unmet.Unmet), maxNamedKeys)])
-	}
-	return err
-}
-
-// maxNamedKeys limits the values for which an error names the keys of the unmet
-// dependencies; for further values it has only their labels.
-const maxNamedKeys = 100
-
-// nameKeys adds the keys of unmet dependencies to their labels.
-func (ws *watches) nameKeys(unmet []api.UnmetValue) {
-	r := ws.statuses.reader()
-	r.Keys = true
-	ws.state.mu.RLock()
-	defer ws.state.mu.RUnlock()
-	for i := range unmet {
-		u := &unmet[i]
-		if u.State != kvscheduler.ValueState_PENDING || u.Final {
-			continue
-		}
-		if now := r.Base(u.Key).GetValue(); now.GetState() == u.State {
-			u.Reason = api.Reason(now)
-		}
-	}
-}
-
-func (ws *watches) waitFor(ctx context.Context, req api.WaitRequest) error {
 	w := ws.watch(api.WatchRequest{NoSnapshot: true})
 	defer w.Close()
 	begun := make(chan *wait, 1)

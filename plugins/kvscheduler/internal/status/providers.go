@@ -52,18 +52,16 @@ var reasons = [...]string{
 	graph.Stuck: ", which is no longer configured and could not be removed",
 }
 
-// lacks lists what the desired value of a node lacks.
-func (r *Reader) lacks(n *graph.Node) (list []string) {
+// lacks lists what the desired value of a node lacks: the labels of its dependencies, and the
+// dependencies with their keys.
+func (r *Reader) lacks(n *graph.Node) (labels, keys []string) {
 	now := actual{r, n}
 	graph.Lacks(now, n.Want, func(_ int, dep *api.Dependency) bool {
-		what := label(dep)
-		if r.Keys {
-			what = KeyAndLabel(dep)
-		}
-		list = append(list, what+reasons[now.Why(dep)])
+		reason := reasons[now.Why(dep)]
+		labels, keys = append(labels, label(dep)+reason), append(keys, dep.String()+reason)
 		return true
 	})
-	return list
+	return labels, keys
 }
 
 // provider returns an existing provider of a dependency, or nil.

@@ -3,7 +3,6 @@
 package status
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,8 +42,6 @@ type Reader struct {
 	Facts Facts
 	// Unsure reports whether it is unknown if a dependency is met. It may be nil.
 	Unsure func(dep *api.Dependency) bool
-	// Keys adds the keys of unmet dependencies to their labels.
-	Keys bool
 
 	cycles    cycles
 	providers providers
@@ -109,9 +106,9 @@ func (r *Reader) describe(s *api.ValueStatus, n *graph.Node) *api.ValueStatus {
 			s.Details = fields.Fields()
 		}
 	case kvscheduler.ValueState_PENDING:
-		s.Details = r.unmet(n)
+		s.Details, s.WaitsFor = r.unmet(n)
 		if circle := r.Circle(n); circle != "" {
-			s.Details = append(s.Details, circle)
+			s.Details, s.WaitsFor = append(s.Details, circle), append(s.WaitsFor, circle)
 		}
 		if err := r.Graph.LastError(n); err != nil {
 			s.Error = err.Error()
@@ -151,34 +148,27 @@ func (r *Reader) leftOut(n *graph.Node) (problems []string) {
 	return problems
 }
 
-// unmet lists what a pending value waits for.
-func (r *Reader) unmet(n *graph.Node) []string {
-	if n.Want != nil && n.Want.Observed {
-		return []string{"another process to create it (ownership policy observe)"}
+// unmet lists what a pending value waits for, as in Details and WaitsFor of its status.
+func (r *Reader) unmet(n *graph.Node) (labels, keys []string) {
+	other := ""
+	switch {
+	case n.Want != nil && n.Want.Observed:
+		other = "another process to create it (ownership policy observe)"
+	default:
+		if other = r.Facts.SessionProblem(n.Desc.Session()); other == "" {
+			other = r.Facts.Unread(n)
+		}
 	}
-	if problem := r.Facts.SessionProblem(n.Desc.Session()); problem != "" {
-		return []string{problem}
+	if other == "" {
+		labels, keys = r.lacks(n)
+		if why, _ := r.Facts.Blocked(n.Key); len(labels) == 0 {
+			other = why
+		}
 	}
-	if problem := r.Facts.Unread(n); problem != "" {
-		return []string{problem}
+	if other != "" {
+		return []string{other}, []string{other}
 	}
-	labels := r.lacks(n)
-	if why, _ := r.Facts.Blocked(n.Key); len(labels) == 0 && why != "" {
-		return []string{why}
-	}
-	return labels
-}
-
-// KeyAndLabel names a dependency by its key or its prefixes, and by its label.
-func KeyAndLabel(dep *api.Dependency) string {
-	what := dep.Key
-	if what == "" && len(dep.AnyOf.KeyPrefixes) > 0 {
-		what = strings.Join(dep.AnyOf.KeyPrefixes, "* or ") + "*"
-	}
-	if what == "" || dep.Label == "" || dep.Label == what {
-		return cmp.Or(what, dep.Label)
-	}
-	return what + " (" + dep.Label + ")"
+	return labels, keys
 }
 
 func label(dep *api.Dependency) string {
