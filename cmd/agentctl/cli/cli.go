@@ -36,6 +36,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/sources"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/status"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/targets"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/topology"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/values"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/vpp"
 	infraconfig "github.com/tenuto-dev/tenuto/infra/config"
@@ -96,7 +97,7 @@ func newRoot(f *cmdutil.Factory) *cobra.Command {
 	f.Flags.Define(root.PersistentFlags())
 	_ = root.RegisterFlagCompletionFunc("target", targets.Complete(f)) // fails only for unknown flags
 	addGroup(root, "Look at the configuration and its state:", status.New(f), status.NewTop(f), values.New(f), values.NewGet(f), values.NewWhy(f),
-		values.NewWait(f), values.NewDump(f), sources.New(f), graph.New(f), drift.New(f))
+		values.NewWait(f), values.NewDump(f), sources.New(f), topology.New(f), graph.New(f), drift.New(f))
 	addGroup(root, "Change the configuration:", config.New(f), check.New(f), plan.New(f), plan.NewApply(f), plan.NewEdit(f), plan.NewConfirm(f),
 		plan.NewCancel(f), plan.NewRollback(f), kvdb.NewPut(f), kvdb.NewImport(f), model.NewGenerate(f), kvdb.New(f))
 	addGroup(root, "Repair:", orphans.New(f), quarantine.New(f), report.New(f))

@@ -201,6 +201,13 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 		return http.StatusOK, "orphans.json", ""
 	case "POST /scheduler/orphans":
 		return removal(q)
+	case "GET /topology":
+		if q.Get("item") == "vpp.interfaces/none" {
+			return http.StatusNotFound, "", `{"error": "parameter item: \"vpp.interfaces/none\": no such part of the network"}`
+		} else if q.Get("contains") == "nothing" {
+			return http.StatusOK, "", `{"total": 0, "grouped": false, "boxes": [], "nodes": [], "links": []}`
+		}
+		return http.StatusOK, "topology.json", ""
 	case "GET /scheduler/graph":
 		if q.Get("format") == "json" {
 			return http.StatusOK, "drawing.json", ""

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
+	topology "github.com/tenuto-dev/tenuto/plugins/topology/response"
 )
 
 // Values returns the states of all values, with the times of their last changes.
@@ -49,6 +50,18 @@ func (s SchedulerService) Graph(ctx context.Context, q GraphQuery) ([]byte, erro
 // Neighbours returns a value with those that it is related to.
 func (s SchedulerService) Neighbours(ctx context.Context, key string) (api.Drawing, error) {
 	return value[api.Drawing](ctx, s.c, "/scheduler/graph", url.Values{"format": {"json"}, "key": {key}})
+}
+
+// TopologyQuery selects a part of the network.
+type TopologyQuery struct {
+	Item     string // MODEL/NAME of one node, with its neighbours; empty: all
+	Contains string // a part of names and addresses
+	Limit    int    // of nodes, more are grouped; 0: none
+}
+
+// Topology returns a picture of the network.
+func (s SchedulerService) Topology(ctx context.Context, q TopologyQuery) (Answer[topology.Network], error) {
+	return get[topology.Network](ctx, s.c, "/topology", parameters("item", q.Item, "contains", q.Contains, "limit", when(q.Limit > 0, strconv.Itoa(q.Limit))))
 }
 
 // Revision is a value during a period, as response.Node; Until is zero while it lasts.

@@ -51,6 +51,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/plugins/telemetry"
+	"github.com/tenuto-dev/tenuto/plugins/topology"
 	vppif "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
@@ -141,6 +142,7 @@ type Northbound struct {
 	AgentAPI        *agentapi.Plugin
 	GNMI            *gnmi.Plugin
 	DumpAPI         *dumpapi.Plugin
+	Topology        *topology.Plugin
 	WebUI           *webui.Plugin
 	Announce        *announce.Plugin
 }
@@ -180,6 +182,9 @@ func New(opts ...Option) (*VPPAgent, error) {
 	a.DumpAPI = dumpapi.NewPlugin(dumpapi.UseDeps(func(d *dumpapi.Deps) {
 		d.HTTP, d.Scheduler, d.Codec, d.Interfaces, d.VPP = a.HTTP, a.Scheduler, a.Orchestrator.Codec, vppInterfaces{a}, a.GoVPP
 		d.Links = linuxLinks{a}
+	}))
+	a.Topology = topology.NewPlugin(topology.UseDeps(func(d *topology.Deps) {
+		d.HTTP, d.Scheduler, d.Models, d.VPP, d.Linux, d.Simulation = a.HTTP, a.Scheduler, a.Orchestrator, vppStates{a}, linuxStates{a}, simulatedVPP{a}
 	}))
 	a.WebUI = webui.NewPlugin(webui.UseDeps(func(d *webui.Deps) { d.HTTP = a.HTTP }))
 	a.Announce = announce.NewPlugin(announce.UseDeps(func(d *announce.Deps) {
@@ -324,6 +329,14 @@ func (s vppStates) Watch(f func(*interfaces.InterfaceNotification)) (cancel func
 // List returns all states.
 func (s vppStates) List() []*interfaces.InterfaceState {
 	return s.agent.VPPIfPlugin.States().List()
+}
+
+// simulatedVPP knows whether VPP is simulated, by this agent or by another program.
+type simulatedVPP struct{ agent *VPPAgent }
+
+// SimulatesVPP reports whether VPP is simulated.
+func (s simulatedVPP) SimulatesVPP() bool {
+	return s.agent.Simulation.SimulatesVPP() || s.agent.GoVPP.Session().Simulated
 }
 
 // linuxStates does the same for Linux, with counters.

@@ -1,0 +1,162 @@
+// Package topology is the plugin with a picture of the network: VPP and the network namespaces of
+// Linux as boxes, with interfaces, bridge domains, VRFs and bonds in them, and the cables, tunnels
+// and memberships that link them, each with its state.
+//
+// The picture is computed from the values of the scheduler and from what their descriptors
+// declare: an item that depends on another one is linked to it. table.go has what cannot be
+// derived: which models are nodes, and what the links of derived values mean.
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	linuxmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/topology/response"
+	linuxif "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// Path is the endpoint of the picture.
+const Path = "/topology"
+
+// Plugin serves the picture.
+type Plugin struct {
+	Deps
+}
+
+// Deps are the dependencies of the plugin.
+type Deps struct {
+	infra.PluginDeps
+	HTTP      rest.HTTPHandlers
+	Scheduler Scheduler
+	// Models are the models of the agent.
+	Models Models
+	// VPP and Linux report the states of links; nil: they are unknown.
+	VPP   VPPLinks   `optional:"true"`
+	Linux LinuxLinks `optional:"true"`
+	// Simulation reports whether VPP is simulated; nil: it is not.
+	Simulation Simulation `optional:"true"`
+}
+
+// Scheduler is the part of the scheduler that is used.
+type Scheduler interface {
+	ListDescriptors() []*api.KVDescriptor
+	ListValueStatus(keyPrefix string) []*api.BaseValueStatus
+	DumpValuesByDescriptor(descriptor string, view api.View) ([]api.KVWithMetadata, error)
+}
+
+// Models has the models of the agent.
+type Models interface{ Models() *models.Set }
+
+// VPPLinks has the states of the interfaces of VPP.
+type VPPLinks interface {
+	List() []*interfaces.InterfaceState
+}
+
+// LinuxLinks has the states of the interfaces of Linux.
+type LinuxLinks interface {
+	List() []*linuxif.InterfaceState
+}
+
+// Simulation knows whether VPP is simulated.
+type Simulation interface{ SimulatesVPP() bool }
+
+// Init registers the endpoint.
+func (p *Plugin) Init() error {
+	return p.HTTP.Register(p.String(), rest.Endpoint{
+		Path: Path, Groups: []string{rest.GroupDump}, Query: []string{"item", "contains", "limit"}, Response: response.Network{}, Handler: p.serve,
+		Doc: "the network: VPP and the namespaces of Linux, interfaces, bridge domains, VRFs, bonds, and the links between them, with states; ?item=MODEL/NAME for one of them with its neighbours, ?contains=TEXT, ?limit=N groups more nodes",
+	})
+}
+
+func (p *Plugin) serve(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	s := selection{item: q.Get("item"), contains: q.Get("contains")}
+	if text := q.Get("limit"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			rest.WriteError(w, http.StatusBadRequest, fmt.Errorf("parameter limit: %q: expected a number of nodes, or 0 for all", text))
+			return
+		}
+		s.limit = int(n)
+	}
+	network, err := choose(p.network(), s)
+	if errors.As(err, &errNoNode{}) {
+		rest.WriteError(w, http.StatusNotFound, fmt.Errorf("parameter item: %w", err))
+		return
+	}
+	rest.WriteJSON(w, http.StatusOK, network)
+}
+
+// network computes the picture of the whole network.
+func (p *Plugin) network() response.Network {
+	n := draw(p.read())
+	n.Simulated = p.Simulation != nil && p.Simulation.SimulatesVPP()
+	return n
+}
+
+// read collects what the picture depends on.
+func (p *Plugin) read() input {
+	in := input{
+		models: p.Models.Models(), descriptors: p.Scheduler.ListDescriptors(), values: map[string][]value{},
+		links: map[linkName]linkState{}, hosts: map[string]bool{},
+	}
+	for _, list := range [][]modelKind{nodeModels, linkModels} {
+		for _, m := range list {
+			if known, ok := in.models.ForName(m.model); ok {
+				in.values[m.model] = p.valuesOf(known, in.descriptors)
+			}
+		}
+	}
+	for _, s := range p.Scheduler.ListValueStatus(linuxmodel.HostInterfaceKey.Prefix()) {
+		if host, ok := linuxmodel.ParseHostInterfaceKey(s.GetValue().GetKey()); ok {
+			in.hosts[host] = true
+		}
+	}
+	if p.VPP != nil {
+		for _, s := range p.VPP.List() {
+			in.links[linkName{vppInterface, s.GetName()}] = linkState{s.GetAdminStatus().String(), s.GetOperStatus().String()}
+		}
+	}
+	if p.Linux != nil {
+		for _, s := range p.Linux.List() {
+			in.links[linkName{linuxInterface, s.GetName()}] = linkState{s.GetAdminStatus().String(), s.GetOperStatus().String()}
+		}
+	}
+	return in
+}
+
+// valuesOf returns the values of a model, sorted by key: the desired ones, and what the southbound
+// has besides.
+func (p *Plugin) valuesOf(known models.Known, descriptors []*api.KVDescriptor) (list []value) {
+	name := ""
+	for _, d := range descriptors {
+		if d.NBKeyPrefix == known.KeyPrefix() {
+			name = d.Name
+		}
+	}
+	messages := map[string]value{}
+	for _, view := range []api.View{api.CachedView, api.NBView} {
+		kvs, err := p.Scheduler.DumpValuesByDescriptor(name, view)
+		if err != nil {
+			continue // the agent has no descriptor for the model
+		}
+		for _, kv := range kvs {
+			messages[kv.Key] = value{key: kv.Key, message: kv.Value, found: view == api.CachedView}
+		}
+	}
+	for _, s := range p.Scheduler.ListValueStatus(known.KeyPrefix()) {
+		if v, ok := messages[s.GetValue().GetKey()]; ok && v.message != nil {
+			v.status = s
+			list = append(list, v)
+		}
+	}
+	return list
+}

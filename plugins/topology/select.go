@@ -1,0 +1,325 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/topology/response"
+)
+
+// selection is a part of the network.
+type selection struct {
+	item     string // MODEL/NAME, a key, or the ID of a node; empty: all
+	contains string // in the label, an item or an address; upper and lower case are the same
+	limit    int    // of nodes, more are grouped; 0: none
+}
+
+// errNoNode is the error for an item that is no node.
+type errNoNode struct{ item string }
+
+func (e errNoNode) Error() string {
+	return fmt.Sprintf("%q: no such part of the network; expected an interface, bridge domain or VRF, as MODEL/NAME", e.item)
+}
+
+// choose returns the selected part of a network.
+func choose(n response.Network, s selection) (response.Network, error) {
+	center := ""
+	if s.item != "" {
+		if center = findNode(n, s.item); center == "" {
+			return n, errNoNode{s.item}
+		}
+	}
+	if center != "" || s.contains != "" {
+		n = around(n, center, strings.ToLower(s.contains))
+	}
+	if s.limit <= 0 || len(n.Nodes) <= s.limit {
+		return n, nil
+	}
+	var out response.Network
+	for _, groups := range groupings(n, center, s.limit) {
+		if out = fold(n, groups); len(out.Nodes) <= s.limit {
+			break
+		}
+	}
+	return out, nil
+}
+
+// findNode returns the ID of the node of an item; empty: none.
+func findNode(n response.Network, item string) string {
+	for _, node := range n.Nodes {
+		if node.ID == item || slices.ContainsFunc(node.Items, func(i response.Item) bool { return i.Name == item || i.Key == item }) {
+			return node.ID
+		}
+	}
+	return ""
+}
+
+// around returns a node, or the nodes with a text, with their neighbours.
+func around(n response.Network, center, text string) response.Network {
+	wanted := map[string]bool{}
+	for _, node := range n.Nodes {
+		if node.ID == center || center == "" && hasText(node, text) {
+			wanted[node.ID] = true
+		}
+	}
+	near := neighbours(n, wanted)
+	if center != "" { // the members of a hub with what is behind them
+		for id := range neighbours(n, membersOf(n, center)) {
+			near[id] = near[id] || !isHub(n, id)
+		}
+	}
+	out := part(n, func(node response.Node) bool { return wanted[node.ID] || near[node.ID] })
+	out.Total = len(wanted)
+	for i := range out.Nodes {
+		out.Nodes[i].Neighbour = !wanted[out.Nodes[i].ID]
+	}
+	return out
+}
+
+// part returns some nodes of a network with their links and boxes.
+func part(n response.Network, has func(response.Node) bool) response.Network {
+	out := response.Network{Simulated: n.Simulated, Boxes: []response.Box{}, Nodes: []response.Node{}, Links: []response.Link{}}
+	shown, boxes := map[string]bool{}, map[string]bool{}
+	for _, node := range n.Nodes {
+		if has(node) {
+			shown[node.ID], boxes[node.Box] = true, true
+			out.Nodes = append(out.Nodes, node)
+		}
+	}
+	for _, l := range n.Links {
+		if shown[l.From] && shown[l.To] {
+			out.Links = append(out.Links, l)
+		}
+	}
+	for _, b := range n.Boxes {
+		if boxes[b.ID] {
+			out.Boxes = append(out.Boxes, b)
+		}
+	}
+	return out
+}
+
+func hasText(n response.Node, text string) bool {
+	has := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
+	return has(n.Label) || has(n.ID) || slices.ContainsFunc(n.Addresses, has) || slices.ContainsFunc(n.Items, func(i response.Item) bool { return has(i.Name) })
+}
+
+// neighbours returns the nodes with a link to one of the given ones.
+func neighbours(n response.Network, of map[string]bool) map[string]bool {
+	near := map[string]bool{}
+	for _, l := range n.Links {
+		if of[l.From] {
+			near[l.To] = true
+		}
+		if of[l.To] {
+			near[l.From] = true
+		}
+	}
+	return near
+}
+
+// membersOf returns the nodes that are in a VRF, bridge domain or bond.
+func membersOf(n response.Network, hub string) map[string]bool {
+	members := map[string]bool{}
+	for _, l := range n.Links {
+		if l.To == hub && joins(l) {
+			members[l.From] = true
+		}
+	}
+	return members
+}
+
+// joins reports whether a link is a membership.
+func joins(l response.Link) bool { return l.Kind == response.Member || l.Kind == response.InVRF }
+
+func isHub(n response.Network, id string) bool {
+	i, found := slices.BinarySearchFunc(n.Nodes, id, func(node response.Node, id string) int { return strings.Compare(node.ID, id) })
+	return found && hubKind(n.Nodes[i].Kind)
+}
+
+func hubKind(kind string) bool {
+	return kind == response.VRF || kind == response.BridgeDomain || kind == response.Bond
+}
+
+// grouping maps the ID of a node to the group that it joins; without an entry it stays a node.
+type grouping map[string]group
+
+type group struct{ id, box, hub string }
+
+// groupings returns ways to make a picture smaller, each of them smaller than the one before.
+func groupings(n response.Network, center string, limit int) []grouping {
+	hubs := hubsOf(n)
+	many := n.Boxes
+	boxOf := func(box string) string { return box }
+	byKind := func(node response.Node) group {
+		return group{id: "group " + node.Kind + " " + boxOf(node.Box), box: boxOf(node.Box)}
+	}
+	if center != "" {
+		return []grouping{surplus(n, center, limit, byKind), surplus(n, center, 1, byKind)}
+	}
+	byHub, all, merged := grouping{}, grouping{}, grouping{}
+	for _, node := range n.Nodes {
+		all[node.ID] = byKind(node)
+		if !hubKind(node.Kind) {
+			g := byKind(node)
+			g.id += " " + strings.Join(hubs[node.ID], " ")
+			if len(hubs[node.ID]) > 0 {
+				g.hub = hubs[node.ID][0]
+			}
+			byHub[node.ID] = g
+		}
+	}
+	boxOf = func(box string) string {
+		if i := slices.IndexFunc(many, func(b response.Box) bool { return b.ID == box && b.Kind == response.BoxNamespace }); i >= 0 {
+			return namespaces
+		}
+		return box
+	}
+	for _, node := range n.Nodes {
+		merged[node.ID] = byKind(node)
+	}
+	return []grouping{byHub, all, merged}
+}
+
+// namespaces is the ID of the box of all namespaces.
+const namespaces = "namespaces"
+
+// hubsOf returns the hubs that nodes are members of, bridge domains and bonds before VRFs.
+func hubsOf(n response.Network) map[string][]string {
+	hubs := map[string][]string{}
+	for _, kind := range []string{response.Member, response.InVRF} {
+		for _, l := range n.Links {
+			if l.Kind == kind {
+				hubs[l.From] = append(hubs[l.From], l.To)
+			}
+		}
+	}
+	return hubs
+}
+
+// surplus groups what does not fit beside a node: the neighbours in the best state.
+func surplus(n response.Network, center string, limit int, of func(response.Node) group) grouping {
+	order := slices.Clone(n.Nodes)
+	slices.SortStableFunc(order, func(a, b response.Node) int {
+		rank := func(n response.Node) int {
+			if n.ID == center {
+				return -1
+			}
+			return slices.Index(response.States, n.State)
+		}
+		return cmp.Compare(rank(a), rank(b))
+	})
+	kinds := map[group]bool{}
+	for _, node := range order {
+		kinds[of(node)] = true
+	}
+	groups := grouping{}
+	for _, node := range order[max(1, limit-len(kinds)):] {
+		groups[node.ID] = of(node)
+	}
+	return groups
+}
+
+// fold replaces the nodes of groups by one node for each group. A group of one node is that node.
+func fold(n response.Network, groups grouping) response.Network {
+	sizes := map[string]int{}
+	for _, node := range n.Nodes {
+		sizes[groups[node.ID].id]++
+	}
+	out := response.Network{Total: n.Total, Grouped: true, Simulated: n.Simulated, Boxes: []response.Box{}, Nodes: []response.Node{}, Links: []response.Link{}}
+	idOf := func(node string) string {
+		if g, ok := groups[node]; ok && sizes[g.id] > 1 {
+			return g.id
+		}
+		return node
+	}
+	folded := map[string]*response.Node{}
+	boxes := map[string]bool{}
+	for _, node := range n.Nodes {
+		id := idOf(node.ID)
+		if id == node.ID {
+			out.Nodes = append(out.Nodes, node)
+			boxes[node.Box] = true
+			continue
+		}
+		g := folded[id]
+		if g == nil {
+			at := groups[node.ID]
+			g = &response.Node{ID: id, Kind: node.Kind, Box: at.box, Hub: at.hub, State: node.State, States: map[string]int{}, Neighbour: true}
+			folded[id] = g
+			boxes[g.Box] = true
+		}
+		addTo(g, node)
+	}
+	for _, g := range folded {
+		g.Label = fmt.Sprintf("%d %s", g.Count, plurals[g.Kind])
+		out.Nodes = append(out.Nodes, *g)
+	}
+	out.Links = foldLinks(n.Links, idOf)
+	for _, b := range n.Boxes {
+		if boxes[b.ID] {
+			out.Boxes = append(out.Boxes, b)
+		}
+	}
+	if boxes[namespaces] {
+		out.Boxes = append(out.Boxes, response.Box{ID: namespaces, Kind: response.BoxNamespace, Label: "Linux, all namespaces"})
+	}
+	sortNetwork(&out)
+	return out
+}
+
+// addTo adds a node to a group.
+func addTo(g *response.Node, node response.Node) {
+	g.Count++
+	g.States[node.State]++
+	if worse(node.State, g.State) {
+		g.State = node.State
+	}
+	g.Neighbour = g.Neighbour && node.Neighbour
+	if node.Change != "" {
+		if g.Changes == nil {
+			g.Changes = map[string]int{}
+		}
+		g.Changes[node.Change]++
+	}
+}
+
+// plurals are the names of the kinds of nodes.
+var plurals = map[string]string{
+	response.Interface: "interfaces", response.Bond: "bonds", response.BridgeDomain: "bridge domains", response.VRF: "VRFs",
+	response.FarEnd: "far ends", response.Memif: "memif sockets", response.HostLink: "interfaces of the host",
+}
+
+// foldLinks joins the links between the same two nodes; links inside a group are left out.
+func foldLinks(links []response.Link, idOf func(string) string) []response.Link {
+	joined := map[linkID]*response.Link{}
+	for _, l := range links {
+		l.From, l.To = idOf(l.From), idOf(l.To)
+		if l.From == l.To {
+			continue
+		}
+		id := linkID{l.From, l.To, l.Kind}
+		j := joined[id]
+		if j == nil {
+			l.Count = 1
+			joined[id] = &l
+			continue
+		}
+		j.Count++
+		j.Key, j.Reason = "", ""
+		if worse(l.State, j.State) {
+			j.State = l.State
+		}
+		j.Change = cmp.Or(j.Change, l.Change)
+	}
+	out := make([]response.Link, 0, len(joined))
+	for _, l := range joined {
+		if l.Count == 1 {
+			l.Count = 0
+		}
+		out = append(out, *l)
+	}
+	return out
+}
