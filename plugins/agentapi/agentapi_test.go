@@ -200,6 +200,10 @@ func TestPlanThenApply(t *testing.T) {
 		plan.Operations[1].NewState != kvspb.ValueState_PENDING || len(plan.Reasons) != 1 || w.SB.Get(key("a")) != nil {
 		t.Fatalf("plan %v", plan)
 	}
+	if a := plan.Items[0]; len(plan.Items) != 2 || a.Key != key("a") || a.Effect != pb.Effect_EFFECT_CREATE || a.Operations != 1 || *a.Fields[0].New != "1500" || a.Fields[0].Old != nil ||
+		plan.Items[1].Effect != pb.Effect_EFFECT_WAIT || plan.Items[1].Reason == "" || len(plan.ItemCounts) != 2 {
+		t.Errorf("items %v, counts %v", plan.Items, plan.ItemCounts)
+	}
 	resp := w.apply(&pb.ApplyRequest{Change: change, Fingerprint: plan.Fingerprint})
 	if resp.Transaction == nil || len(resp.Results) != 2 || resp.Results[0].State != kvspb.ValueState_CONFIGURED || resp.Results[0].Source != "grpc" ||
 		resp.Results[1].State != kvspb.ValueState_PENDING || !strings.Contains(resp.Results[1].Reason, key("b")) ||
@@ -213,6 +217,9 @@ func TestPlanThenApply(t *testing.T) {
 	resp = w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("b", 1500))}, Remove: []string{key("a")}}, Wait: true})
 	if len(resp.Results) != 2 || resp.Results[0].State != kvspb.ValueState_CONFIGURED || w.SB.Get(key("a")) != nil {
 		t.Errorf("add b, remove a: %v", resp)
+	}
+	if plan, err = w.Plan(w.Context(), &pb.PlanRequest{Change: &pb.Change{Remove: []string{"config/vpp/v2/route/if/b/vrf/0/dst/10.0.0.0/8/"}}}); err != nil || plan.Kept != 1 || plan.KeptKeys[0] != key("b") {
+		t.Errorf("%v: kept %d, %q", err, plan.GetKept(), plan.GetKeptKeys())
 	}
 	resp = w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("c", 1500))}, Replace: true}})
 	if w.SB.Get(key("b")) != nil || w.SB.Get(key("c")) == nil {

@@ -28,11 +28,11 @@ func (s *service) Plan(ctx context.Context, req *pb.PlanRequest) (*pb.PlanRespon
 	if err != nil {
 		return nil, err
 	}
-	ref := plan.Reference(int(req.GetLimit()))
-	if !mayShowSecrets(ctx) {
-		ref = ref.HideSecrets()
+	ref := plan.Shown(int(req.GetLimit()), mayShowSecrets(ctx))
+	resp := &pb.PlanResponse{
+		Fingerprint: ref.Fingerprint, Omitted: uint32(ref.Omitted), Findings: findings(plan), Items: itemEffects(ref.Effects),
+		ItemCounts: itemCounts(ref.ItemCounts), OmittedItems: uint32(ref.OmittedItems), Kept: uint32(ref.Kept), KeptKeys: ref.KeptItems,
 	}
-	resp := &pb.PlanResponse{Fingerprint: ref.Fingerprint, Omitted: uint32(ref.Omitted), Findings: findings(plan)}
 	if resp.Operations, err = operations(ref.Changes.Operations); err != nil {
 		return nil, err
 	}

@@ -234,7 +234,7 @@ func operations(ops []api.RecordedTxnOp) (list []*pb.Operation, err error) {
 		op := &ops[i]
 		out := &pb.Operation{
 			Key: op.Key, Operation: op.Operation, PrevState: op.PrevState, NewState: op.NewState, Error: op.NewErrMsg,
-			Noop: op.NOOP, Derived: op.IsDerived, Recreate: op.IsRecreate, Revert: op.IsRevert, Left: op.IsLeft, Start: timestamp(op.Start()),
+			Noop: op.NOOP, Derived: op.IsDerived, Recreate: op.IsRecreate, Revert: op.IsRevert, Left: op.IsLeft, Base: op.Base, Cause: op.Cause, Start: timestamp(op.Start()),
 		}
 		if op.HasRun() {
 			out.Duration = durationpb.New(op.Took())

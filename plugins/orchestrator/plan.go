@@ -33,6 +33,15 @@ type Plan struct {
 	Changes *api.Plan
 	// Findings are the constraints that the items violate.
 	Findings []response.Finding `json:",omitempty"`
+	// Kept counts the items that the source has, that the request does not name, and that stay.
+	// KeptItems are their keys, if there are not too many.
+	Kept      int      `json:",omitempty"`
+	KeptItems []string `json:",omitempty"`
+	// Effects are Left and Changes by item, for display; ItemCounts counts them by kind, and
+	// OmittedItems those that Reference has left out. Shown sets them.
+	Effects      []api.PlanItem       `json:",omitempty"`
+	ItemCounts   map[api.StepKind]int `json:",omitempty"`
+	OmittedItems int                  `json:",omitempty"`
 
 	// A plan by reference has a fingerprint that identifies its effects, and only a
 	// part of the operations, for display. It cannot be applied itself; its request
@@ -54,6 +63,24 @@ func (p *Plan) fingerprint() string {
 	return api.Fingerprint(append(left, p.Source, api.ValuesDigest(p.Items), p.Changes.Fingerprint())...)
 }
 
+// Shown returns the plan for display, with its effects by item: the whole plan, which can be
+// applied if its secrets are not hidden, or if limit is not negative the plan by reference.
+func (p *Plan) Shown(limit int, secrets bool) *Plan {
+	shown := *p
+	if limit >= 0 {
+		shown = *p.Reference(limit)
+	}
+	items := p.Changes.ByItem(limit)
+	items.Leave(p.Left, limit)
+	if !secrets {
+		shown = *shown.HideSecrets()
+		api.HideItemSecrets(items.List)
+	}
+	api.DescribeItems(items.List)
+	shown.Effects, shown.ItemCounts, shown.OmittedItems = items.List, items.Counts, items.Omitted
+	return &shown
+}
+
 // Reference returns the plan by reference, with at most limit operations and
 // reasons; 0 is all of them.
 func (p *Plan) Reference(limit int) *Plan {
@@ -62,7 +89,7 @@ func (p *Plan) Reference(limit int) *Plan {
 	ref.Counts[api.StepLeft] += len(p.Left)
 	changes := *p.Changes
 	changes.Values, changes.Base = nil, nil
-	ref.Changes, ref.Left, ref.Findings = &changes, p.Left, p.Findings
+	ref.Changes, ref.Left, ref.Findings, ref.Kept, ref.KeptItems = &changes, p.Left, p.Findings, p.Kept, p.KeptItems
 	if limit == 0 || len(changes.Operations) <= limit && len(changes.Reasons) <= limit && len(p.Left) <= limit {
 		return ref
 	}
@@ -149,7 +176,40 @@ func (p *Plugin) PlanData(ctx context.Context, source string, items []KeyVal, op
 	if o.resync {
 		items = append(slices.Clone(items), p.obsolete(source, items)...)
 	}
-	return p.plan(ctx, source, items, o.description)
+	plan, err := p.plan(ctx, source, items, o.description)
+	if plan != nil {
+		plan.Kept, plan.KeptItems = p.kept(source, items)
+	}
+	return plan, err
+}
+
+// maxKeptItems is the maximum number of items that a plan names as kept.
+const maxKeptItems = 1000
+
+// kept counts the items that the source has and that are not given, and returns their keys
+// if there are not too many. It takes as long as there are given items.
+func (p *Plugin) kept(source string, items []KeyVal) (count int, keys []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	given := make(map[string]bool, len(items))
+	has := p.store.source(source).items
+	count = len(has)
+	for _, it := range items {
+		if _, ok := has[it.Key]; ok && !given[it.Key] {
+			count--
+		}
+		given[it.Key] = true
+	}
+	if count == 0 || count > maxKeptItems {
+		return count, nil
+	}
+	for key := range has {
+		if !given[key] {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return count, keys
 }
 
 func firstError(results []Result) error {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
@@ -268,11 +269,26 @@ func TestPlanByReference(t *testing.T) {
 	if len(whole.Changes.Operations) != 4 || whole.Omitted != 0 || whole.Fingerprint != part.Fingerprint {
 		t.Errorf("all operations: %+v", whole)
 	}
+	if len(part.Effects) != 2 || part.OmittedItems != 2 || part.ItemCounts[api.StepCreate] != 3 || len(whole.Effects) != 4 || whole.OmittedItems != 0 {
+		t.Errorf("items: %+v and %+v", part, whole)
+	}
+	if a := whole.Effects[0]; a.Kind != api.StepCreate || a.Key != "config/vpp/v2/interfaces/a" || a.Operations != 1 || len(a.Fields) != 2 || a.Fields[0].New != "1" {
+		t.Errorf("item a: %+v", a)
+	}
 	s.do("POST", "/scheduler/apply", s.do("POST", "/scheduler/plan?limit=2", all, 200), 400, "not a plan of source grpc")
 	s.do("POST", "/scheduler/apply?fingerprint="+part.Fingerprint, strings.Replace(all, "mtu: 1", "mtu: 2", 1), 409, "the plan is stale")
 	s.do("POST", "/scheduler/apply?replace&fingerprint="+part.Fingerprint, all, 200, `"seq_num"`)
 	w.wantMTU("a", 1)
 	s.do("POST", "/scheduler/apply?fingerprint="+part.Fingerprint, all, 409, "the plan is stale")
+
+	var few orchestrator.Plan
+	infratest.Fatal(t, api.OpenPlan([]byte(s.do("POST", "/scheduler/plan?limit=0", `{vppConfig: {interfaces: [{name: a, mtu: 1}, {name: new}]}}`, 200)), &few))
+	if got := fmt.Sprint(few.Kept, few.KeptItems); got != fmt.Sprint(3, []string{"config/vpp/v2/interfaces/b", "config/vpp/v2/interfaces/c", "config/vpp/v2/route/if/x/vrf/0/dst/10.0.0.0/8/"}) {
+		t.Errorf("kept %s", got)
+	}
+	if text := s.do("POST", "/scheduler/plan?limit=0&replace=true", `{}`, 200, `"Effects"`); strings.Contains(text, `"Kept"`) {
+		t.Errorf("items stay although all others are removed: %s", text)
+	}
 
 	now := shown(0).Fingerprint
 	w.push(orchestrator.LocalClient, iface("b", 7))

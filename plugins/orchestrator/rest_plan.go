@@ -93,13 +93,7 @@ func limitOf(r *http.Request) (int, error) {
 // writePlan writes a plan: the whole plan, which can be applied, without a limit,
 // or a plan by reference.
 func writePlan(w http.ResponseWriter, r *http.Request, plan *Plan, limit int) {
-	if limit >= 0 {
-		plan = plan.Reference(limit)
-	}
-	if !rest.ShowSecrets(r) {
-		plan = plan.HideSecrets()
-	}
-	text, err := api.SealPlan(plan)
+	text, err := api.SealPlan(plan.Shown(limit, rest.ShowSecrets(r)))
 	if err != nil {
 		rest.WriteError(w, http.StatusInternalServerError, err)
 		return

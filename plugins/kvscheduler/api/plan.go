@@ -68,8 +68,12 @@ type Plan struct {
 // PlanConflict is two base values that cannot exist together; see Descriptor.Identities.
 type PlanConflict struct{ Key, Other string }
 
-// PlanReason says why a value is not to exist after the plan.
-type PlanReason struct{ Key, Reason string }
+// PlanReason says why a value is not to exist after the plan. Base is the key of the value that
+// it is derived from; empty: it is not derived.
+type PlanReason struct {
+	Key, Reason string
+	Base        string `json:",omitempty"`
+}
 
 // PlanBase has digests of the desired and the actual value when the plan was made; empty:
 // there was none.
@@ -215,8 +219,12 @@ type PlanStep struct {
 
 // Forces reports whether a field, or the one that it is part of, makes a value be created
 // again.
-func (s *PlanStep) Forces(path string) bool {
-	return slices.ContainsFunc(s.Forced, func(f string) bool {
+func (s *PlanStep) Forces(path string) bool { return forces(s.Forced, path) }
+
+// forces reports whether a field, or the one that it is part of, is among those that make a
+// value be created again.
+func forces(forced []string, path string) bool {
+	return slices.ContainsFunc(forced, func(f string) bool {
 		rest, ok := strings.CutPrefix(path, f)
 		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	})

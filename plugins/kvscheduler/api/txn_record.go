@@ -45,6 +45,9 @@ type RecordedTxnOp struct {
 	// start; 0: none. Waited reports why it waited. Only executed operations have them.
 	After int32
 	Key   string
+	// Base is the key of the value that a derived one is derived from. Cause is the key of the
+	// base value whose change makes the value be created again; empty: that of the value itself.
+	Base, Cause string
 
 	PrevState, NewState   ValueState
 	PrevValue, NewValue   proto.Message
@@ -254,6 +257,8 @@ func (kv *RecordedKVPair) UnmarshalJSON(data []byte) error {
 type jsonTxnOp struct {
 	Operation  TxnOperation
 	Key        string
+	Base       string     `json:",omitempty"`
+	Cause      string     `json:",omitempty"`
 	NewState   ValueState `json:",omitzero"`
 	NewValue   JSONValue  `json:",omitzero"`
 	NewErrMsg  string     `json:",omitempty"`
@@ -276,7 +281,7 @@ type jsonTxnOp struct {
 // MarshalJSON writes the operation in the form of the transaction history.
 func (op RecordedTxnOp) MarshalJSON() ([]byte, error) {
 	return json.Marshal(jsonTxnOp{
-		Operation: op.Operation, Key: op.Key,
+		Operation: op.Operation, Key: op.Key, Base: op.Base, Cause: op.Cause,
 		NewState: op.NewState, NewValue: JSONValue{op.NewValue}, NewErrMsg: op.NewErrMsg,
 		PrevState: op.PrevState, PrevValue: JSONValue{op.PrevValue}, PrevErrMsg: op.PrevErrMsg,
 		NOOP: op.NOOP, IsDerived: op.IsDerived, IsProperty: op.IsProperty,
@@ -290,7 +295,7 @@ func (op *RecordedTxnOp) UnmarshalJSON(data []byte) error {
 	var j jsonTxnOp
 	err := json.Unmarshal(data, &j)
 	*op = RecordedTxnOp{
-		Operation: j.Operation, Key: j.Key,
+		Operation: j.Operation, Key: j.Key, Base: j.Base, Cause: j.Cause,
 		NewState: j.NewState, NewValue: j.NewValue.Message, NewErrMsg: j.NewErrMsg,
 		PrevState: j.PrevState, PrevValue: j.PrevValue.Message, PrevErrMsg: j.PrevErrMsg,
 		NOOP: j.NOOP, IsDerived: j.IsDerived, IsProperty: j.IsProperty,

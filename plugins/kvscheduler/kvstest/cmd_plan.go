@@ -34,6 +34,50 @@ func cmdPlan(r *Run, args []string) (string, error) {
 	return text.String(), nil
 }
 
+// cmdPlanItems prints what a commit of the same arguments would do by item.
+func cmdPlanItems(r *Run, args []string) (string, error) {
+	txn, opts, err := r.transaction(args)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	plan, err := txn.Plan(r.T.Context(), opts...)
+	if plan != nil {
+		items := plan.ByItem(0).List
+		api.DescribeItems(items)
+		writeItems(&text, items)
+	}
+	r.printError(&text, err)
+	return text.String(), nil
+}
+
+// writeItems writes items with their changed fields and their parts.
+func writeItems(text *strings.Builder, items []api.PlanItem) {
+	line := func(indent string, kind api.StepKind, key, reason string, because *api.PlanCause) {
+		fmt.Fprintf(text, "%s%s %s", indent, kind, key)
+		if reason != "" {
+			text.WriteString(": " + reason)
+		}
+		if because != nil {
+			text.WriteString(" # because " + because.Text())
+		}
+		text.WriteString("\n")
+	}
+	for _, it := range items {
+		line("", it.Kind, it.Key, it.Reason, it.Because)
+		for _, f := range it.Fields {
+			fmt.Fprintf(text, "  %s %s", f.Kind, f.Path)
+			if f.Forces {
+				text.WriteString(" # forces re-creation")
+			}
+			text.WriteString("\n")
+		}
+		for _, p := range it.Parts {
+			line("  ", p.Kind, p.Key, p.Reason, p.Because)
+		}
+	}
+}
+
 // cmdApply applies the plan that was saved last: apply [--revert] [--verify].
 func cmdApply(r *Run, args []string) (string, error) {
 	flags, rest := options(args)

@@ -31,6 +31,83 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Effect is what operations do to an item or to a value that is derived from it.
+type Effect int32
+
+const (
+	// Unknown.
+	Effect_EFFECT_UNSPECIFIED Effect = 0
+	// It is created.
+	Effect_EFFECT_CREATE Effect = 1
+	// It changes in place.
+	Effect_EFFECT_UPDATE Effect = 2
+	// It is deleted.
+	Effect_EFFECT_DELETE Effect = 3
+	// It is deleted and created again.
+	Effect_EFFECT_RECREATE Effect = 4
+	// It waits for what does not exist.
+	Effect_EFFECT_WAIT Effect = 5
+	// It does not exist, and is no longer configured.
+	Effect_EFFECT_DROP Effect = 6
+	// It cannot become CONFIGURED.
+	Effect_EFFECT_NEVER Effect = 7
+	// It stays as it is.
+	Effect_EFFECT_LEAVE Effect = 8
+)
+
+// Enum value maps for Effect.
+var (
+	Effect_name = map[int32]string{
+		0: "EFFECT_UNSPECIFIED",
+		1: "EFFECT_CREATE",
+		2: "EFFECT_UPDATE",
+		3: "EFFECT_DELETE",
+		4: "EFFECT_RECREATE",
+		5: "EFFECT_WAIT",
+		6: "EFFECT_DROP",
+		7: "EFFECT_NEVER",
+		8: "EFFECT_LEAVE",
+	}
+	Effect_value = map[string]int32{
+		"EFFECT_UNSPECIFIED": 0,
+		"EFFECT_CREATE":      1,
+		"EFFECT_UPDATE":      2,
+		"EFFECT_DELETE":      3,
+		"EFFECT_RECREATE":    4,
+		"EFFECT_WAIT":        5,
+		"EFFECT_DROP":        6,
+		"EFFECT_NEVER":       7,
+		"EFFECT_LEAVE":       8,
+	}
+)
+
+func (x Effect) Enum() *Effect {
+	p := new(Effect)
+	*p = x
+	return p
+}
+
+func (x Effect) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Effect) Descriptor() protoreflect.EnumDescriptor {
+	return file_tenuto_v1_agent_proto_enumTypes[0].Descriptor()
+}
+
+func (Effect) Type() protoreflect.EnumType {
+	return &file_tenuto_v1_agent_proto_enumTypes[0]
+}
+
+func (x Effect) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Effect.Descriptor instead.
+func (Effect) EnumDescriptor() ([]byte, []int) {
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{0}
+}
+
 // Kind says what the values are.
 type WatchResponse_Kind int32
 
@@ -74,11 +151,11 @@ func (x WatchResponse_Kind) String() string {
 }
 
 func (WatchResponse_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenuto_v1_agent_proto_enumTypes[0].Descriptor()
+	return file_tenuto_v1_agent_proto_enumTypes[1].Descriptor()
 }
 
 func (WatchResponse_Kind) Type() protoreflect.EnumType {
-	return &file_tenuto_v1_agent_proto_enumTypes[0]
+	return &file_tenuto_v1_agent_proto_enumTypes[1]
 }
 
 func (x WatchResponse_Kind) Number() protoreflect.EnumNumber {
@@ -87,7 +164,7 @@ func (x WatchResponse_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WatchResponse_Kind.Descriptor instead.
 func (WatchResponse_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{15, 0}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{20, 0}
 }
 
 // Item is an item of the configuration.
@@ -246,7 +323,12 @@ type Operation struct {
 	// secrets, in which they look the same.
 	ChangedSecrets []string `protobuf:"bytes,15,rep,name=changed_secrets,json=changedSecrets,proto3" json:"changed_secrets,omitempty"`
 	// The deletion left the object in the southbound, because other processes use it.
-	Left          bool `protobuf:"varint,16,opt,name=left,proto3" json:"left,omitempty"`
+	Left bool `protobuf:"varint,16,opt,name=left,proto3" json:"left,omitempty"`
+	// Key of the value that the value is derived from; empty if it is not derived.
+	Base string `protobuf:"bytes,17,opt,name=base,proto3" json:"base,omitempty"`
+	// Key of the item whose change makes the value be created again; empty if it is the change of the
+	// value itself, or of the item that it is derived from.
+	Cause         string `protobuf:"bytes,18,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -393,6 +475,431 @@ func (x *Operation) GetLeft() bool {
 	return false
 }
 
+func (x *Operation) GetBase() string {
+	if x != nil {
+		return x.Base
+	}
+	return ""
+}
+
+func (x *Operation) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
+// ItemEffect is what operations do to one item and to the values that are derived from it.
+type ItemEffect struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What they do to the item. EFFECT_UPDATE if there is an operation on derived values only.
+	Effect Effect `protobuf:"varint,1,opt,name=effect,proto3,enum=tenuto.v1.Effect" json:"effect,omitempty"`
+	// Key of the item.
+	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// State of an item that cannot become CONFIGURED.
+	State kvscheduler.ValueState `protobuf:"varint,3,opt,name=state,proto3,enum=ligato.kvscheduler.ValueState" json:"state,omitempty"`
+	// Number of operations.
+	Operations uint32 `protobuf:"varint,4,opt,name=operations,proto3" json:"operations,omitempty"`
+	// Why the item waits, is invalid, or stays as it is.
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The item whose change makes this one be created again; unset if it is its own change.
+	Because *Cause `protobuf:"bytes,6,opt,name=because,proto3" json:"because,omitempty"`
+	// Changed fields. A deleted item has none.
+	Fields []*FieldChange `protobuf:"bytes,7,rep,name=fields,proto3" json:"fields,omitempty"`
+	// Derived values that wait, that cannot become CONFIGURED, that failed, or that are created again
+	// because of another item; all of them if there is no operation on the item itself. At most ten.
+	Parts []*PartEffect `protobuf:"bytes,8,rep,name=parts,proto3" json:"parts,omitempty"`
+	// Number of further parts.
+	OmittedParts  uint32 `protobuf:"varint,9,opt,name=omitted_parts,json=omittedParts,proto3" json:"omitted_parts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ItemEffect) Reset() {
+	*x = ItemEffect{}
+	mi := &file_tenuto_v1_agent_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ItemEffect) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ItemEffect) ProtoMessage() {}
+
+func (x *ItemEffect) ProtoReflect() protoreflect.Message {
+	mi := &file_tenuto_v1_agent_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ItemEffect.ProtoReflect.Descriptor instead.
+func (*ItemEffect) Descriptor() ([]byte, []int) {
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ItemEffect) GetEffect() Effect {
+	if x != nil {
+		return x.Effect
+	}
+	return Effect_EFFECT_UNSPECIFIED
+}
+
+func (x *ItemEffect) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ItemEffect) GetState() kvscheduler.ValueState {
+	if x != nil {
+		return x.State
+	}
+	return kvscheduler.ValueState(0)
+}
+
+func (x *ItemEffect) GetOperations() uint32 {
+	if x != nil {
+		return x.Operations
+	}
+	return 0
+}
+
+func (x *ItemEffect) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *ItemEffect) GetBecause() *Cause {
+	if x != nil {
+		return x.Because
+	}
+	return nil
+}
+
+func (x *ItemEffect) GetFields() []*FieldChange {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+func (x *ItemEffect) GetParts() []*PartEffect {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+func (x *ItemEffect) GetOmittedParts() uint32 {
+	if x != nil {
+		return x.OmittedParts
+	}
+	return 0
+}
+
+// PartEffect is what operations do to a derived value.
+type PartEffect struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What they do.
+	Effect Effect `protobuf:"varint,1,opt,name=effect,proto3,enum=tenuto.v1.Effect" json:"effect,omitempty"`
+	// Key of the derived value.
+	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Why it waits or is invalid.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The item whose change makes it be created again.
+	Because       *Cause `protobuf:"bytes,4,opt,name=because,proto3" json:"because,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PartEffect) Reset() {
+	*x = PartEffect{}
+	mi := &file_tenuto_v1_agent_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PartEffect) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PartEffect) ProtoMessage() {}
+
+func (x *PartEffect) ProtoReflect() protoreflect.Message {
+	mi := &file_tenuto_v1_agent_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PartEffect.ProtoReflect.Descriptor instead.
+func (*PartEffect) Descriptor() ([]byte, []int) {
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *PartEffect) GetEffect() Effect {
+	if x != nil {
+		return x.Effect
+	}
+	return Effect_EFFECT_UNSPECIFIED
+}
+
+func (x *PartEffect) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *PartEffect) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *PartEffect) GetBecause() *Cause {
+	if x != nil {
+		return x.Because
+	}
+	return nil
+}
+
+// Cause is an item whose change makes others be created again.
+type Cause struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What happens to the item.
+	Effect Effect `protobuf:"varint,1,opt,name=effect,proto3,enum=tenuto.v1.Effect" json:"effect,omitempty"`
+	// Key of the item.
+	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Changed fields that force its own re-creation.
+	Fields        []string `protobuf:"bytes,3,rep,name=fields,proto3" json:"fields,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cause) Reset() {
+	*x = Cause{}
+	mi := &file_tenuto_v1_agent_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cause) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cause) ProtoMessage() {}
+
+func (x *Cause) ProtoReflect() protoreflect.Message {
+	mi := &file_tenuto_v1_agent_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cause.ProtoReflect.Descriptor instead.
+func (*Cause) Descriptor() ([]byte, []int) {
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Cause) GetEffect() Effect {
+	if x != nil {
+		return x.Effect
+	}
+	return Effect_EFFECT_UNSPECIFIED
+}
+
+func (x *Cause) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *Cause) GetFields() []string {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+// FieldChange is a changed field of an item.
+type FieldChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Path, such as "memif.id" or "rules[0].action".
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// Value before, as text; unset if the field did not exist.
+	Old *string `protobuf:"bytes,2,opt,name=old,proto3,oneof" json:"old,omitempty"`
+	// Value after, as text; unset if the field does not exist any longer.
+	New *string `protobuf:"bytes,3,opt,name=new,proto3,oneof" json:"new,omitempty"`
+	// Elements that a list loses, if it has others before and afterwards. Old and new are unset.
+	Removed []string `protobuf:"bytes,4,rep,name=removed,proto3" json:"removed,omitempty"`
+	// Elements that the list gets.
+	Added []string `protobuf:"bytes,5,rep,name=added,proto3" json:"added,omitempty"`
+	// The values are hidden, and differ.
+	Secret bool `protobuf:"varint,6,opt,name=secret,proto3" json:"secret,omitempty"`
+	// The item is created again because of the field.
+	Forces        bool `protobuf:"varint,7,opt,name=forces,proto3" json:"forces,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FieldChange) Reset() {
+	*x = FieldChange{}
+	mi := &file_tenuto_v1_agent_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FieldChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FieldChange) ProtoMessage() {}
+
+func (x *FieldChange) ProtoReflect() protoreflect.Message {
+	mi := &file_tenuto_v1_agent_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FieldChange.ProtoReflect.Descriptor instead.
+func (*FieldChange) Descriptor() ([]byte, []int) {
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *FieldChange) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *FieldChange) GetOld() string {
+	if x != nil && x.Old != nil {
+		return *x.Old
+	}
+	return ""
+}
+
+func (x *FieldChange) GetNew() string {
+	if x != nil && x.New != nil {
+		return *x.New
+	}
+	return ""
+}
+
+func (x *FieldChange) GetRemoved() []string {
+	if x != nil {
+		return x.Removed
+	}
+	return nil
+}
+
+func (x *FieldChange) GetAdded() []string {
+	if x != nil {
+		return x.Added
+	}
+	return nil
+}
+
+func (x *FieldChange) GetSecret() bool {
+	if x != nil {
+		return x.Secret
+	}
+	return false
+}
+
+func (x *FieldChange) GetForces() bool {
+	if x != nil {
+		return x.Forces
+	}
+	return false
+}
+
+// ItemCount is a number of items.
+type ItemCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What happens to them.
+	Effect Effect `protobuf:"varint,1,opt,name=effect,proto3,enum=tenuto.v1.Effect" json:"effect,omitempty"`
+	// Their number.
+	Items         uint32 `protobuf:"varint,2,opt,name=items,proto3" json:"items,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ItemCount) Reset() {
+	*x = ItemCount{}
+	mi := &file_tenuto_v1_agent_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ItemCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ItemCount) ProtoMessage() {}
+
+func (x *ItemCount) ProtoReflect() protoreflect.Message {
+	mi := &file_tenuto_v1_agent_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ItemCount.ProtoReflect.Descriptor instead.
+func (*ItemCount) Descriptor() ([]byte, []int) {
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ItemCount) GetEffect() Effect {
+	if x != nil {
+		return x.Effect
+	}
+	return Effect_EFFECT_UNSPECIFIED
+}
+
+func (x *ItemCount) GetItems() uint32 {
+	if x != nil {
+		return x.Items
+	}
+	return 0
+}
+
 // Reason says why a value is not going to be in effect.
 type Reason struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -406,7 +913,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[3]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -418,7 +925,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[3]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -431,7 +938,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{3}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Reason) GetKey() string {
@@ -453,7 +960,7 @@ type PlanRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The change.
 	Change *Change `protobuf:"bytes,1,opt,name=change,proto3" json:"change,omitempty"`
-	// Maximum number of operations in the response; 0 is all of them.
+	// Maximum number of operations, and of items, in the response; 0 is all of them.
 	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -461,7 +968,7 @@ type PlanRequest struct {
 
 func (x *PlanRequest) Reset() {
 	*x = PlanRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[4]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -473,7 +980,7 @@ func (x *PlanRequest) String() string {
 func (*PlanRequest) ProtoMessage() {}
 
 func (x *PlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[4]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -486,7 +993,7 @@ func (x *PlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanRequest.ProtoReflect.Descriptor instead.
 func (*PlanRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{4}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PlanRequest) GetChange() *Change {
@@ -515,14 +1022,24 @@ type PlanResponse struct {
 	// Number of operations that the limit left out.
 	Omitted uint32 `protobuf:"varint,4,opt,name=omitted,proto3" json:"omitted,omitempty"`
 	// What is wrong with the items together.
-	Findings      []*Finding `protobuf:"bytes,5,rep,name=findings,proto3" json:"findings,omitempty"`
+	Findings []*Finding `protobuf:"bytes,5,rep,name=findings,proto3" json:"findings,omitempty"`
+	// The same effects by item, in the order of their operations.
+	Items []*ItemEffect `protobuf:"bytes,6,rep,name=items,proto3" json:"items,omitempty"`
+	// Number of all items, by effect.
+	ItemCounts []*ItemCount `protobuf:"bytes,7,rep,name=item_counts,json=itemCounts,proto3" json:"item_counts,omitempty"`
+	// Number of items that the limit left out.
+	OmittedItems uint32 `protobuf:"varint,8,opt,name=omitted_items,json=omittedItems,proto3" json:"omitted_items,omitempty"`
+	// Number of items of clients that the change does not name, and that stay.
+	Kept uint32 `protobuf:"varint,9,opt,name=kept,proto3" json:"kept,omitempty"`
+	// Their keys, sorted, if there are not too many.
+	KeptKeys      []string `protobuf:"bytes,10,rep,name=kept_keys,json=keptKeys,proto3" json:"kept_keys,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlanResponse) Reset() {
 	*x = PlanResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[5]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -534,7 +1051,7 @@ func (x *PlanResponse) String() string {
 func (*PlanResponse) ProtoMessage() {}
 
 func (x *PlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[5]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -547,7 +1064,7 @@ func (x *PlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanResponse.ProtoReflect.Descriptor instead.
 func (*PlanResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{5}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PlanResponse) GetFingerprint() string {
@@ -585,6 +1102,41 @@ func (x *PlanResponse) GetFindings() []*Finding {
 	return nil
 }
 
+func (x *PlanResponse) GetItems() []*ItemEffect {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+func (x *PlanResponse) GetItemCounts() []*ItemCount {
+	if x != nil {
+		return x.ItemCounts
+	}
+	return nil
+}
+
+func (x *PlanResponse) GetOmittedItems() uint32 {
+	if x != nil {
+		return x.OmittedItems
+	}
+	return 0
+}
+
+func (x *PlanResponse) GetKept() uint32 {
+	if x != nil {
+		return x.Kept
+	}
+	return 0
+}
+
+func (x *PlanResponse) GetKeptKeys() []string {
+	if x != nil {
+		return x.KeptKeys
+	}
+	return nil
+}
+
 // Finding is a conflict between items, or a likely mistake.
 type Finding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -606,7 +1158,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[6]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -618,7 +1170,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[6]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -631,7 +1183,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{6}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Finding) GetKey() string {
@@ -706,7 +1258,7 @@ type ApplyRequest struct {
 
 func (x *ApplyRequest) Reset() {
 	*x = ApplyRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[7]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -718,7 +1270,7 @@ func (x *ApplyRequest) String() string {
 func (*ApplyRequest) ProtoMessage() {}
 
 func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[7]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -731,7 +1283,7 @@ func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyRequest.ProtoReflect.Descriptor instead.
 func (*ApplyRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{7}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ApplyRequest) GetChange() *Change {
@@ -809,7 +1361,7 @@ type ItemResult struct {
 
 func (x *ItemResult) Reset() {
 	*x = ItemResult{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[8]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -821,7 +1373,7 @@ func (x *ItemResult) String() string {
 func (*ItemResult) ProtoMessage() {}
 
 func (x *ItemResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[8]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -834,7 +1386,7 @@ func (x *ItemResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemResult.ProtoReflect.Descriptor instead.
 func (*ItemResult) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{8}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ItemResult) GetKey() string {
@@ -896,7 +1448,7 @@ type ApplyResponse struct {
 
 func (x *ApplyResponse) Reset() {
 	*x = ApplyResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[9]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -908,7 +1460,7 @@ func (x *ApplyResponse) String() string {
 func (*ApplyResponse) ProtoMessage() {}
 
 func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[9]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -921,7 +1473,7 @@ func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyResponse.ProtoReflect.Descriptor instead.
 func (*ApplyResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{9}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ApplyResponse) GetTransaction() uint64 {
@@ -984,7 +1536,7 @@ type ConfirmRequest struct {
 
 func (x *ConfirmRequest) Reset() {
 	*x = ConfirmRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[10]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -996,7 +1548,7 @@ func (x *ConfirmRequest) String() string {
 func (*ConfirmRequest) ProtoMessage() {}
 
 func (x *ConfirmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[10]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1009,7 +1561,7 @@ func (x *ConfirmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{10}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ConfirmRequest) GetCommitId() string {
@@ -1030,7 +1582,7 @@ type ConfirmResponse struct {
 
 func (x *ConfirmResponse) Reset() {
 	*x = ConfirmResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[11]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1042,7 +1594,7 @@ func (x *ConfirmResponse) String() string {
 func (*ConfirmResponse) ProtoMessage() {}
 
 func (x *ConfirmResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[11]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1055,7 +1607,7 @@ func (x *ConfirmResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmResponse.ProtoReflect.Descriptor instead.
 func (*ConfirmResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{11}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ConfirmResponse) GetTransaction() uint64 {
@@ -1076,7 +1628,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[12]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1088,7 +1640,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[12]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1101,7 +1653,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{12}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CancelRequest) GetCommitId() string {
@@ -1120,7 +1672,7 @@ type CancelResponse struct {
 
 func (x *CancelResponse) Reset() {
 	*x = CancelResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[13]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1132,7 +1684,7 @@ func (x *CancelResponse) String() string {
 func (*CancelResponse) ProtoMessage() {}
 
 func (x *CancelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[13]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1145,7 +1697,7 @@ func (x *CancelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelResponse.ProtoReflect.Descriptor instead.
 func (*CancelResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{13}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{18}
 }
 
 // WatchRequest selects values to watch.
@@ -1164,7 +1716,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[14]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1176,7 +1728,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[14]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1189,7 +1741,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{14}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *WatchRequest) GetKeyPrefix() string {
@@ -1230,7 +1782,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[15]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1242,7 +1794,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[15]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1255,7 +1807,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{15}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *WatchResponse) GetKind() WatchResponse_Kind {
@@ -1297,7 +1849,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[16]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1309,7 +1861,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[16]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1322,7 +1874,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{16}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ExplainRequest) GetKey() string {
@@ -1343,7 +1895,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[17]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +1907,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[17]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +1920,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{17}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ExplainResponse) GetExplanation() *Explanation {
@@ -1403,7 +1955,7 @@ type Explanation struct {
 
 func (x *Explanation) Reset() {
 	*x = Explanation{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[18]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1415,7 +1967,7 @@ func (x *Explanation) String() string {
 func (*Explanation) ProtoMessage() {}
 
 func (x *Explanation) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[18]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1428,7 +1980,7 @@ func (x *Explanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explanation.ProtoReflect.Descriptor instead.
 func (*Explanation) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{18}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Explanation) GetKey() string {
@@ -1505,7 +2057,7 @@ type ListItemsRequest struct {
 
 func (x *ListItemsRequest) Reset() {
 	*x = ListItemsRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[19]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1517,7 +2069,7 @@ func (x *ListItemsRequest) String() string {
 func (*ListItemsRequest) ProtoMessage() {}
 
 func (x *ListItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[19]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1530,7 +2082,7 @@ func (x *ListItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListItemsRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{19}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListItemsRequest) GetKeyPrefix() string {
@@ -1574,7 +2126,7 @@ type ListItemsResponse struct {
 
 func (x *ListItemsResponse) Reset() {
 	*x = ListItemsResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[20]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1586,7 +2138,7 @@ func (x *ListItemsResponse) String() string {
 func (*ListItemsResponse) ProtoMessage() {}
 
 func (x *ListItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[20]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1599,7 +2151,7 @@ func (x *ListItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListItemsResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{20}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListItemsResponse) GetItems() []*SourcedItem {
@@ -1629,7 +2181,7 @@ type SourcedItem struct {
 
 func (x *SourcedItem) Reset() {
 	*x = SourcedItem{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[21]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1641,7 +2193,7 @@ func (x *SourcedItem) String() string {
 func (*SourcedItem) ProtoMessage() {}
 
 func (x *SourcedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[21]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1654,7 +2206,7 @@ func (x *SourcedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourcedItem.ProtoReflect.Descriptor instead.
 func (*SourcedItem) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{21}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SourcedItem) GetKey() string {
@@ -1688,7 +2240,7 @@ type SourceItem struct {
 
 func (x *SourceItem) Reset() {
 	*x = SourceItem{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[22]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1700,7 +2252,7 @@ func (x *SourceItem) String() string {
 func (*SourceItem) ProtoMessage() {}
 
 func (x *SourceItem) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[22]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1713,7 +2265,7 @@ func (x *SourceItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceItem.ProtoReflect.Descriptor instead.
 func (*SourceItem) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{22}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SourceItem) GetSource() string {
@@ -1768,7 +2320,7 @@ type ListTransactionsRequest struct {
 
 func (x *ListTransactionsRequest) Reset() {
 	*x = ListTransactionsRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[23]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1780,7 +2332,7 @@ func (x *ListTransactionsRequest) String() string {
 func (*ListTransactionsRequest) ProtoMessage() {}
 
 func (x *ListTransactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[23]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1793,7 +2345,7 @@ func (x *ListTransactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTransactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListTransactionsRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{23}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListTransactionsRequest) GetSince() *timestamppb.Timestamp {
@@ -1858,7 +2410,7 @@ type ListTransactionsResponse struct {
 
 func (x *ListTransactionsResponse) Reset() {
 	*x = ListTransactionsResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[24]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1870,7 +2422,7 @@ func (x *ListTransactionsResponse) String() string {
 func (*ListTransactionsResponse) ProtoMessage() {}
 
 func (x *ListTransactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[24]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1883,7 +2435,7 @@ func (x *ListTransactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTransactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListTransactionsResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{24}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListTransactionsResponse) GetTransactions() []*Transaction {
@@ -1927,7 +2479,7 @@ type Transaction struct {
 
 func (x *Transaction) Reset() {
 	*x = Transaction{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[25]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1939,7 +2491,7 @@ func (x *Transaction) String() string {
 func (*Transaction) ProtoMessage() {}
 
 func (x *Transaction) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[25]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1952,7 +2504,7 @@ func (x *Transaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transaction.ProtoReflect.Descriptor instead.
 func (*Transaction) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{25}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Transaction) GetSequenceNumber() uint64 {
@@ -2036,7 +2588,7 @@ type GetGraphRequest struct {
 
 func (x *GetGraphRequest) Reset() {
 	*x = GetGraphRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[26]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2048,7 +2600,7 @@ func (x *GetGraphRequest) String() string {
 func (*GetGraphRequest) ProtoMessage() {}
 
 func (x *GetGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[26]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2061,7 +2613,7 @@ func (x *GetGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGraphRequest.ProtoReflect.Descriptor instead.
 func (*GetGraphRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{26}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GetGraphRequest) GetKeyPrefix() string {
@@ -2105,7 +2657,7 @@ type GetGraphResponse struct {
 
 func (x *GetGraphResponse) Reset() {
 	*x = GetGraphResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[27]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2117,7 +2669,7 @@ func (x *GetGraphResponse) String() string {
 func (*GetGraphResponse) ProtoMessage() {}
 
 func (x *GetGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[27]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2130,7 +2682,7 @@ func (x *GetGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGraphResponse.ProtoReflect.Descriptor instead.
 func (*GetGraphResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{27}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetGraphResponse) GetNodes() []*Node {
@@ -2170,7 +2722,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[28]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2182,7 +2734,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[28]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2195,7 +2747,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{28}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Node) GetKey() string {
@@ -2264,7 +2816,7 @@ type Edge struct {
 
 func (x *Edge) Reset() {
 	*x = Edge{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[29]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2276,7 +2828,7 @@ func (x *Edge) String() string {
 func (*Edge) ProtoMessage() {}
 
 func (x *Edge) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[29]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2289,7 +2841,7 @@ func (x *Edge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edge.ProtoReflect.Descriptor instead.
 func (*Edge) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{29}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Edge) GetRelation() string {
@@ -2329,7 +2881,7 @@ type ListOrphansRequest struct {
 
 func (x *ListOrphansRequest) Reset() {
 	*x = ListOrphansRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[30]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2341,7 +2893,7 @@ func (x *ListOrphansRequest) String() string {
 func (*ListOrphansRequest) ProtoMessage() {}
 
 func (x *ListOrphansRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[30]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2354,7 +2906,7 @@ func (x *ListOrphansRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOrphansRequest.ProtoReflect.Descriptor instead.
 func (*ListOrphansRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{30}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{35}
 }
 
 // ListOrphansResponse are the orphans.
@@ -2368,7 +2920,7 @@ type ListOrphansResponse struct {
 
 func (x *ListOrphansResponse) Reset() {
 	*x = ListOrphansResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[31]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2380,7 +2932,7 @@ func (x *ListOrphansResponse) String() string {
 func (*ListOrphansResponse) ProtoMessage() {}
 
 func (x *ListOrphansResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[31]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2393,7 +2945,7 @@ func (x *ListOrphansResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOrphansResponse.ProtoReflect.Descriptor instead.
 func (*ListOrphansResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{31}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListOrphansResponse) GetOrphans() []*Orphan {
@@ -2422,7 +2974,7 @@ type Orphan struct {
 
 func (x *Orphan) Reset() {
 	*x = Orphan{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[32]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2434,7 +2986,7 @@ func (x *Orphan) String() string {
 func (*Orphan) ProtoMessage() {}
 
 func (x *Orphan) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[32]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2447,7 +2999,7 @@ func (x *Orphan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Orphan.ProtoReflect.Descriptor instead.
 func (*Orphan) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{32}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Orphan) GetKey() string {
@@ -2496,7 +3048,7 @@ type GetDriftRequest struct {
 
 func (x *GetDriftRequest) Reset() {
 	*x = GetDriftRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[33]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2508,7 +3060,7 @@ func (x *GetDriftRequest) String() string {
 func (*GetDriftRequest) ProtoMessage() {}
 
 func (x *GetDriftRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[33]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2521,7 +3073,7 @@ func (x *GetDriftRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDriftRequest.ProtoReflect.Descriptor instead.
 func (*GetDriftRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{33}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetDriftRequest) GetDetect() bool {
@@ -2550,7 +3102,7 @@ type GetDriftResponse struct {
 
 func (x *GetDriftResponse) Reset() {
 	*x = GetDriftResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[34]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2562,7 +3114,7 @@ func (x *GetDriftResponse) String() string {
 func (*GetDriftResponse) ProtoMessage() {}
 
 func (x *GetDriftResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[34]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2575,7 +3127,7 @@ func (x *GetDriftResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDriftResponse.ProtoReflect.Descriptor instead.
 func (*GetDriftResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{34}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetDriftResponse) GetStart() *timestamppb.Timestamp {
@@ -2628,7 +3180,7 @@ type Drift struct {
 
 func (x *Drift) Reset() {
 	*x = Drift{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[35]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2640,7 +3192,7 @@ func (x *Drift) String() string {
 func (*Drift) ProtoMessage() {}
 
 func (x *Drift) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[35]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2653,7 +3205,7 @@ func (x *Drift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drift.ProtoReflect.Descriptor instead.
 func (*Drift) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{35}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Drift) GetKey() string {
@@ -2692,7 +3244,7 @@ type FieldDifference struct {
 
 func (x *FieldDifference) Reset() {
 	*x = FieldDifference{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[36]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2704,7 +3256,7 @@ func (x *FieldDifference) String() string {
 func (*FieldDifference) ProtoMessage() {}
 
 func (x *FieldDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[36]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2717,7 +3269,7 @@ func (x *FieldDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FieldDifference.ProtoReflect.Descriptor instead.
 func (*FieldDifference) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{36}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *FieldDifference) GetField() string {
@@ -2752,7 +3304,7 @@ type AcceptSourceRequest struct {
 
 func (x *AcceptSourceRequest) Reset() {
 	*x = AcceptSourceRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[37]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2764,7 +3316,7 @@ func (x *AcceptSourceRequest) String() string {
 func (*AcceptSourceRequest) ProtoMessage() {}
 
 func (x *AcceptSourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[37]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2777,7 +3329,7 @@ func (x *AcceptSourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptSourceRequest.ProtoReflect.Descriptor instead.
 func (*AcceptSourceRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{37}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *AcceptSourceRequest) GetSource() string {
@@ -2798,7 +3350,7 @@ type AcceptSourceResponse struct {
 
 func (x *AcceptSourceResponse) Reset() {
 	*x = AcceptSourceResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[38]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2810,7 +3362,7 @@ func (x *AcceptSourceResponse) String() string {
 func (*AcceptSourceResponse) ProtoMessage() {}
 
 func (x *AcceptSourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[38]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2823,7 +3375,7 @@ func (x *AcceptSourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptSourceResponse.ProtoReflect.Descriptor instead.
 func (*AcceptSourceResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{38}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *AcceptSourceResponse) GetChanges() uint32 {
@@ -2844,7 +3396,7 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x06Change\x12%\n" +
 	"\x05items\x18\x01 \x03(\v2\x0f.tenuto.v1.ItemR\x05items\x12\x16\n" +
 	"\x06remove\x18\x02 \x03(\tR\x06remove\x12\x18\n" +
-	"\areplace\x18\x03 \x01(\bR\areplace\"\xfc\x04\n" +
+	"\areplace\x18\x03 \x01(\bR\areplace\"\xa6\x05\n" +
 	"\tOperation\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12>\n" +
 	"\toperation\x18\x02 \x01(\x0e2 .ligato.kvscheduler.TxnOperationR\toperation\x12=\n" +
@@ -2864,13 +3416,51 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\bduration\x18\r \x01(\v2\x19.google.protobuf.DurationR\bduration\x12\x1b\n" +
 	"\tforced_by\x18\x0e \x03(\tR\bforcedBy\x12'\n" +
 	"\x0fchanged_secrets\x18\x0f \x03(\tR\x0echangedSecrets\x12\x12\n" +
-	"\x04left\x18\x10 \x01(\bR\x04left\"2\n" +
+	"\x04left\x18\x10 \x01(\bR\x04left\x12\x12\n" +
+	"\x04base\x18\x11 \x01(\tR\x04base\x12\x14\n" +
+	"\x05cause\x18\x12 \x01(\tR\x05cause\"\xe5\x02\n" +
+	"\n" +
+	"ItemEffect\x12)\n" +
+	"\x06effect\x18\x01 \x01(\x0e2\x11.tenuto.v1.EffectR\x06effect\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x124\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x1e.ligato.kvscheduler.ValueStateR\x05state\x12\x1e\n" +
+	"\n" +
+	"operations\x18\x04 \x01(\rR\n" +
+	"operations\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12*\n" +
+	"\abecause\x18\x06 \x01(\v2\x10.tenuto.v1.CauseR\abecause\x12.\n" +
+	"\x06fields\x18\a \x03(\v2\x16.tenuto.v1.FieldChangeR\x06fields\x12+\n" +
+	"\x05parts\x18\b \x03(\v2\x15.tenuto.v1.PartEffectR\x05parts\x12#\n" +
+	"\romitted_parts\x18\t \x01(\rR\fomittedParts\"\x8d\x01\n" +
+	"\n" +
+	"PartEffect\x12)\n" +
+	"\x06effect\x18\x01 \x01(\x0e2\x11.tenuto.v1.EffectR\x06effect\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12*\n" +
+	"\abecause\x18\x04 \x01(\v2\x10.tenuto.v1.CauseR\abecause\"\\\n" +
+	"\x05Cause\x12)\n" +
+	"\x06effect\x18\x01 \x01(\x0e2\x11.tenuto.v1.EffectR\x06effect\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
+	"\x06fields\x18\x03 \x03(\tR\x06fields\"\xbf\x01\n" +
+	"\vFieldChange\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x15\n" +
+	"\x03old\x18\x02 \x01(\tH\x00R\x03old\x88\x01\x01\x12\x15\n" +
+	"\x03new\x18\x03 \x01(\tH\x01R\x03new\x88\x01\x01\x12\x18\n" +
+	"\aremoved\x18\x04 \x03(\tR\aremoved\x12\x14\n" +
+	"\x05added\x18\x05 \x03(\tR\x05added\x12\x16\n" +
+	"\x06secret\x18\x06 \x01(\bR\x06secret\x12\x16\n" +
+	"\x06forces\x18\a \x01(\bR\x06forcesB\x06\n" +
+	"\x04_oldB\x06\n" +
+	"\x04_new\"L\n" +
+	"\tItemCount\x12)\n" +
+	"\x06effect\x18\x01 \x01(\x0e2\x11.tenuto.v1.EffectR\x06effect\x12\x14\n" +
+	"\x05items\x18\x02 \x01(\rR\x05items\"2\n" +
 	"\x06Reason\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"N\n" +
 	"\vPlanRequest\x12)\n" +
 	"\x06change\x18\x01 \x01(\v2\x11.tenuto.v1.ChangeR\x06change\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\rR\x05limit\"\xdd\x01\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\"\x97\x03\n" +
 	"\fPlanResponse\x12 \n" +
 	"\vfingerprint\x18\x01 \x01(\tR\vfingerprint\x124\n" +
 	"\n" +
@@ -2878,7 +3468,14 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"operations\x12+\n" +
 	"\areasons\x18\x03 \x03(\v2\x11.tenuto.v1.ReasonR\areasons\x12\x18\n" +
 	"\aomitted\x18\x04 \x01(\rR\aomitted\x12.\n" +
-	"\bfindings\x18\x05 \x03(\v2\x12.tenuto.v1.FindingR\bfindings\"\x91\x01\n" +
+	"\bfindings\x18\x05 \x03(\v2\x12.tenuto.v1.FindingR\bfindings\x12+\n" +
+	"\x05items\x18\x06 \x03(\v2\x15.tenuto.v1.ItemEffectR\x05items\x125\n" +
+	"\vitem_counts\x18\a \x03(\v2\x14.tenuto.v1.ItemCountR\n" +
+	"itemCounts\x12#\n" +
+	"\romitted_items\x18\b \x01(\rR\fomittedItems\x12\x12\n" +
+	"\x04kept\x18\t \x01(\rR\x04kept\x12\x1b\n" +
+	"\tkept_keys\x18\n" +
+	" \x03(\tR\bkeptKeys\"\x91\x01\n" +
 	"\aFinding\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05field\x18\x02 \x01(\tR\x05field\x12\x14\n" +
@@ -3055,7 +3652,17 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x13AcceptSourceRequest\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\tR\x06source\"0\n" +
 	"\x14AcceptSourceResponse\x12\x18\n" +
-	"\achanges\x18\x01 \x01(\rR\achanges2\xd2\x06\n" +
+	"\achanges\x18\x01 \x01(\rR\achanges*\xb4\x01\n" +
+	"\x06Effect\x12\x16\n" +
+	"\x12EFFECT_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rEFFECT_CREATE\x10\x01\x12\x11\n" +
+	"\rEFFECT_UPDATE\x10\x02\x12\x11\n" +
+	"\rEFFECT_DELETE\x10\x03\x12\x13\n" +
+	"\x0fEFFECT_RECREATE\x10\x04\x12\x0f\n" +
+	"\vEFFECT_WAIT\x10\x05\x12\x0f\n" +
+	"\vEFFECT_DROP\x10\x06\x12\x10\n" +
+	"\fEFFECT_NEVER\x10\a\x12\x10\n" +
+	"\fEFFECT_LEAVE\x10\b2\xd2\x06\n" +
 	"\fAgentService\x127\n" +
 	"\x04Plan\x12\x16.tenuto.v1.PlanRequest\x1a\x17.tenuto.v1.PlanResponse\x12:\n" +
 	"\x05Apply\x12\x17.tenuto.v1.ApplyRequest\x1a\x18.tenuto.v1.ApplyResponse\x12@\n" +
@@ -3082,133 +3689,150 @@ func file_tenuto_v1_agent_proto_rawDescGZIP() []byte {
 	return file_tenuto_v1_agent_proto_rawDescData
 }
 
-var file_tenuto_v1_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_tenuto_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
+var file_tenuto_v1_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_tenuto_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_tenuto_v1_agent_proto_goTypes = []any{
-	(WatchResponse_Kind)(0),             // 0: tenuto.v1.WatchResponse.Kind
-	(*Item)(nil),                        // 1: tenuto.v1.Item
-	(*Change)(nil),                      // 2: tenuto.v1.Change
-	(*Operation)(nil),                   // 3: tenuto.v1.Operation
-	(*Reason)(nil),                      // 4: tenuto.v1.Reason
-	(*PlanRequest)(nil),                 // 5: tenuto.v1.PlanRequest
-	(*PlanResponse)(nil),                // 6: tenuto.v1.PlanResponse
-	(*Finding)(nil),                     // 7: tenuto.v1.Finding
-	(*ApplyRequest)(nil),                // 8: tenuto.v1.ApplyRequest
-	(*ItemResult)(nil),                  // 9: tenuto.v1.ItemResult
-	(*ApplyResponse)(nil),               // 10: tenuto.v1.ApplyResponse
-	(*ConfirmRequest)(nil),              // 11: tenuto.v1.ConfirmRequest
-	(*ConfirmResponse)(nil),             // 12: tenuto.v1.ConfirmResponse
-	(*CancelRequest)(nil),               // 13: tenuto.v1.CancelRequest
-	(*CancelResponse)(nil),              // 14: tenuto.v1.CancelResponse
-	(*WatchRequest)(nil),                // 15: tenuto.v1.WatchRequest
-	(*WatchResponse)(nil),               // 16: tenuto.v1.WatchResponse
-	(*ExplainRequest)(nil),              // 17: tenuto.v1.ExplainRequest
-	(*ExplainResponse)(nil),             // 18: tenuto.v1.ExplainResponse
-	(*Explanation)(nil),                 // 19: tenuto.v1.Explanation
-	(*ListItemsRequest)(nil),            // 20: tenuto.v1.ListItemsRequest
-	(*ListItemsResponse)(nil),           // 21: tenuto.v1.ListItemsResponse
-	(*SourcedItem)(nil),                 // 22: tenuto.v1.SourcedItem
-	(*SourceItem)(nil),                  // 23: tenuto.v1.SourceItem
-	(*ListTransactionsRequest)(nil),     // 24: tenuto.v1.ListTransactionsRequest
-	(*ListTransactionsResponse)(nil),    // 25: tenuto.v1.ListTransactionsResponse
-	(*Transaction)(nil),                 // 26: tenuto.v1.Transaction
-	(*GetGraphRequest)(nil),             // 27: tenuto.v1.GetGraphRequest
-	(*GetGraphResponse)(nil),            // 28: tenuto.v1.GetGraphResponse
-	(*Node)(nil),                        // 29: tenuto.v1.Node
-	(*Edge)(nil),                        // 30: tenuto.v1.Edge
-	(*ListOrphansRequest)(nil),          // 31: tenuto.v1.ListOrphansRequest
-	(*ListOrphansResponse)(nil),         // 32: tenuto.v1.ListOrphansResponse
-	(*Orphan)(nil),                      // 33: tenuto.v1.Orphan
-	(*GetDriftRequest)(nil),             // 34: tenuto.v1.GetDriftRequest
-	(*GetDriftResponse)(nil),            // 35: tenuto.v1.GetDriftResponse
-	(*Drift)(nil),                       // 36: tenuto.v1.Drift
-	(*FieldDifference)(nil),             // 37: tenuto.v1.FieldDifference
-	(*AcceptSourceRequest)(nil),         // 38: tenuto.v1.AcceptSourceRequest
-	(*AcceptSourceResponse)(nil),        // 39: tenuto.v1.AcceptSourceResponse
-	nil,                                 // 40: tenuto.v1.SourceItem.LabelsEntry
-	nil,                                 // 41: tenuto.v1.GetDriftResponse.UnreadEntry
-	(*anypb.Any)(nil),                   // 42: google.protobuf.Any
-	(kvscheduler.TxnOperation)(0),       // 43: ligato.kvscheduler.TxnOperation
-	(kvscheduler.ValueState)(0),         // 44: ligato.kvscheduler.ValueState
-	(*timestamppb.Timestamp)(nil),       // 45: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),         // 46: google.protobuf.Duration
-	(*kvscheduler.BaseValueStatus)(nil), // 47: ligato.kvscheduler.BaseValueStatus
+	(Effect)(0),                         // 0: tenuto.v1.Effect
+	(WatchResponse_Kind)(0),             // 1: tenuto.v1.WatchResponse.Kind
+	(*Item)(nil),                        // 2: tenuto.v1.Item
+	(*Change)(nil),                      // 3: tenuto.v1.Change
+	(*Operation)(nil),                   // 4: tenuto.v1.Operation
+	(*ItemEffect)(nil),                  // 5: tenuto.v1.ItemEffect
+	(*PartEffect)(nil),                  // 6: tenuto.v1.PartEffect
+	(*Cause)(nil),                       // 7: tenuto.v1.Cause
+	(*FieldChange)(nil),                 // 8: tenuto.v1.FieldChange
+	(*ItemCount)(nil),                   // 9: tenuto.v1.ItemCount
+	(*Reason)(nil),                      // 10: tenuto.v1.Reason
+	(*PlanRequest)(nil),                 // 11: tenuto.v1.PlanRequest
+	(*PlanResponse)(nil),                // 12: tenuto.v1.PlanResponse
+	(*Finding)(nil),                     // 13: tenuto.v1.Finding
+	(*ApplyRequest)(nil),                // 14: tenuto.v1.ApplyRequest
+	(*ItemResult)(nil),                  // 15: tenuto.v1.ItemResult
+	(*ApplyResponse)(nil),               // 16: tenuto.v1.ApplyResponse
+	(*ConfirmRequest)(nil),              // 17: tenuto.v1.ConfirmRequest
+	(*ConfirmResponse)(nil),             // 18: tenuto.v1.ConfirmResponse
+	(*CancelRequest)(nil),               // 19: tenuto.v1.CancelRequest
+	(*CancelResponse)(nil),              // 20: tenuto.v1.CancelResponse
+	(*WatchRequest)(nil),                // 21: tenuto.v1.WatchRequest
+	(*WatchResponse)(nil),               // 22: tenuto.v1.WatchResponse
+	(*ExplainRequest)(nil),              // 23: tenuto.v1.ExplainRequest
+	(*ExplainResponse)(nil),             // 24: tenuto.v1.ExplainResponse
+	(*Explanation)(nil),                 // 25: tenuto.v1.Explanation
+	(*ListItemsRequest)(nil),            // 26: tenuto.v1.ListItemsRequest
+	(*ListItemsResponse)(nil),           // 27: tenuto.v1.ListItemsResponse
+	(*SourcedItem)(nil),                 // 28: tenuto.v1.SourcedItem
+	(*SourceItem)(nil),                  // 29: tenuto.v1.SourceItem
+	(*ListTransactionsRequest)(nil),     // 30: tenuto.v1.ListTransactionsRequest
+	(*ListTransactionsResponse)(nil),    // 31: tenuto.v1.ListTransactionsResponse
+	(*Transaction)(nil),                 // 32: tenuto.v1.Transaction
+	(*GetGraphRequest)(nil),             // 33: tenuto.v1.GetGraphRequest
+	(*GetGraphResponse)(nil),            // 34: tenuto.v1.GetGraphResponse
+	(*Node)(nil),                        // 35: tenuto.v1.Node
+	(*Edge)(nil),                        // 36: tenuto.v1.Edge
+	(*ListOrphansRequest)(nil),          // 37: tenuto.v1.ListOrphansRequest
+	(*ListOrphansResponse)(nil),         // 38: tenuto.v1.ListOrphansResponse
+	(*Orphan)(nil),                      // 39: tenuto.v1.Orphan
+	(*GetDriftRequest)(nil),             // 40: tenuto.v1.GetDriftRequest
+	(*GetDriftResponse)(nil),            // 41: tenuto.v1.GetDriftResponse
+	(*Drift)(nil),                       // 42: tenuto.v1.Drift
+	(*FieldDifference)(nil),             // 43: tenuto.v1.FieldDifference
+	(*AcceptSourceRequest)(nil),         // 44: tenuto.v1.AcceptSourceRequest
+	(*AcceptSourceResponse)(nil),        // 45: tenuto.v1.AcceptSourceResponse
+	nil,                                 // 46: tenuto.v1.SourceItem.LabelsEntry
+	nil,                                 // 47: tenuto.v1.GetDriftResponse.UnreadEntry
+	(*anypb.Any)(nil),                   // 48: google.protobuf.Any
+	(kvscheduler.TxnOperation)(0),       // 49: ligato.kvscheduler.TxnOperation
+	(kvscheduler.ValueState)(0),         // 50: ligato.kvscheduler.ValueState
+	(*timestamppb.Timestamp)(nil),       // 51: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 52: google.protobuf.Duration
+	(*kvscheduler.BaseValueStatus)(nil), // 53: ligato.kvscheduler.BaseValueStatus
 }
 var file_tenuto_v1_agent_proto_depIdxs = []int32{
-	42, // 0: tenuto.v1.Item.value:type_name -> google.protobuf.Any
-	1,  // 1: tenuto.v1.Change.items:type_name -> tenuto.v1.Item
-	43, // 2: tenuto.v1.Operation.operation:type_name -> ligato.kvscheduler.TxnOperation
-	44, // 3: tenuto.v1.Operation.prev_state:type_name -> ligato.kvscheduler.ValueState
-	44, // 4: tenuto.v1.Operation.new_state:type_name -> ligato.kvscheduler.ValueState
-	42, // 5: tenuto.v1.Operation.prev_value:type_name -> google.protobuf.Any
-	42, // 6: tenuto.v1.Operation.new_value:type_name -> google.protobuf.Any
-	45, // 7: tenuto.v1.Operation.start:type_name -> google.protobuf.Timestamp
-	46, // 8: tenuto.v1.Operation.duration:type_name -> google.protobuf.Duration
-	2,  // 9: tenuto.v1.PlanRequest.change:type_name -> tenuto.v1.Change
-	3,  // 10: tenuto.v1.PlanResponse.operations:type_name -> tenuto.v1.Operation
-	4,  // 11: tenuto.v1.PlanResponse.reasons:type_name -> tenuto.v1.Reason
-	7,  // 12: tenuto.v1.PlanResponse.findings:type_name -> tenuto.v1.Finding
-	2,  // 13: tenuto.v1.ApplyRequest.change:type_name -> tenuto.v1.Change
-	46, // 14: tenuto.v1.ApplyRequest.confirm_timeout:type_name -> google.protobuf.Duration
-	44, // 15: tenuto.v1.ItemResult.state:type_name -> ligato.kvscheduler.ValueState
-	9,  // 16: tenuto.v1.ApplyResponse.results:type_name -> tenuto.v1.ItemResult
-	45, // 17: tenuto.v1.ApplyResponse.confirm_by:type_name -> google.protobuf.Timestamp
-	7,  // 18: tenuto.v1.ApplyResponse.findings:type_name -> tenuto.v1.Finding
-	0,  // 19: tenuto.v1.WatchResponse.kind:type_name -> tenuto.v1.WatchResponse.Kind
-	47, // 20: tenuto.v1.WatchResponse.values:type_name -> ligato.kvscheduler.BaseValueStatus
-	19, // 21: tenuto.v1.ExplainResponse.explanation:type_name -> tenuto.v1.Explanation
-	44, // 22: tenuto.v1.Explanation.state:type_name -> ligato.kvscheduler.ValueState
-	45, // 23: tenuto.v1.Explanation.since:type_name -> google.protobuf.Timestamp
-	19, // 24: tenuto.v1.Explanation.children:type_name -> tenuto.v1.Explanation
-	22, // 25: tenuto.v1.ListItemsResponse.items:type_name -> tenuto.v1.SourcedItem
-	23, // 26: tenuto.v1.SourcedItem.sources:type_name -> tenuto.v1.SourceItem
-	40, // 27: tenuto.v1.SourceItem.labels:type_name -> tenuto.v1.SourceItem.LabelsEntry
-	42, // 28: tenuto.v1.SourceItem.value:type_name -> google.protobuf.Any
-	45, // 29: tenuto.v1.ListTransactionsRequest.since:type_name -> google.protobuf.Timestamp
-	45, // 30: tenuto.v1.ListTransactionsRequest.until:type_name -> google.protobuf.Timestamp
-	26, // 31: tenuto.v1.ListTransactionsResponse.transactions:type_name -> tenuto.v1.Transaction
-	45, // 32: tenuto.v1.Transaction.start:type_name -> google.protobuf.Timestamp
-	45, // 33: tenuto.v1.Transaction.stop:type_name -> google.protobuf.Timestamp
-	3,  // 34: tenuto.v1.Transaction.operations:type_name -> tenuto.v1.Operation
-	29, // 35: tenuto.v1.GetGraphResponse.nodes:type_name -> tenuto.v1.Node
-	44, // 36: tenuto.v1.Node.state:type_name -> ligato.kvscheduler.ValueState
-	42, // 37: tenuto.v1.Node.value:type_name -> google.protobuf.Any
-	30, // 38: tenuto.v1.Node.edges:type_name -> tenuto.v1.Edge
-	33, // 39: tenuto.v1.ListOrphansResponse.orphans:type_name -> tenuto.v1.Orphan
-	45, // 40: tenuto.v1.GetDriftResponse.start:type_name -> google.protobuf.Timestamp
-	45, // 41: tenuto.v1.GetDriftResponse.stop:type_name -> google.protobuf.Timestamp
-	36, // 42: tenuto.v1.GetDriftResponse.drifts:type_name -> tenuto.v1.Drift
-	41, // 43: tenuto.v1.GetDriftResponse.unread:type_name -> tenuto.v1.GetDriftResponse.UnreadEntry
-	37, // 44: tenuto.v1.Drift.fields:type_name -> tenuto.v1.FieldDifference
-	5,  // 45: tenuto.v1.AgentService.Plan:input_type -> tenuto.v1.PlanRequest
-	8,  // 46: tenuto.v1.AgentService.Apply:input_type -> tenuto.v1.ApplyRequest
-	11, // 47: tenuto.v1.AgentService.Confirm:input_type -> tenuto.v1.ConfirmRequest
-	13, // 48: tenuto.v1.AgentService.Cancel:input_type -> tenuto.v1.CancelRequest
-	15, // 49: tenuto.v1.AgentService.Watch:input_type -> tenuto.v1.WatchRequest
-	17, // 50: tenuto.v1.AgentService.Explain:input_type -> tenuto.v1.ExplainRequest
-	20, // 51: tenuto.v1.AgentService.ListItems:input_type -> tenuto.v1.ListItemsRequest
-	24, // 52: tenuto.v1.AgentService.ListTransactions:input_type -> tenuto.v1.ListTransactionsRequest
-	27, // 53: tenuto.v1.AgentService.GetGraph:input_type -> tenuto.v1.GetGraphRequest
-	31, // 54: tenuto.v1.AgentService.ListOrphans:input_type -> tenuto.v1.ListOrphansRequest
-	34, // 55: tenuto.v1.AgentService.GetDrift:input_type -> tenuto.v1.GetDriftRequest
-	38, // 56: tenuto.v1.AgentService.AcceptSource:input_type -> tenuto.v1.AcceptSourceRequest
-	6,  // 57: tenuto.v1.AgentService.Plan:output_type -> tenuto.v1.PlanResponse
-	10, // 58: tenuto.v1.AgentService.Apply:output_type -> tenuto.v1.ApplyResponse
-	12, // 59: tenuto.v1.AgentService.Confirm:output_type -> tenuto.v1.ConfirmResponse
-	14, // 60: tenuto.v1.AgentService.Cancel:output_type -> tenuto.v1.CancelResponse
-	16, // 61: tenuto.v1.AgentService.Watch:output_type -> tenuto.v1.WatchResponse
-	18, // 62: tenuto.v1.AgentService.Explain:output_type -> tenuto.v1.ExplainResponse
-	21, // 63: tenuto.v1.AgentService.ListItems:output_type -> tenuto.v1.ListItemsResponse
-	25, // 64: tenuto.v1.AgentService.ListTransactions:output_type -> tenuto.v1.ListTransactionsResponse
-	28, // 65: tenuto.v1.AgentService.GetGraph:output_type -> tenuto.v1.GetGraphResponse
-	32, // 66: tenuto.v1.AgentService.ListOrphans:output_type -> tenuto.v1.ListOrphansResponse
-	35, // 67: tenuto.v1.AgentService.GetDrift:output_type -> tenuto.v1.GetDriftResponse
-	39, // 68: tenuto.v1.AgentService.AcceptSource:output_type -> tenuto.v1.AcceptSourceResponse
-	57, // [57:69] is the sub-list for method output_type
-	45, // [45:57] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	48, // 0: tenuto.v1.Item.value:type_name -> google.protobuf.Any
+	2,  // 1: tenuto.v1.Change.items:type_name -> tenuto.v1.Item
+	49, // 2: tenuto.v1.Operation.operation:type_name -> ligato.kvscheduler.TxnOperation
+	50, // 3: tenuto.v1.Operation.prev_state:type_name -> ligato.kvscheduler.ValueState
+	50, // 4: tenuto.v1.Operation.new_state:type_name -> ligato.kvscheduler.ValueState
+	48, // 5: tenuto.v1.Operation.prev_value:type_name -> google.protobuf.Any
+	48, // 6: tenuto.v1.Operation.new_value:type_name -> google.protobuf.Any
+	51, // 7: tenuto.v1.Operation.start:type_name -> google.protobuf.Timestamp
+	52, // 8: tenuto.v1.Operation.duration:type_name -> google.protobuf.Duration
+	0,  // 9: tenuto.v1.ItemEffect.effect:type_name -> tenuto.v1.Effect
+	50, // 10: tenuto.v1.ItemEffect.state:type_name -> ligato.kvscheduler.ValueState
+	7,  // 11: tenuto.v1.ItemEffect.because:type_name -> tenuto.v1.Cause
+	8,  // 12: tenuto.v1.ItemEffect.fields:type_name -> tenuto.v1.FieldChange
+	6,  // 13: tenuto.v1.ItemEffect.parts:type_name -> tenuto.v1.PartEffect
+	0,  // 14: tenuto.v1.PartEffect.effect:type_name -> tenuto.v1.Effect
+	7,  // 15: tenuto.v1.PartEffect.because:type_name -> tenuto.v1.Cause
+	0,  // 16: tenuto.v1.Cause.effect:type_name -> tenuto.v1.Effect
+	0,  // 17: tenuto.v1.ItemCount.effect:type_name -> tenuto.v1.Effect
+	3,  // 18: tenuto.v1.PlanRequest.change:type_name -> tenuto.v1.Change
+	4,  // 19: tenuto.v1.PlanResponse.operations:type_name -> tenuto.v1.Operation
+	10, // 20: tenuto.v1.PlanResponse.reasons:type_name -> tenuto.v1.Reason
+	13, // 21: tenuto.v1.PlanResponse.findings:type_name -> tenuto.v1.Finding
+	5,  // 22: tenuto.v1.PlanResponse.items:type_name -> tenuto.v1.ItemEffect
+	9,  // 23: tenuto.v1.PlanResponse.item_counts:type_name -> tenuto.v1.ItemCount
+	3,  // 24: tenuto.v1.ApplyRequest.change:type_name -> tenuto.v1.Change
+	52, // 25: tenuto.v1.ApplyRequest.confirm_timeout:type_name -> google.protobuf.Duration
+	50, // 26: tenuto.v1.ItemResult.state:type_name -> ligato.kvscheduler.ValueState
+	15, // 27: tenuto.v1.ApplyResponse.results:type_name -> tenuto.v1.ItemResult
+	51, // 28: tenuto.v1.ApplyResponse.confirm_by:type_name -> google.protobuf.Timestamp
+	13, // 29: tenuto.v1.ApplyResponse.findings:type_name -> tenuto.v1.Finding
+	1,  // 30: tenuto.v1.WatchResponse.kind:type_name -> tenuto.v1.WatchResponse.Kind
+	53, // 31: tenuto.v1.WatchResponse.values:type_name -> ligato.kvscheduler.BaseValueStatus
+	25, // 32: tenuto.v1.ExplainResponse.explanation:type_name -> tenuto.v1.Explanation
+	50, // 33: tenuto.v1.Explanation.state:type_name -> ligato.kvscheduler.ValueState
+	51, // 34: tenuto.v1.Explanation.since:type_name -> google.protobuf.Timestamp
+	25, // 35: tenuto.v1.Explanation.children:type_name -> tenuto.v1.Explanation
+	28, // 36: tenuto.v1.ListItemsResponse.items:type_name -> tenuto.v1.SourcedItem
+	29, // 37: tenuto.v1.SourcedItem.sources:type_name -> tenuto.v1.SourceItem
+	46, // 38: tenuto.v1.SourceItem.labels:type_name -> tenuto.v1.SourceItem.LabelsEntry
+	48, // 39: tenuto.v1.SourceItem.value:type_name -> google.protobuf.Any
+	51, // 40: tenuto.v1.ListTransactionsRequest.since:type_name -> google.protobuf.Timestamp
+	51, // 41: tenuto.v1.ListTransactionsRequest.until:type_name -> google.protobuf.Timestamp
+	32, // 42: tenuto.v1.ListTransactionsResponse.transactions:type_name -> tenuto.v1.Transaction
+	51, // 43: tenuto.v1.Transaction.start:type_name -> google.protobuf.Timestamp
+	51, // 44: tenuto.v1.Transaction.stop:type_name -> google.protobuf.Timestamp
+	4,  // 45: tenuto.v1.Transaction.operations:type_name -> tenuto.v1.Operation
+	35, // 46: tenuto.v1.GetGraphResponse.nodes:type_name -> tenuto.v1.Node
+	50, // 47: tenuto.v1.Node.state:type_name -> ligato.kvscheduler.ValueState
+	48, // 48: tenuto.v1.Node.value:type_name -> google.protobuf.Any
+	36, // 49: tenuto.v1.Node.edges:type_name -> tenuto.v1.Edge
+	39, // 50: tenuto.v1.ListOrphansResponse.orphans:type_name -> tenuto.v1.Orphan
+	51, // 51: tenuto.v1.GetDriftResponse.start:type_name -> google.protobuf.Timestamp
+	51, // 52: tenuto.v1.GetDriftResponse.stop:type_name -> google.protobuf.Timestamp
+	42, // 53: tenuto.v1.GetDriftResponse.drifts:type_name -> tenuto.v1.Drift
+	47, // 54: tenuto.v1.GetDriftResponse.unread:type_name -> tenuto.v1.GetDriftResponse.UnreadEntry
+	43, // 55: tenuto.v1.Drift.fields:type_name -> tenuto.v1.FieldDifference
+	11, // 56: tenuto.v1.AgentService.Plan:input_type -> tenuto.v1.PlanRequest
+	14, // 57: tenuto.v1.AgentService.Apply:input_type -> tenuto.v1.ApplyRequest
+	17, // 58: tenuto.v1.AgentService.Confirm:input_type -> tenuto.v1.ConfirmRequest
+	19, // 59: tenuto.v1.AgentService.Cancel:input_type -> tenuto.v1.CancelRequest
+	21, // 60: tenuto.v1.AgentService.Watch:input_type -> tenuto.v1.WatchRequest
+	23, // 61: tenuto.v1.AgentService.Explain:input_type -> tenuto.v1.ExplainRequest
+	26, // 62: tenuto.v1.AgentService.ListItems:input_type -> tenuto.v1.ListItemsRequest
+	30, // 63: tenuto.v1.AgentService.ListTransactions:input_type -> tenuto.v1.ListTransactionsRequest
+	33, // 64: tenuto.v1.AgentService.GetGraph:input_type -> tenuto.v1.GetGraphRequest
+	37, // 65: tenuto.v1.AgentService.ListOrphans:input_type -> tenuto.v1.ListOrphansRequest
+	40, // 66: tenuto.v1.AgentService.GetDrift:input_type -> tenuto.v1.GetDriftRequest
+	44, // 67: tenuto.v1.AgentService.AcceptSource:input_type -> tenuto.v1.AcceptSourceRequest
+	12, // 68: tenuto.v1.AgentService.Plan:output_type -> tenuto.v1.PlanResponse
+	16, // 69: tenuto.v1.AgentService.Apply:output_type -> tenuto.v1.ApplyResponse
+	18, // 70: tenuto.v1.AgentService.Confirm:output_type -> tenuto.v1.ConfirmResponse
+	20, // 71: tenuto.v1.AgentService.Cancel:output_type -> tenuto.v1.CancelResponse
+	22, // 72: tenuto.v1.AgentService.Watch:output_type -> tenuto.v1.WatchResponse
+	24, // 73: tenuto.v1.AgentService.Explain:output_type -> tenuto.v1.ExplainResponse
+	27, // 74: tenuto.v1.AgentService.ListItems:output_type -> tenuto.v1.ListItemsResponse
+	31, // 75: tenuto.v1.AgentService.ListTransactions:output_type -> tenuto.v1.ListTransactionsResponse
+	34, // 76: tenuto.v1.AgentService.GetGraph:output_type -> tenuto.v1.GetGraphResponse
+	38, // 77: tenuto.v1.AgentService.ListOrphans:output_type -> tenuto.v1.ListOrphansResponse
+	41, // 78: tenuto.v1.AgentService.GetDrift:output_type -> tenuto.v1.GetDriftResponse
+	45, // 79: tenuto.v1.AgentService.AcceptSource:output_type -> tenuto.v1.AcceptSourceResponse
+	68, // [68:80] is the sub-list for method output_type
+	56, // [56:68] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_tenuto_v1_agent_proto_init() }
@@ -3216,16 +3840,17 @@ func file_tenuto_v1_agent_proto_init() {
 	if File_tenuto_v1_agent_proto != nil {
 		return
 	}
-	file_tenuto_v1_agent_proto_msgTypes[9].OneofWrappers = []any{}
-	file_tenuto_v1_agent_proto_msgTypes[11].OneofWrappers = []any{}
-	file_tenuto_v1_agent_proto_msgTypes[23].OneofWrappers = []any{}
+	file_tenuto_v1_agent_proto_msgTypes[6].OneofWrappers = []any{}
+	file_tenuto_v1_agent_proto_msgTypes[14].OneofWrappers = []any{}
+	file_tenuto_v1_agent_proto_msgTypes[16].OneofWrappers = []any{}
+	file_tenuto_v1_agent_proto_msgTypes[28].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenuto_v1_agent_proto_rawDesc), len(file_tenuto_v1_agent_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   41,
+			NumEnums:      2,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

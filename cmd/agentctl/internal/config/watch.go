@@ -17,7 +17,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/fields"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/fields"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/fields"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/fields"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )

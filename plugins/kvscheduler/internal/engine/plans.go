@@ -73,7 +73,7 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 		op := &pl.Ops[i]
 		if op.Kind == plan.Note && op.Held != nil {
 			if n := p.state.graph.Node(op.Key); n != nil {
-				list = append(list, api.PlanReason{Key: op.Key, Reason: exec.Held(op, n).Error()})
+				list = append(list, api.PlanReason{Key: op.Key, Base: op.Base, Reason: exec.Held(op, n).Error()})
 			}
 			continue
 		}
@@ -81,21 +81,21 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 			continue
 		}
 		if n := p.state.graph.Node(op.Key); givenBack(op, n) {
-			list = append(list, api.PlanReason{Key: op.Key, Reason: "no longer configured; kept, because the agent did not create it"})
+			list = append(list, api.PlanReason{Key: op.Key, Base: op.Base, Reason: "no longer configured; kept, because the agent did not create it"})
 			continue
 		}
 		switch op.After {
 		case kvscheduler.ValueState_INVALID:
 			if err := cmp.Or(op.Want.Invalid, op.Refused); err != nil {
-				list = append(list, api.PlanReason{Key: op.Key, Reason: err.Error()})
+				list = append(list, api.PlanReason{Key: op.Key, Base: op.Base, Reason: err.Error()})
 			}
 		case kvscheduler.ValueState_UNIMPLEMENTED:
-			list = append(list, api.PlanReason{Key: op.Key, Reason: api.Reason(&api.ValueStatus{State: op.After})})
+			list = append(list, api.PlanReason{Key: op.Key, Base: op.Base, Reason: api.Reason(&api.ValueStatus{State: op.After})})
 		case kvscheduler.ValueState_PENDING:
-			list = append(list, api.PlanReason{Key: op.Key, Reason: p.waitsFor(op, after)})
+			list = append(list, api.PlanReason{Key: op.Key, Base: op.Base, Reason: p.waitsFor(op, after)})
 		case kvscheduler.ValueState_CONFIGURED:
 			if op.Want.Observed {
-				list = append(list, api.PlanReason{Key: op.Key, Reason: "the value of another process (ownership policy observe)"})
+				list = append(list, api.PlanReason{Key: op.Key, Base: op.Base, Reason: "the value of another process (ownership policy observe)"})
 			}
 		}
 	}

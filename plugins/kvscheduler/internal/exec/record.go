@@ -47,6 +47,8 @@ func Record(op *plan.Op) api.RecordedTxnOp {
 		NewState:   op.After,
 		NOOP:       op.Kind == plan.Note || op.Kind == plan.Adopt,
 		IsDerived:  op.Base != "",
+		Base:       op.Base,
+		Cause:      op.Cause,
 		IsProperty: op.Base != "" && op.Desc == nil,
 		IsRecreate: op.Recreate,
 	}

@@ -43,18 +43,23 @@ func (p *planner) actOn(n *node) {
 	case n.exists() && n.target != n.have:
 		n.kind, n.recreate = p.change(n)
 		if n.recreate {
-			p.bounce(n)
+			p.bounce(n, nil)
 		}
 	}
-	if n.exists() && n.stays() && !n.pinned && n.holder == "" && n.outlived(p) {
-		p.bounce(n)
+	if n.exists() && n.stays() && !n.pinned && n.holder == "" {
+		if provider := n.outlived(p); provider != nil {
+			p.bounce(n, provider)
+		}
 	}
 }
 
-// bounce makes an existing value go down and come up again. It looks again at the values that
-// need n and could not be created.
-func (p *planner) bounce(n *node) {
+// bounce makes an existing value go down and come up again, because of another one; nil:
+// because of itself. It looks again at the values that need n and could not be created.
+func (p *planner) bounce(n, because *node) {
 	n.bounce, n.away = true, nil
+	if because != nil {
+		n.cause = because.origin()
+	}
 	p.dependents(n, func(gn *graph.Node, q *node) {
 		if q == nil && gn.Have == nil && gn.Want != nil && gn.Err != nil {
 			p.late = append(p.late, gn.Key)
@@ -62,9 +67,25 @@ func (p *planner) bounce(n *node) {
 	})
 }
 
-// outlived reports whether n was created with a provider that no longer exists, because
-// another one is created or because an update changes what n was created with.
-func (n *node) outlived(p *planner) bool {
+// origin returns the base value whose change makes the values follow that follow n.
+func (n *node) origin() *node {
+	if n.cause != nil {
+		return n.cause
+	}
+	return n.root()
+}
+
+// root returns the base value of n, or n.
+func (n *node) root() *node {
+	if n.base != nil {
+		return n.base
+	}
+	return n
+}
+
+// outlived returns the provider because of which n can no longer exist as it is: n was created
+// with another one, or an update changes what n was created with. Nil: there is none.
+func (n *node) outlived(p *planner) *node {
 	for i := range n.have.Deps {
 		dep := &n.have.Deps[i]
 		if !dep.Creation && dep.Recreates == nil {
@@ -72,11 +93,11 @@ func (n *node) outlived(p *planner) bool {
 		}
 		if _, w := p.named(n, n.have, i); w != nil {
 			if p.actOn(w); dep.Creation && w.kind == Up || w.recreates(dep) {
-				return true
+				return w
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 // touchRecreated touches the values that the update of n recreates.
@@ -153,7 +174,7 @@ func (p *planner) spread(falling []*node) {
 			if !q.stays() || q.pinned || q.holder != "" {
 				return
 			}
-			p.bounce(q)
+			p.bounce(q, n)
 			falling = append(falling, q)
 		}
 		for _, q := range p.standingOn(n) {

@@ -225,7 +225,7 @@ func (c *cycles) updatesAmong(members []int32, removes bool) (updates []*node) {
 func (p *planner) giveUp(updates []*node) {
 	updates = first(updates, p.attempts)
 	for _, n := range updates {
-		p.bounce(n)
+		p.bounce(n, nil)
 	}
 	p.spread(updates)
 }

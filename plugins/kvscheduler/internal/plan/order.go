@@ -317,6 +317,9 @@ func (s *sorter) plan() *Plan {
 			Lost: s.p.req.Lost[n.key] && st.kind == Down,
 			Want: n.want, SetWant: n.want != n.oldWant, Have: n.have, Target: n.target,
 		}
+		if n.bounce && n.cause != nil && n.cause != n.root() {
+			op.Cause = n.cause.key
+		}
 		if n.base != nil {
 			op.Base, op.BaseSelf = n.base.key, s.handle(n.base)
 			// A derived value is wanted only while its base exists.

@@ -49,6 +49,9 @@ type Op struct {
 	Self, BaseSelf *Handle
 	Desc           *registry.Descriptor
 	Base           string // key of the base value; empty: not derived
+	// Cause is the key of the base value because of which the value goes down and comes up again;
+	// empty: the value itself, or its own base value, or it does not.
+	Cause string
 
 	// Want is the desired value after the operation; SetWant: it changes.
 	Want *registry.Value
@@ -238,6 +241,8 @@ type node struct {
 	bounce   bool  // Down and Up, whatever the reason
 	place    int32 // in the list
 	children []*node
+
+	cause *node // the base value because of which n bounces; nil: n itself
 
 	away *registry.Value // what n is between two updates; see Vacate. Nil: there is one
 

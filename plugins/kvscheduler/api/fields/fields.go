@@ -17,7 +17,8 @@ import (
 // text. The zero value has no fields.
 type Fields struct {
 	set   map[string]string
-	zeros map[string]string // scalars that are not set, of messages that exist
+	zeros map[string]string   // scalars that are not set, of messages that exist
+	lists map[string][]string // lists of scalars that are not empty
 }
 
 // Of returns the fields of a message; nil has none. Names are as in the schema, enum values
@@ -26,7 +27,7 @@ type Fields struct {
 // An enum of a list element counts as set: a rule with the action DENY, the zero value, must not
 // look like one without an action. A message without fields has the text {}.
 func Of(m proto.Message) Fields {
-	f := Fields{map[string]string{}, map[string]string{}}
+	f := Fields{map[string]string{}, map[string]string{}, map[string][]string{}}
 	if m != nil {
 		f.add("", m.ProtoReflect(), false)
 	}
@@ -41,6 +42,53 @@ type Change struct {
 	Path     string
 	Old, New string
 	Had, Has bool // the field existed before and exists now
+	// Removed and Added are elements of a list of scalars, as text without quotes where that is
+	// clear; see Compact.
+	Removed, Added []string
+}
+
+// Compact returns the differences between two messages, as Diff does, but one for each list of
+// scalars that has elements before and afterwards. It names the elements that differ, or all of
+// them in Old and New if only their order does.
+func Compact(before, after proto.Message) []Change {
+	was, is := Of(before), Of(after)
+	changes := Diff(was, is)
+	kept := changes[:0]
+	for _, c := range changes {
+		list, _, indexed := strings.Cut(c.Path[strings.LastIndexByte(c.Path, '.')+1:], "[")
+		path := c.Path[:strings.LastIndexByte(c.Path, '.')+1] + list
+		old, had := was.lists[path]
+		now, has := is.lists[path]
+		switch {
+		case !indexed || !had || !has:
+			kept = append(kept, c)
+		case len(kept) == 0 || kept[len(kept)-1].Path != path:
+			kept = append(kept, listChange(path, old, now))
+		}
+	}
+	return kept
+}
+
+func listChange(path string, old, now []string) Change {
+	c := Change{Path: path, Had: true, Has: true, Removed: without(old, now), Added: without(now, old)}
+	if len(c.Removed)+len(c.Added) == 0 {
+		c.Old, c.New = strings.Join(old, ", "), strings.Join(now, ", ")
+	}
+	return c
+}
+
+// without returns the elements of a list that another one does not have, as often.
+func without(list, other []string) (rest []string) {
+	count := make(map[string]int, len(other))
+	for _, text := range other {
+		count[text]++
+	}
+	for _, text := range list {
+		if count[text]--; count[text] < 0 {
+			rest = append(rest, text)
+		}
+	}
+	return rest
 }
 
 // Diff returns the differences between two messages, sorted by path. A scalar of a message that
@@ -100,6 +148,9 @@ func (f Fields) field(path string, fd protoreflect.FieldDescriptor, v protorefle
 	case fd.IsList():
 		for i := range v.List().Len() {
 			f.value(fmt.Sprintf("%s[%d]", path, i), fd, v.List().Get(i), true)
+			if fd.Message() == nil {
+				f.lists[path] = append(f.lists[path], element(fd, v.List().Get(i)))
+			}
 		}
 	case fd.IsMap():
 		v.Map().Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
@@ -133,6 +184,18 @@ func scalar(fd protoreflect.FieldDescriptor, v protoreflect.Value) string {
 	default:
 		return fmt.Sprint(v.Interface())
 	}
+}
+
+// element returns an element of a list as text: a string without quotes, if that is clear.
+func element(fd protoreflect.FieldDescriptor, v protoreflect.Value) string {
+	if fd.Kind() != protoreflect.StringKind {
+		return scalar(fd, v)
+	}
+	text := v.String()
+	if quoted := scalar(fd, v); text == "" || strings.ContainsAny(text, " ,") || quoted != `"`+text+`"` {
+		return quoted
+	}
+	return text
 }
 
 // wellKnown returns a message such as a duration as in JSON.

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/fields"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/fields"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	vppif "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
@@ -57,6 +57,30 @@ func TestDiff(t *testing.T) {
 		{rules(acl.ACL_Rule_DENY), rules(acl.ACL_Rule_DENY), ""},
 	} {
 		if got := shown(fields.Diff(fields.Of(c.before), fields.Of(c.after))); got != c.want {
+			t.Errorf("%v -> %v:\n%s\nexpected\n%s", c.before, c.after, got, c.want)
+		}
+	}
+}
+
+// A list of scalars that has elements before and afterwards is one change.
+func TestCompact(t *testing.T) {
+	t.Parallel()
+	iface := func(addresses ...string) *vppif.Interface { return &vppif.Interface{Name: "i", IpAddresses: addresses} }
+	for _, c := range []struct {
+		before, after proto.Message
+		want          string
+	}{
+		{iface("10.20.0.1/24"), iface("10.20.0.9/24"), "[{ip_addresses   true true [10.20.0.1/24] [10.20.0.9/24]}]"},
+		{iface("a", "b", "c"), iface("b", "c"), "[{ip_addresses   true true [a] []}]"},
+		{iface("a", "a"), iface("a", "a", "x, y", ""), `[{ip_addresses   true true [] ["x, y" ""]}]`},
+		{iface("a", "b"), iface("b", "a"), "[{ip_addresses a, b b, a true true [] []}]"},
+		{iface(), iface("a"), `[{ip_addresses[0]  "a" false true [] []}]`},
+		{iface("a"), nil, `[{ip_addresses[0] "a"  true false [] []} {name "i"  true false [] []}]`},
+		{iface("a"), iface("a"), "[]"},
+		{&acl.ACL{Rules: []*acl.ACL_Rule{{IpRule: &acl.ACL_Rule_IpRule{}}}}, &acl.ACL{Rules: []*acl.ACL_Rule{{Action: acl.ACL_Rule_PERMIT, IpRule: &acl.ACL_Rule_IpRule{}}}},
+			"[{rules[0].action DENY PERMIT true true [] []}]"},
+	} {
+		if got := fmt.Sprint(fields.Compact(c.before, c.after)); got != c.want {
 			t.Errorf("%v -> %v:\n%s\nexpected\n%s", c.before, c.after, got, c.want)
 		}
 	}
