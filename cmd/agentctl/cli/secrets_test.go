@@ -34,7 +34,7 @@ func secretAgent(t *testing.T) (flags []string, applied *string) {
 	}
 	plan := sealedPlan{Source: "grpc", Changes: &api.Plan{Operations: []api.RecordedTxnOp{
 		{Operation: kvscheduler.TxnOperation_CREATE, Key: "new", NewValue: memif("geheim"), NewState: kvscheduler.ValueState_CONFIGURED},
-		{Operation: kvscheduler.TxnOperation_CREATE, Key: "new/part", IsDerived: true, NewValue: &emptypb.Empty{}, NewState: kvscheduler.ValueState_CONFIGURED},
+		{Operation: kvscheduler.TxnOperation_CREATE, Key: "new/part", Base: "new", IsDerived: true, NewValue: &emptypb.Empty{}, NewState: kvscheduler.ValueState_CONFIGURED},
 		{Operation: kvscheduler.TxnOperation_UPDATE, Key: "changed", PrevValue: memif("geheim"), NewValue: memif("geheimer"),
 			PrevState: kvscheduler.ValueState_CONFIGURED, NewState: kvscheduler.ValueState_CONFIGURED},
 	}}}
@@ -73,7 +73,7 @@ func TestSecretsOfPlans(t *testing.T) {
 	}
 	agentctl := func(args ...string) result { return run(t, nil, append(args, flags...)...) }
 	const document = "testdata/rest/configuration.yaml"
-	const shown = "  + new\n      + memif.secret: \"***\"\n      + name: \"m\"\n  + new/part (derived)\n  ~ changed\n      ~ memif.secret: a secret differs\n"
+	const shown = "  + new\n      + memif.secret: \"***\"\n      + name: \"m\"\n  ~ changed\n      ~ memif.secret: a secret differs\n"
 
 	if r := agentctl("plan", "-f", document, "--out", file); !strings.Contains(r.out, shown) || strings.Contains(r.out, "geheim") {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)

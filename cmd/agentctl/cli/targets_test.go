@@ -87,7 +87,7 @@ func TestTargets(t *testing.T) {
 		{"targets -o name", 0, []string{"edge-1", "edge-2"}, ""},
 		{"targets edge-*2 -o jsonpath=$[*].label", 0, []string{"edge-2"}, ""},
 		// All of them, some of them, one of them.
-		{"--target edge-1,edge-2 plan " + net, 2, []string{"edge-1: 1 to create", "edge-2: 1 to create"}, "found on 2 of 2 agents: edge-1, edge-2"},
+		{"--target edge-1,edge-2 plan " + net, 2, []string{"edge-1: 1 item to create (1 operation)", "edge-2: 1 item to create (1 operation)"}, "found on 2 of 2 agents: edge-1, edge-2"},
 		{"--target edge-2,edge-1 apply -y " + net, 0, []string{"edge-1: OK: 1 of 1 in effect", "edge-2: OK: 1 of 1 in effect"}, ""},
 		{"--target edge-* values -o name", 0, []string{"edge-1: vpp.interfaces/loop1", "edge-2: vpp.interfaces/loop1"}, ""},
 		{"--target edge-* config get -o jsonpath=$..name", 0, []string{"edge-1: loop1", "edge-2: loop1"}, ""}, // over gRPC

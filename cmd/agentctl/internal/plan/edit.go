@@ -118,7 +118,7 @@ func (o *editOptions) edited(cmd *cobra.Command, keys []string, text string, yes
 			fmt.Fprintln(o.Out, "nothing was changed")
 			return nil, os.Remove(f.Name())
 		}
-		p, err := planToApply(o.Factory, cmd, f.Name(), false, yes)
+		p, err := planToApply(o.Factory, cmd, f.Name(), false, yes, true)
 		if err == nil {
 			if err := o.unchanged(cmd.Context(), keys, text); p != nil && err != nil {
 				return nil, fmt.Errorf("%w (your text is in %s)", err, f.Name())

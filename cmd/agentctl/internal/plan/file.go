@@ -50,19 +50,16 @@ func applyPlan(ctx context.Context, f *cmdutil.Factory, p *filePlan, o client.Ap
 }
 
 // planToApply reads a plan file, or plans a configuration file and shows the plan. It
-// asks on a terminal, unless yes; nil: there is nothing to do, or the user said no.
-func planToApply(f *cmdutil.Factory, cmd *cobra.Command, file string, replace, yes bool) (*filePlan, error) {
+// asks on a terminal, unless yes. part: the file has a part of the configuration only. Nil: there is nothing to do, or the user said no.
+func planToApply(f *cmdutil.Factory, cmd *cobra.Command, file string, replace, yes, part bool) (*filePlan, error) {
 	text, err := cmdutil.ReadDocument(cmd, file)
 	if err != nil {
 		return nil, err
 	}
-	if sealed := (api.SealedPlan{}); json.Unmarshal(text, &sealed) == nil && sealed.Plan != nil {
-		if replace {
-			return nil, exit.Usagef("--replace: %s is a saved plan, which is applied as it is", file)
-		}
-		return openFile(file, text)
+	if isPlan(text) {
+		return openSaved(file, text, replace)
 	}
-	view := planView{perKind: shownPerKind}
+	view := planView{perKind: shownPerKind, part: part}
 	p, err := planText(cmd.Context(), f, file, text, replace, view)
 	if err != nil {
 		return nil, err
@@ -80,8 +77,17 @@ func planToApply(f *cmdutil.Factory, cmd *cobra.Command, file string, replace, y
 	return p, nil
 }
 
-// openFile reads a plan file.
-func openFile(file string, text []byte) (*filePlan, error) {
+// isPlan reports whether the text of a file is a saved plan.
+func isPlan(text []byte) bool {
+	sealed := api.SealedPlan{}
+	return json.Unmarshal(text, &sealed) == nil && sealed.Plan != nil
+}
+
+// openSaved reads a saved plan.
+func openSaved(file string, text []byte, replace bool) (*filePlan, error) {
+	if replace {
+		return nil, exit.Usagef("--replace: %s is a saved plan, which is applied as it is", file)
+	}
 	p := &filePlan{}
 	if err := api.OpenPlan(text, &p.savedPlan); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)

@@ -15,13 +15,14 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/history"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/outcome"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
 type options struct {
 	*cmdutil.Factory
 	file, output string
-	replace, all bool
+	replace      bool
 	view         planView
 }
 
@@ -33,7 +34,10 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Short: "Show what a file would change, and why some of it waits",
 		Long: "Shows what \"apply FILE\" would do, without doing it, in the order of the operations.\n" +
 			"The plan can be saved and applied later, as long as nothing that it touches has\n" +
-			"changed. The exit code is 0 if there is nothing to do, 2 if there are changes,\n" +
+			"changed. With a saved plan as FILE it shows what the plan would do now. Values that\n" +
+			"are derived from items, such as the addresses of an interface, are shown if they\n" +
+			"wait, or are created again because of another item; --all shows all of them.\n" +
+			"The exit code is 0 if there is nothing to do, 2 if there are changes,\n" +
 			"and 1 if VPP or Linux would refuse or break an item. Constraints of items together are\n" +
 			"checked as \"check\" does, also with the items that the agent has.\n\n" + fitted(legend, 80),
 		Example: "  agentctl plan net.yaml\n  agentctl plan net.yaml --out net.plan\n  agentctl apply net.plan --verify",
@@ -43,34 +47,57 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	cmdutil.FileFlag(cmd, &o.file)
 	cmd.Flags().StringVar(&o.output, "out", "", "save the plan in this `file`")
 	cmd.Flags().BoolVar(&o.replace, "replace", false, "remove items that were given before and are not in the file")
-	cmd.Flags().UintVar(&o.view.perKind, "limit", shownPerKind, "show this `number` of operations of each kind at most; 0 is all")
-	cmd.Flags().BoolVar(&o.all, "all", false, "show all operations")
+	cmd.Flags().UintVar(&o.view.perKind, "limit", shownPerKind, "show this `number` of items of each kind at most; 0 is all")
+	cmd.Flags().BoolVar(&o.view.derived, "all", false, "show all items, with the operations on the values that are derived from them")
 	cmdutil.FlagOnTargets(cmd, "out", cmdutil.OneTarget)
 	return f.Formatted(cmd)
 }
 
 func (o *options) run(cmd *cobra.Command, args []string) error {
-	if o.all {
+	if o.view.derived {
 		o.view.perKind = 0
 	}
 	file, text, err := cmdutil.ReadOnlyFile(cmd, o.file, args)
 	if err != nil {
 		return err
 	}
-	p, err := planText(cmd.Context(), o.Factory, file, text, o.replace, o.view)
-	if err != nil {
+	p, err := o.plan(cmd, file, text)
+	if err != nil && p == nil {
 		return err
 	}
+	stale := err
 	if o.output != "" {
 		if err := p.save(o.output); err != nil {
 			return err
 		}
 	}
 	err = showPlan(o.Factory, p.shown, o.view)
-	if p.refused > 0 && (err == nil || exit.IsFinding(err)) {
+	switch {
+	case err != nil && !exit.IsFinding(err):
+		return err
+	case stale != nil:
+		return stale
+	case p.refused > 0:
 		return fmt.Errorf("%s: items that VPP or Linux would refuse or break: %d", file, p.refused)
 	}
 	return err
+}
+
+// plan plans a configuration, or again the request of a saved plan. If that has other effects now,
+// it returns them with an error.
+func (o *options) plan(cmd *cobra.Command, file string, text []byte) (*filePlan, error) {
+	if !isPlan(text) {
+		return planText(cmd.Context(), o.Factory, file, text, o.replace, o.view)
+	}
+	saved, err := openSaved(file, text, o.replace)
+	if err != nil {
+		return nil, err
+	}
+	p, err := planText(cmd.Context(), o.Factory, file, []byte(saved.Request.Document), saved.Request.Replace, o.view)
+	if err == nil && p.Fingerprint != saved.Fingerprint {
+		err = fmt.Errorf("%s: %w: the request has these effects now", file, api.ErrPlanStale)
+	}
+	return p, err
 }
 
 func yesFlag(cmd *cobra.Command, yes *bool) {
@@ -150,7 +177,7 @@ func (o *applyOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := planToApply(o.Factory, cmd, file, o.replace, o.yes)
+	p, err := planToApply(o.Factory, cmd, file, o.replace, o.yes, false)
 	if err != nil || p == nil {
 		return err
 	}

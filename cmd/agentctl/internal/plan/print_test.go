@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -38,24 +39,24 @@ func TestLegendFits(t *testing.T) {
 	}
 }
 
-// A large plan shows the first operations of each kind, and counts all.
+// A large plan shows the first items of each kind, and counts all.
 func TestLargePlan(t *testing.T) {
 	t.Parallel()
 	var ops []api.RecordedTxnOp
-	for range 300 {
+	for i := range 300 {
 		ops = append(ops,
-			api.RecordedTxnOp{Operation: kvscheduler.TxnOperation_CREATE, Key: "config/vpp/v2/interfaces/a", NewState: kvscheduler.ValueState_CONFIGURED},
-			api.RecordedTxnOp{Operation: kvscheduler.TxnOperation_DELETE, Key: "config/vpp/v2/interfaces/b", PrevState: kvscheduler.ValueState_CONFIGURED})
+			api.RecordedTxnOp{Operation: kvscheduler.TxnOperation_CREATE, Key: fmt.Sprintf("config/vpp/v2/interfaces/a%d", i), NewState: kvscheduler.ValueState_CONFIGURED},
+			api.RecordedTxnOp{Operation: kvscheduler.TxnOperation_DELETE, Key: fmt.Sprintf("config/vpp/v2/interfaces/b%d", i), PrevState: kvscheduler.ValueState_CONFIGURED})
 	}
 	p := &shownPlan{Changes: &api.Plan{Operations: ops}}
-	for perKind, hidden := range map[uint]string{50: "and 500 more; --all shows them\n", 0: ""} {
+	for perKind, hidden := range map[uint]string{50: "and 500 more items; --all shows them\n", 0: ""} {
 		f, out := newFactory()
 		infratest.Fatal(t, printPlan(f, p, planView{perKind: perKind}))
-		shown := strings.Count(out.String(), "  + vpp.interfaces/a\n")
+		shown := strings.Count(out.String(), "  + vpp.interfaces/a")
 		if want := int(perKind); perKind > 0 && shown != want || perKind == 0 && shown != 300 {
 			t.Errorf("limit %d: %d creates shown", perKind, shown)
 		}
-		if !strings.Contains(out.String(), "300 to create, 300 to delete") || hidden != "" != strings.Contains(out.String(), "and 500 more") {
+		if !strings.Contains(out.String(), "600 items to change (600 operations): 300 to create, 300 to delete") || hidden != "" != strings.Contains(out.String(), "more items") || !strings.Contains(out.String(), hidden) {
 			t.Errorf("limit %d: printed\n%s", perKind, out.String()[len(out.String())-200:])
 		}
 	}
@@ -72,7 +73,7 @@ func TestPlanOfWhatWaits(t *testing.T) {
 	invalid := gone
 	invalid.Key, invalid.PrevState = "route/2", kvscheduler.ValueState_INVALID
 	infratest.Fatal(t, printPlan(f, &shownPlan{Changes: &api.Plan{Operations: []api.RecordedTxnOp{gone, invalid}}}, planView{}))
-	for _, want := range []string{"  x route/1: it does not exist\n", "  x route/2: it does not exist\n", "\n2 no longer configured\n"} {
+	for _, want := range []string{"  x route/1: it does not exist\n", "  x route/2: it does not exist\n", "\n2 items no longer configured\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
@@ -92,7 +93,7 @@ func TestPlanOfWhatStays(t *testing.T) {
 		Operations: []api.RecordedTxnOp{observed},
 		Reasons:    []api.PlanReason{{Key: "link/1", Reason: "observed"}, {Key: "tap/1", Reason: "adopted"}},
 	}}, planView{})
-	if want := legend + "\n\n  = link/1: observed\n  = tap/1: adopted\n\n2 left as they are\n"; err != nil || out.String() != want {
+	if want := legend + "\n\n  = link/1: observed\n  = tap/1: adopted\n\n2 items left as is\n"; err != nil || out.String() != want {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
@@ -112,7 +113,7 @@ func TestPlanOfForcingSecret(t *testing.T) {
 		},
 		Forced: map[string][]string{key: {"memif.secret"}}, Secrets: map[string][]string{key: {"memif.secret"}}, Hidden: true,
 	}}, planView{})
-	want := legend + "\n\n-/+ vpp.interfaces/m\n      ~ memif.id: 1 -> 2\n      ~ memif.secret: a secret differs  # forces re-creation\n\n1 to create again\n"
+	want := legend + "\n\n-/+ vpp.interfaces/m\n      ~ memif.id: 1 -> 2\n      ~ memif.secret: a secret differs  # forces re-creation\n\n1 item to create again (2 operations)\n"
 	if err != nil || out.String() != want {
 		t.Errorf("%v\n%s", err, out.String())
 	}
@@ -127,7 +128,7 @@ func TestPlanOfDefaults(t *testing.T) {
 		{Operation: kvscheduler.TxnOperation_CREATE, Key: "acl/1", NewState: kvscheduler.ValueState_CONFIGURED, NewValue: list},
 		{Operation: kvscheduler.TxnOperation_CREATE, Key: "acl/2", NewState: kvscheduler.ValueState_CONFIGURED, NewValue: &acl.ACL{}},
 	}}}, planView{})
-	if want := legend + "\n\n  + acl/1\n      + rules[0].action: DENY\n      + rules[0].ip_rule: {}\n  + acl/2\n\n2 to create\n"; err != nil || out.String() != want {
+	if want := legend + "\n\n  + acl/1\n      + rules[0].action: DENY\n      + rules[0].ip_rule: {}\n  + acl/2\n\n2 items to create (2 operations)\n"; err != nil || out.String() != want {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
