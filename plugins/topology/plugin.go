@@ -71,14 +71,14 @@ type Simulation interface{ SimulatesVPP() bool }
 // Init registers the endpoint.
 func (p *Plugin) Init() error {
 	return p.HTTP.Register(p.String(), rest.Endpoint{
-		Path: Path, Groups: []string{rest.GroupDump}, Query: []string{"item", "contains", "limit"}, Response: response.Network{}, Handler: p.serve,
-		Doc: "the network: VPP and the namespaces of Linux, interfaces, bridge domains, VRFs, bonds, and the links between them, with states; ?item=MODEL/NAME for one of them with its neighbours, ?contains=TEXT, ?limit=N groups more nodes",
+		Path: Path, Groups: []string{rest.GroupDump}, Query: []string{"item", "contains", "kind", "box", "limit"}, Response: response.Network{}, Handler: p.serve,
+		Doc: "the network: VPP and the namespaces of Linux, interfaces, bridge domains, VRFs, bonds, and the links between them, with states; ?item=MODEL/NAME for one of them with its neighbours, ?contains=TEXT, ?kind=KIND and ?box=ID for some of them, ?limit=N groups more nodes",
 	})
 }
 
 func (p *Plugin) serve(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	s := selection{item: q.Get("item"), contains: q.Get("contains")}
+	s := selection{item: q.Get("item"), contains: q.Get("contains"), kind: q.Get("kind"), box: q.Get("box")}
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {

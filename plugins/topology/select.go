@@ -13,7 +13,23 @@ import (
 type selection struct {
 	item     string // MODEL/NAME, a key, or the ID of a node; empty: all
 	contains string // in the label, an item or an address; upper and lower case are the same
+	kind     string // of the nodes; empty: all
+	box      string // of the nodes; empty: all
 	limit    int    // of nodes, more are grouped; 0: none
+}
+
+// all reports whether nothing is left out.
+func (s selection) all() bool { return s.item == "" && s.contains == "" && s.kind == "" && s.box == "" }
+
+// takes reports whether a node is asked for.
+func (s selection) takes(n response.Node) bool {
+	switch {
+	case s.kind != "" && n.Kind != s.kind:
+		return false
+	case s.box == namespaces && (n.Box == "vpp" || n.Box == ""), s.box != "" && s.box != namespaces && n.Box != s.box:
+		return false
+	}
+	return s.contains == "" || hasText(n, strings.ToLower(s.contains))
 }
 
 // errNoNode is the error for an item that is no node.
@@ -31,14 +47,14 @@ func choose(n response.Network, s selection) (response.Network, error) {
 			return n, errNoNode{s.item}
 		}
 	}
-	if center != "" || s.contains != "" {
-		n = around(n, center, strings.ToLower(s.contains))
+	if !s.all() {
+		n = around(n, center, s)
 	}
 	if s.limit <= 0 || len(n.Nodes) <= s.limit {
 		return n, nil
 	}
 	var out response.Network
-	for _, groups := range groupings(n, center, s.limit) {
+	for _, groups := range groupings(n, s, center) {
 		if out = fold(n, groups); len(out.Nodes) <= s.limit {
 			break
 		}
@@ -56,15 +72,19 @@ func findNode(n response.Network, item string) string {
 	return ""
 }
 
-// around returns a node, or the nodes with a text, with their neighbours.
-func around(n response.Network, center, text string) response.Network {
+// around returns a node, or the nodes that are asked for, with their neighbours. If the nodes alone
+// are more than the limit, the neighbours are left out.
+func around(n response.Network, center string, s selection) response.Network {
 	wanted := map[string]bool{}
 	for _, node := range n.Nodes {
-		if node.ID == center || center == "" && hasText(node, text) {
+		if node.ID == center || center == "" && s.takes(node) {
 			wanted[node.ID] = true
 		}
 	}
-	near := neighbours(n, wanted)
+	near := map[string]bool{}
+	if s.limit <= 0 || len(wanted) < s.limit {
+		near = neighbours(n, wanted)
+	}
 	if center != "" { // the members of a hub with what is behind them
 		for id := range neighbours(n, membersOf(n, center)) {
 			near[id] = near[id] || !isHub(n, id)
@@ -149,15 +169,15 @@ type grouping map[string]group
 type group struct{ id, box, hub string }
 
 // groupings returns ways to make a picture smaller, each of them smaller than the one before.
-func groupings(n response.Network, center string, limit int) []grouping {
+func groupings(n response.Network, s selection, center string) []grouping {
 	hubs := hubsOf(n)
 	many := n.Boxes
 	boxOf := func(box string) string { return box }
 	byKind := func(node response.Node) group {
 		return group{id: "group " + node.Kind + " " + boxOf(node.Box), box: boxOf(node.Box)}
 	}
-	if center != "" {
-		return []grouping{surplus(n, center, limit, byKind), surplus(n, center, 1, byKind)}
+	if !s.all() {
+		return []grouping{surplus(n, center, s.limit, byKind), surplus(n, center, 1, byKind)}
 	}
 	byHub, all, merged := grouping{}, grouping{}, grouping{}
 	for _, node := range n.Nodes {
@@ -199,13 +219,16 @@ func hubsOf(n response.Network) map[string][]string {
 	return hubs
 }
 
-// surplus groups what does not fit beside a node: the neighbours in the best state.
+// surplus groups what does not fit: neighbours before what was asked for, and the best state before worse ones.
 func surplus(n response.Network, center string, limit int, of func(response.Node) group) grouping {
 	order := slices.Clone(n.Nodes)
 	slices.SortStableFunc(order, func(a, b response.Node) int {
 		rank := func(n response.Node) int {
-			if n.ID == center {
+			switch {
+			case n.ID == center:
 				return -1
+			case n.Neighbour && center == "":
+				return len(response.States) + slices.Index(response.States, n.State)
 			}
 			return slices.Index(response.States, n.State)
 		}

@@ -157,6 +157,24 @@ func TestContains(t *testing.T) {
 	}
 }
 
+// The nodes of a kind, or of a box, are shown in the worst state first; their neighbours only if there is room.
+func TestKindsAndBoxes(t *testing.T) {
+	t.Parallel()
+	n := large(100)
+	got, err := choose(n, selection{kind: response.BridgeDomain, limit: 60})
+	if err != nil || got.Total != 100 || len(got.Nodes) > 60 || count(got) != 0 {
+		t.Errorf("bridge domains: %d of %d, %d interfaces: %v", len(got.Nodes), got.Total, count(got), err)
+	}
+	got, err = choose(n, selection{kind: response.Interface, box: "linux/NSID/ns7", limit: 60})
+	if err != nil || got.Total != 20 || len(got.Nodes) != 40 {
+		t.Errorf("one namespace: %d of %d: %v", len(got.Nodes), got.Total, err)
+	}
+	got, err = choose(n, selection{box: namespaces, kind: response.Interface, limit: 60})
+	if err != nil || got.Total != 2000 || count(got) != 2000 {
+		t.Errorf("all namespaces: %d of %d: %v", count(got), got.Total, err)
+	}
+}
+
 // Equal networks have equal pictures.
 func TestOrder(t *testing.T) {
 	t.Parallel()

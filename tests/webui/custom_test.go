@@ -32,7 +32,7 @@ func TestCustomModel(t *testing.T) {
 		map[string]string{"hosts": "path: " + filepath.Join(t.TempDir(), "hosts") + "\n"}).HTTP.URL()
 	settled(t, address)
 	const gateway, printer = "config/tutorial/v1/hosts/gateway", "config/tutorial/v1/hosts/printer"
-	b.goTo(address + "/ui")
+	b.goTo(address + "/ui/#/values")
 	b.sees("tr", gateway)
 	b.click("button.option", "tutorial.hosts")
 	b.await("document.querySelectorAll('.values tbody tr').length === 1")

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // link is a connection to an agent that can be interrupted.
@@ -64,7 +65,10 @@ func TestAgentStops(t *testing.T) {
 	l.down()
 	b.sees("#live", "reconnecting")
 	b.sees("#notice", "The agent does not answer")
-	b.sees("tr", loop1)
+	b.sees("tr", "vpp.interfaces/loop1")
+	b.click("svg [role=button]", "bd1, bridge domain")
+	b.sees("#panel h2", "config/vpp/l2/v2/bridge-domain/bd1")
+	b.keys(kb.Escape)
 	b.do("location.hash = '#/transactions'")
 	b.await("document.title.startsWith('Transactions')")
 	b.sees("#notice", "The agent does not answer")

@@ -24,15 +24,17 @@ func TestNarrowWindow(t *testing.T) {
 	const within = `((e) => { const r = e.getBoundingClientRect(); return r.width > 0 && r.left >= 0 && r.right <= innerWidth; })`
 	for _, scheme := range []string{"light", "dark"} {
 		b.prefer(scheme)
-		for _, view := range []string{"values", "transactions", "transactions/2", "plan", "drift", "counters"} {
+		for _, view := range []string{"network", "values", "transactions", "transactions/2", "plan", "drift", "counters"} {
 			b.goTo("about:blank")
 			b.goTo(agent + "/ui/#/" + view)
 			b.sees("#live", "live")
-			b.await("document.querySelectorAll('nav a').length === 5 && document.querySelector('main').textContent !== ''")
+			b.await("document.querySelectorAll('nav a').length === 6 && document.querySelector('main').textContent !== ''")
 			if outside := eval[string](b, `[...document.querySelectorAll('nav a')].filter((e) => !`+within+`(e)).map((e) => e.textContent).join()`); outside != "" {
 				t.Errorf("%s: outside of the window: %s", view, outside)
 			}
 			switch view {
+			case "network":
+				b.await("document.querySelector('.net-box') && " + within + "(document.querySelector('svg.graph'))")
 			case "values":
 				b.await("document.querySelector('.values .badge') && " + within + "(document.querySelector('.values .badge'))")
 				b.await("!" + find("button.option", ""))

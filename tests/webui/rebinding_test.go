@@ -29,6 +29,6 @@ func TestRebinding(t *testing.T) {
 		t.Errorf("another client: status %d %s", status, body)
 	}
 	b.goTo("http://127.0.0.1:" + port + "/ui/")
-	b.sees("tr", loop1)
+	b.sees("tr", "vpp.interfaces/loop1")
 	b.clean()
 }

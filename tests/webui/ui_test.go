@@ -39,7 +39,7 @@ func TestValues(t *testing.T) {
 	b := open(t)
 	url := start(t, small, nil).HTTP.URL()
 	settled(t, url)
-	b.goTo(url + "/ui")
+	b.goTo(url + "/ui/#/values")
 	b.sees("tr", loop1)
 	b.sees("#live", "live")
 	b.sees("svg [role=button]", route+", vpp-route, PENDING")
@@ -278,7 +278,7 @@ func TestManyValues(t *testing.T) {
 	}
 	for _, cache := range []string{"empty", "warm"} {
 		b.goTo("about:blank")
-		b.goTo(url + "/ui/")
+		b.goTo(url + "/ui/#/values")
 		b.await("performance.getEntriesByName('first-view').length === 1")
 		took := eval[float64](b, "performance.getEntriesByName('first-view')[0].startTime")
 		t.Logf("first view of 100,000 values, cache %s: %.0f ms", cache, took)
@@ -397,7 +397,7 @@ func TestBasicAuthentication(t *testing.T) {
 	b.logIn("viewer", "v")
 	b.goTo(url + "/ui/")
 	b.sees("#user", "viewer")
-	b.sees("tr", loop1)
+	b.sees("tr", "vpp.interfaces/loop1")
 	b.sees("#live", "live")
 	b.clean()
 }
@@ -416,7 +416,7 @@ func TestOtherOrigin(t *testing.T) {
 	t.Cleanup(other.Close)
 	b := open(t)
 	b.goTo(url + "/ui/")
-	b.sees("tr", loop1)
+	b.sees("tr", "vpp.interfaces/loop1")
 	const read = `fetch(%q, { credentials: 'include' }).then((r) => r.text(), () => 'refused')`
 	if version := eval[string](b, fmt.Sprintf(read, url+"/info/version")); !strings.Contains(version, "vpp-agent") {
 		t.Errorf("the page of the agent reads %q", version)

@@ -5,6 +5,7 @@ import { h } from './dom.js';
 import { showDetail } from './detail.js';
 
 const VIEWS = [
+  ['network', 'Network', () => import('./network.js')],
   ['values', 'Values', () => import('./values.js')],
   ['transactions', 'Transactions', () => import('./transactions.js')],
   ['plan', 'Plan', () => import('./plan.js')],
@@ -19,7 +20,7 @@ let view; // the current view, with refresh(), and optional update(route) and le
 let opener; // the element that had the focus before the panel opened
 
 const app = {
-  route: { view: 'values', rest: [], query: new URLSearchParams() },
+  route: { view: 'network', rest: [], query: new URLSearchParams() },
 
   // hash returns an address with other parameters in the same view; null removes one.
   hash(changes, viewName = app.route.view, rest = app.route.rest) {
@@ -49,7 +50,7 @@ const app = {
 function parse() {
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
   const [name, ...rest] = path.split('/').map(decodeURIComponent);
-  return { view: VIEWS.some(([v]) => v === name) ? name : 'values', rest, query: new URLSearchParams(query ?? '') };
+  return { view: VIEWS.some(([v]) => v === name) ? name : 'network', rest, query: new URLSearchParams(query ?? '') };
 }
 
 async function navigate() {

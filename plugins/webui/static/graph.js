@@ -1,13 +1,10 @@
 // The picture of a graph. The layout is that of dagre.
 
 import { Graph, layout } from './vendor/dagre.js';
-import { h, s, number, compact, worst, signOf, toneOf, STATES, count } from './dom.js';
+import { s, number, compact, worst, signOf, toneOf, STATES, count } from './dom.js';
+import { canvas, curve, marker, short } from './canvas.js';
 
-const WIDTH = 226, HEIGHT = 44, GAP = 6;
-const MIN = 0.15, MAX = 2.5, SMALLEST = 0.8;
-
-// short cuts the beginning of a text: keys differ in their ends.
-const short = (text, most) => (text.length <= most ? text : '…' + text.slice(1 - most));
+const WIDTH = 226, HEIGHT = 44;
 
 // describe names a node for screen readers and as a tooltip.
 function describe(node) {
@@ -87,141 +84,27 @@ function nodeElement(node, at, options) {
 }
 
 function edgeElement(edge, laid) {
-  const points = laid.points.map((p) => ({ ...p }));
-  const [first, ...rest] = points;
-  let path = `M${first.x},${first.y}`;
-  for (let i = 0; i < rest.length - 1; i++) {
-    const mid = { x: (rest[i].x + rest[i + 1].x) / 2, y: (rest[i].y + rest[i + 1].y) / 2 };
-    path += i === rest.length - 2 ? ` Q${rest[i].x},${rest[i].y} ${rest[i + 1].x},${rest[i + 1].y}` : ` Q${rest[i].x},${rest[i].y} ${mid.x},${mid.y}`;
-  }
+  const path = curve(laid.points);
   const derives = edge.Relation === 'derives';
   const text = `${derives ? 'derives' : 'depends on'}${edge.Label ? ` (${edge.Label})` : ''}${edge.Count > 1 ? `, ${number(edge.Count)} times` : ''}${edge.Unmet ? `, ${number(edge.Unmet)} not met` : ''}`;
   const g = s('g', { class: `edge ${derives ? 'derives' : 'depends'} ${edge.Unmet ? 'unmet' : ''}`, 'data-from': edge.From, 'data-to': edge.To },
     s('title', {}, text),
     s('path', { d: path, 'marker-end': `url(#arrow${edge.Unmet ? '-unmet' : ''})` }));
   if (edge.Count > 1) {
-    const at = points[Math.floor(points.length / 2)];
+    const at = laid.points[Math.floor(laid.points.length / 2)];
     g.append(s('text', { class: 'count', x: at.x, y: at.y - 4, 'text-anchor': 'middle' }, compact(edge.Count)));
   }
   return g;
 }
 
-const marker = (id) => s('marker', { id, viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: 'auto-start-reverse' },
-  s('path', { d: 'M0,0.8 L7,4 L0,7.2 z', class: id }));
-
 // picture returns an element with a graph. options: selected, a key; open(node), called for
 // a node that the user opens; label, the name of the picture.
 export function picture(drawing, options) {
   const g = arrange(drawing);
-  const { width, height } = g.graph();
-  const view = { x: 0, y: 0, w: width, h: height };
-  const nodes = drawing.Nodes.map((n) => ({ node: n, at: g.node(n.ID), element: nodeElement(n, g.node(n.ID), options) }));
+  const nodes = drawing.Nodes.map((n) => ({
+    id: n.ID, at: g.node(n.ID), element: nodeElement(n, g.node(n.ID), options), open: () => options.open(n),
+    selected: Boolean(n.Key) && n.Key === options.selected,
+  }));
   const edges = (drawing.Edges ?? []).map((e) => edgeElement(e, g.edge(e.From, e.To, e.Relation)));
-  const svg = s('svg', { class: 'graph', role: 'group', 'aria-label': options.label, preserveAspectRatio: 'xMidYMid meet' },
-    s('defs', {}, marker('arrow'), marker('arrow-unmet')), edges, nodes.map((n) => n.element));
-  const apply = () => svg.setAttribute('viewBox', `${view.x} ${view.y} ${view.w} ${view.h}`);
-  const frame = h('div', { class: 'graph-frame' }, svg);
-
-  // fit shows all of the graph, but neither larger than life nor too small to read: then
-  // it shows the part around the selected value, or the beginning.
-  const selected = nodes.find((n) => n.node.Key && n.node.Key === options.selected);
-  const fit = (smallest) => {
-    const available = svg.getBoundingClientRect().width || 900, most = Math.max(260, Math.min(560, innerHeight * 0.46));
-    const scale = Math.min(1, Math.max(smallest, Math.min(available / width, most / height)));
-    const tall = Math.max(170, Math.min(most, height * scale));
-    svg.style.height = `${tall}px`;
-    view.w = available / scale;
-    view.h = tall / scale;
-    const place = (size, part, at) => (size <= part ? (size - part) / 2 : Math.min(Math.max(0, at - part / 2), size - part));
-    view.x = place(width, view.w, selected?.at.x ?? 0);
-    view.y = place(height, view.h, selected?.at.y ?? 0);
-    apply();
-  };
-  const zoom = (factor, cx = view.x + view.w / 2, cy = view.y + view.h / 2) => {
-    const box = svg.getBoundingClientRect();
-    const scale = (box.width / view.w) * factor;
-    if (scale < MIN || scale > MAX) return;
-    view.x = cx - (cx - view.x) / factor;
-    view.y = cy - (cy - view.y) / factor;
-    view.w /= factor;
-    view.h /= factor;
-    apply();
-  };
-  // reveal moves the view to a node that is not in it.
-  const reveal = ({ x, y }) => {
-    const inside = (at, size, from, length) => at - size / 2 >= from && at + size / 2 <= from + length;
-    if (inside(x, WIDTH, view.x, view.w) && inside(y, HEIGHT, view.y, view.h)) return;
-    view.x = x - view.w / 2;
-    view.y = y - view.h / 2;
-    apply();
-  };
-  const button = (text, label, act) => h('button', { type: 'button', class: 'quiet', 'aria-label': label, title: label, onclick: act }, text);
-  frame.append(h('div', { class: 'zoom' }, button('+', 'Zoom in', () => zoom(1.3)), button('−', 'Zoom out', () => zoom(1 / 1.3)), button('⤢', 'Show the whole graph', () => fit(MIN))));
-
-  for (const n of nodes) {
-    const open = () => options.open(n.node);
-    n.element.addEventListener('click', () => { if (!frame.dataset.moved) open(); });
-    n.element.addEventListener('keydown', (e) => {
-      if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); open(); }
-      if (e.key.startsWith('Arrow')) { e.preventDefault(); nearest(nodes, n, e.key)?.element.focus(); }
-    });
-    const related = (on) => edges.forEach((e) => {
-      if (e.dataset.from === n.node.ID || e.dataset.to === n.node.ID) e.classList.toggle('near', on);
-    });
-    n.element.addEventListener('mouseenter', () => related(true));
-    n.element.addEventListener('mouseleave', () => related(false));
-    n.element.addEventListener('focus', () => { 
-      related(true);
-      if (n.element.matches(':focus-visible')) reveal(n.at); // not while it is clicked
-    });
-    n.element.addEventListener('blur', () => related(false));
-  }
-  drag(svg, frame, view, apply, zoom);
-  fit(SMALLEST);
-  let before = 0;
-  const observer = new ResizeObserver(([entry]) => {
-    const now = Math.round(entry.contentRect.width);
-    if (now !== before) { before = now; fit(SMALLEST); }
-  });
-  observer.observe(frame);
-  return frame;
-}
-
-// nearest finds the node beside another one in the direction of an arrow key.
-function nearest(nodes, from, key) {
-  const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key];
-  let best, cost = Infinity;
-  for (const n of nodes) {
-    const x = n.at.x - from.at.x, y = n.at.y - from.at.y;
-    const along = x * dx + y * dy, across = Math.abs(x * dy) + Math.abs(y * dx);
-    if (along > GAP && along + 2 * across < cost) { best = n; cost = along + 2 * across; }
-  }
-  return best;
-}
-
-function drag(svg, frame, view, apply, zoom) {
-  let start;
-  svg.addEventListener('pointerdown', (e) => {
-    start = { x: e.clientX, y: e.clientY, vx: view.x, vy: view.y, id: e.pointerId };
-    delete frame.dataset.moved;
-  });
-  svg.addEventListener('pointermove', (e) => {
-    if (!start || !e.buttons) return;
-    const box = svg.getBoundingClientRect();
-    const dx = e.clientX - start.x, dy = e.clientY - start.y;
-    if (Math.abs(dx) + Math.abs(dy) < 5 && !frame.dataset.moved) return;
-    if (!frame.dataset.moved) svg.setPointerCapture(start.id);
-    frame.dataset.moved = '1';
-    view.x = start.vx - dx * view.w / box.width;
-    view.y = start.vy - dy * view.h / box.height;
-    apply();
-  });
-  svg.addEventListener('pointerup', () => { start = undefined; });
-  svg.addEventListener('wheel', (e) => {
-    if (!e.ctrlKey && !e.metaKey) return; // the page scrolls
-    e.preventDefault();
-    const box = svg.getBoundingClientRect();
-    zoom(e.deltaY < 0 ? 1.15 : 1 / 1.15,
-      view.x + (e.clientX - box.left) / box.width * view.w, view.y + (e.clientY - box.top) / box.height * view.h);
-  }, { passive: false });
+  return canvas({ label: options.label, size: g.graph(), defs: [marker('arrow'), marker('arrow-unmet')], edges, nodes });
 }

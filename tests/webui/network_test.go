@@ -1,0 +1,137 @@
+package webui_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// network is a configuration with every kind of node and link.
+func networkExample(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../cmd/vpp-agent/app/testdata/topology.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestNetwork opens the picture of a network, its nodes, and parts of it, by mouse and by keyboard.
+func TestNetwork(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	url := start(t, networkExample(t), nil).HTTP.URL()
+	if status, body := request(t, http.MethodGet, url+"/scheduler/wait?key=config/vpp/v2/interfaces/red&timeout=5m", "", nil); status != http.StatusOK {
+		t.Fatalf("wait: %d %s", status, body)
+	}
+	call(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	for _, scheme := range []string{"dark", "light"} {
+		b.prefer(scheme)
+		b.goTo("about:blank")
+		b.goTo(url + "/ui/")
+		b.sees("#live", "live")
+		b.sees("svg [role=button]", "red, AF_PACKET, up")
+		b.picture("network-" + scheme)
+	}
+	b.named("network")
+	b.sees("p", "VPP is simulated")
+	for _, node := range []string{"eth9, DPDK, waiting, waits for", "loop3, SOFTWARE_LOOPBACK, down, it is not enabled", "missing0, interface, missing", "VRF 7 customers, VRF, up", "192.0.2.1, far end"} {
+		b.sees("svg [role=button]", node)
+	}
+	for _, box := range []string{"VPP", "Linux", "namespace red", "namespace blue"} {
+		b.sees(".net-box text", box)
+	}
+	for _, link := range []string{"vpp-red cable to red: up", "vx1 tunnel to 192.0.2.1: up", "memif2 port of bond0: waiting, waits for"} {
+		b.await(fmt.Sprintf("[...document.querySelectorAll('.edge title')].some((e) => e.textContent.startsWith(%q))", link))
+	}
+
+	// The panel of a node, by the keyboard; Esc leads back.
+	b.do(find("svg [role=button]", "loop3, SOFTWARE_LOOPBACK") + ".focus()")
+	b.keys(kb.Enter)
+	b.sees("#panel h2", "config/vpp/v2/interfaces/loop3")
+	b.keys(kb.Escape)
+	b.await("document.querySelector('#panel').hidden")
+	b.do(find("svg [role=button]", "bvi, SOFTWARE_LOOPBACK") + ".focus()")
+	b.keys(kb.ArrowRight)
+	b.await("document.activeElement.matches('.node') && !document.activeElement.getAttribute('aria-label').startsWith('bvi,')")
+
+	// One bridge domain with its neighbours, and a search.
+	b.click("a", "Only bd1 with its neighbours")
+	b.sees(".crumbs", "neighbours of bd1")
+	b.await("document.querySelectorAll('svg .node').length === 9 && !" + find("svg [role=button]", "wg0, "))
+	b.click("a", "Remove the filter neighbours of bd1")
+	b.sees("svg [role=button]", "wg0, ")
+	b.slash()
+	b.keys("10.9.0.1")
+	b.await("document.querySelectorAll('svg .node:not(.neighbour)').length === 1")
+	b.sees("svg [role=button]", "tap1, TAP")
+
+	// A change from elsewhere.
+	b.goTo(url + "/ui/#/network")
+	if status, body := request(t, http.MethodPut, url+"/configuration", "vppConfig:\n  interfaces:\n  - {name: missing0, type: SOFTWARE_LOOPBACK, enabled: true}\n", nil); status != http.StatusOK {
+		t.Fatalf("PUT: %d %s", status, body)
+	}
+	b.sees("svg [role=button]", "missing0, SOFTWARE_LOOPBACK, up")
+	b.clean()
+}
+
+// manyInterfaces is a configuration with 2,000 interfaces: 20 bridge domains of 75, and 500 in VRFs.
+func manyInterfaces() string {
+	var text strings.Builder
+	text.WriteString("vppConfig:\n  interfaces:\n")
+	for i := range 2000 {
+		vrf := ""
+		if i >= 1500 {
+			vrf = fmt.Sprintf(", vrf: %d, ipAddresses: [10.%d.%d.1/24]", i%5, i/250, i%250)
+		}
+		fmt.Fprintf(&text, "  - {name: loop%d, type: SOFTWARE_LOOPBACK, enabled: %t%s}\n", i, i%100 != 7, vrf)
+	}
+	text.WriteString("  vrfs:\n")
+	for i := range 4 {
+		fmt.Fprintf(&text, "  - {id: %d}\n", i+1)
+	}
+	text.WriteString("  bridgeDomains:\n")
+	for d := range 20 {
+		fmt.Fprintf(&text, "  - name: bd%d\n    forward: true\n    interfaces:\n", d)
+		for i := range 75 {
+			fmt.Fprintf(&text, "    - {name: loop%d}\n", 75*d+i)
+		}
+	}
+	return text.String()
+}
+
+// TestLargeNetwork shows 2,000 interfaces in groups, one bridge domain at a time, and checks how long the first
+// view takes.
+func TestLargeNetwork(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	url := start(t, manyInterfaces(), nil).HTTP.URL()
+	if status, body := request(t, http.MethodGet, url+"/scheduler/wait?prefix=config/vpp/v2/interfaces/&timeout=9m", "", nil); status != http.StatusOK {
+		t.Fatalf("wait: %d %s", status, body)
+	}
+	for _, cache := range []string{"empty", "warm"} {
+		b.goTo("about:blank")
+		b.goTo(url + "/ui/")
+		b.await("performance.getEntriesByName('first-view').length === 1")
+		took := eval[float64](b, "performance.getEntriesByName('first-view')[0].startTime")
+		t.Logf("first view of 2,000 interfaces, cache %s: %.0f ms", cache, took)
+	}
+	b.sees(".crumbs", "in groups")
+	b.await("document.querySelectorAll('svg .node').length <= 60")
+	b.picture("network-many")
+	b.click("svg [role=button]", "75 interfaces")
+	b.sees(".crumbs", "neighbours of bd")
+	b.await("document.querySelectorAll('svg .node').length <= 60")
+	b.sees("svg [role=button]", "SOFTWARE_LOOPBACK, down")
+	b.picture("network-many-bd")
+	b.goTo(url + "/ui/#/network")
+	b.slash()
+	b.keys("loop1999")
+	b.sees("svg [role=button]", "loop1999, SOFTWARE_LOOPBACK")
+	b.clean()
+}
