@@ -2,12 +2,17 @@
 // for "did you mean" in error messages.
 package suggest
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Nearest returns the known word that is most similar to word; the first one if there
 // are several, and an empty string if none is similar. Case, underscores and dashes do
 // not count. Words are similar if at most a third of the letters of word, plus one, are
-// inserted, deleted or replaced.
+// inserted, deleted or replaced. If none is, Nearest returns the only known word that
+// begins with word.
 func Nearest(word string, known []string) string {
 	if len(word) > maxLetters {
 		return ""
@@ -18,7 +23,58 @@ func Nearest(word string, known []string) string {
 			best, limit = k, d-1
 		}
 	}
+	if best == "" {
+		return onlyWithPrefix(letters(word), known)
+	}
 	return best
+}
+
+// minPrefix is the number of letters that say which word is meant, if no other begins with them.
+const minPrefix = 3
+
+// onlyWithPrefix returns the known word that begins with a prefix; empty if there are others.
+func onlyWithPrefix(prefix string, known []string) (only string) {
+	if len(prefix) < minPrefix {
+		return ""
+	}
+	for _, k := range known {
+		if strings.HasPrefix(letters(k), prefix) {
+			if only != "" {
+				return ""
+			}
+			only = k
+		}
+	}
+	return only
+}
+
+// ByParts returns the known name that was probably meant by a name such as
+// "vpp.nat.nat44-dnat". Names have parts, which are separated by dots and dashes. It is the
+// shortest one whose parts contain all parts of name ("vpp.nat.dnat44"), or the one that name
+// goes on from ("vpp.interfaces" for "vpp.interfaces.memif"), or else the nearest one.
+func ByParts(name string, known []string) string {
+	best, above := "", ""
+	parts := partsOf(name)
+	for _, k := range known {
+		if strings.HasPrefix(name, k+".") {
+			above = k
+		}
+		if hasAll(partsOf(k), parts) && (best == "" || len(k) < len(best)) {
+			best = k
+		}
+	}
+	return cmp.Or(best, above, Nearest(name, known))
+}
+
+func partsOf(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '.' || r == '-' || r == '_' })
+}
+
+// hasAll reports whether each part is contained in one of the known parts.
+func hasAll(known, parts []string) bool {
+	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
+		return !slices.ContainsFunc(known, func(k string) bool { return strings.Contains(k, part) })
+	})
 }
 
 // maxLetters limits the words that are compared, in bytes.

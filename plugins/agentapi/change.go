@@ -99,7 +99,7 @@ func (s *service) applied(ctx context.Context, req *pb.ApplyRequest, plan *orche
 			return nil, err
 		}
 	}
-	effects, summary := s.Orchestrator.Effects(plan.Source, applied.Results)
+	effects, summary := orchestrator.Effects(plan.Source, applied.Results)
 	resp := &pb.ApplyResponse{Summary: summary.Text, CommitId: applied.CommitID, Findings: findings(plan)}
 	if applied.SeqNum != api.NoSeqNum {
 		resp.Transaction = &applied.SeqNum

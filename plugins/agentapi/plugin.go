@@ -21,7 +21,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	pb "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
 )
 
@@ -51,7 +50,6 @@ type Orchestrator interface {
 	CancelCommit(ctx context.Context, id string) error
 	AcceptSource(ctx context.Context, name string, caller orchestrator.Caller) (changes int, err error)
 	WaitFor(ctx context.Context, items []orchestrator.KeyVal, results []orchestrator.Result) error
-	Effects(source string, results []orchestrator.Result) ([]orchestrator.Effect, response.Summary)
 	Status(key string) orchestrator.Result
 	Sourced(prefix string) []orchestrator.SourcedItem
 	RestoreSecrets(source, key string, val proto.Message) proto.Message

@@ -27,7 +27,7 @@ const maxSummary = 1000
 
 // tellEffects puts into the trailer what became of the items of a change.
 func (p *Plugin) tellEffects(ctx context.Context, source string, results []orchestrator.Result) {
-	effects, summary := p.Orchestrator.Effects(source, results)
+	effects, summary := orchestrator.Effects(source, results)
 	list := &generic.SetConfigResponse{}
 	for i := range effects {
 		if effects[i].InEffect() {

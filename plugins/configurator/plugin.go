@@ -30,7 +30,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
 	linuxif "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
@@ -70,7 +69,6 @@ type Deps struct {
 
 // Orchestrator is the part of the orchestrator that the plugin uses.
 type Orchestrator interface {
-	Effects(source string, results []orchestrator.Result) ([]orchestrator.Effect, response.Summary)
 	WaitFor(ctx context.Context, items []orchestrator.KeyVal, results []orchestrator.Result) error
 	PushData(ctx context.Context, source string, items []orchestrator.KeyVal, opts ...orchestrator.PushOption) ([]orchestrator.Result, error)
 	RestoreSecrets(source, key string, val proto.Message) proto.Message

@@ -128,7 +128,7 @@ func (p *Plugin) unimplemented(ctx context.Context, items []item, results []orch
 	if from, err := originOf(ctx, ""); err == nil {
 		source = from.source
 	}
-	effects, _ := p.Orchestrator.Effects(source, results)
+	effects, _ := orchestrator.Effects(source, results)
 	var ps problems
 	var list []string
 	for i, e := range effects {

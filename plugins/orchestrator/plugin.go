@@ -51,7 +51,6 @@ const (
 type Scheduler interface {
 	api.Committer
 	GetValueStatus(key string) *api.BaseValueStatus
-	Reason(key string) string
 	WaitFor(ctx context.Context, req api.WaitRequest) error
 	ValidateSemantically(messages []proto.Message) error
 	GetTransactionHistory(since, until time.Time) []*api.RecordedTxn

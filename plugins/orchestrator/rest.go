@@ -248,13 +248,32 @@ func (p *Plugin) semantic(text []byte, items []document.Item) []problem {
 	return problems
 }
 
-// hasField reports whether a message has a value in the field that a path ("ip_addresses[1]") begins with.
+// hasField reports whether a message has a value in the field with a path
+// ("rules[0].ip_rule.ip.source_network").
 func hasField(msg proto.Message, path string) bool {
-	name, _, _ := strings.Cut(path, ".")
-	name, _, _ = strings.Cut(name, "[")
 	m := msg.ProtoReflect()
-	field := m.Descriptor().Fields().ByName(protoreflect.Name(name))
-	return field != nil && m.Has(field)
+	steps := strings.Split(path, ".")
+	for i, step := range steps {
+		name, index, listed := strings.Cut(strings.TrimSuffix(step, "]"), "[")
+		field := m.Descriptor().Fields().ByName(protoreflect.Name(name))
+		if field == nil || !m.Has(field) {
+			return false
+		}
+		value := m.Get(field)
+		if listed && field.IsList() {
+			n, err := strconv.Atoi(index)
+			if err != nil || n >= value.List().Len() {
+				return false
+			}
+			value = value.List().Get(n)
+		}
+		nested, ok := value.Interface().(protoreflect.Message)
+		if !ok || i == len(steps)-1 {
+			return true
+		}
+		m = nested
+	}
+	return true
 }
 
 // part returns a value as YAML, without its secrets.

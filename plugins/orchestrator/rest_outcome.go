@@ -53,7 +53,7 @@ func (p *Plugin) outcome(ctx context.Context, o reply, source string, items []Ke
 		cancel()
 		results = p.results(items, nil)
 	}
-	effects, summary := p.Effects(source, results)
+	effects, summary := Effects(source, results)
 	out := response.Outcome{Results: make([]response.Item, 0, len(results))}
 	if o.problems {
 		out.Results = out.Results[:0:0]
@@ -88,6 +88,11 @@ func outcomeOf(r *Result, e *Effect) response.Item {
 	}
 	if !e.InEffect() && !e.Shadowed {
 		o.State = e.State.String()
+	}
+	for _, w := range e.WaitsFor {
+		if w.GetKey() != "" {
+			o.WaitsFor = append(o.WaitsFor, w.GetKey())
+		}
 	}
 	return o
 }

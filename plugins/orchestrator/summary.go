@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -16,10 +17,10 @@ type Effect struct {
 	// why it is not in effect; empty if it is.
 	State  api.ValueState
 	Reason string
+	// WaitsFor is what the value with that State waits for, if it is PENDING.
+	WaitsFor []*kvspb.ValueStatus_Unmet
 	// Shadowed is set if the value of another source is in effect.
 	Shadowed bool
-
-	key string // of the value with that State: the item, or a derived value
 }
 
 // InEffect reports whether the item is in effect.
@@ -36,15 +37,15 @@ func effectStates() []api.ValueState {
 
 // effect returns the effect of a changed item of the source.
 func (r *Result) effect(source string) (e Effect) {
-	e.State, e.key = r.Status.GetValue().GetState(), r.Key
+	e.State = r.Status.GetValue().GetState()
 	if r.Err != nil && r.Status == nil {
-		return Effect{State: kvspb.ValueState_INVALID, Reason: r.Err.Error(), key: r.Key}
+		return Effect{State: kvspb.ValueState_INVALID, Reason: r.Err.Error()}
 	}
 	for _, state := range effectStates() {
 		if s := r.inState(state); s != nil {
-			e.State, e.Reason, e.key = state, api.Reason(s), s.GetKey()
-			if e.key != r.Key {
-				e.Reason = e.key + ": " + e.Reason
+			e.State, e.Reason, e.WaitsFor = state, api.Reason(s), s.GetWaitsFor()
+			if s.GetKey() != r.Key {
+				e.Reason = s.GetKey() + ": " + e.Reason
 			}
 			return e
 		}
@@ -58,41 +59,38 @@ func (r *Result) effect(source string) (e Effect) {
 	return e
 }
 
-// inState returns the value, or else the first derived one, in a state.
-func (r *Result) inState(state api.ValueState) *api.ValueStatus {
+// inState returns the value in a state, or else a derived one: of several that are PENDING the
+// first one that waits for another item, because the others may wait for it.
+func (r *Result) inState(state api.ValueState) (found *api.ValueStatus) {
 	if v := r.Status.GetValue(); v.GetState() == state {
 		return v
 	}
-	for _, d := range r.Status.GetDerivedValues() {
-		if d.GetState() == state {
-			return d
-		}
-	}
-	return nil
-}
-
-// maxNamed is the number of pending items of a change whose reasons contain the
-// keys they wait for; further ones have the labels of the dependencies.
-const maxNamed = 100
-
-// Effects returns the effects of the items of a change of the source.
-func (p *Plugin) Effects(source string, results []Result) ([]Effect, response.Summary) {
-	effects := make([]Effect, len(results))
-	inParallel(len(results), func(i int) { effects[i] = results[i].effect(source) })
-	named := 0
-	for i := range effects {
-		e := &effects[i]
-		if e.State != kvspb.ValueState_PENDING || e.Reason == "" || named == maxNamed {
+	derived := r.Status.GetDerivedValues()
+	for _, d := range derived {
+		if d.GetState() != state {
 			continue
 		}
-		named++
-		if reason := p.Scheduler.Reason(e.key); reason != "" {
-			e.Reason = reason
-			if e.key != results[i].Key {
-				e.Reason = e.key + ": " + reason
-			}
+		if waitsForOthers(d, derived) {
+			return d
+		}
+		if found == nil {
+			found = d
 		}
 	}
+	return found
+}
+
+// waitsForOthers reports whether a value waits for the key of a value that is not among the others.
+func waitsForOthers(s *api.ValueStatus, others []*api.ValueStatus) bool {
+	return slices.ContainsFunc(s.GetWaitsFor(), func(w *kvspb.ValueStatus_Unmet) bool {
+		return w.GetKey() != "" && !slices.ContainsFunc(others, func(o *api.ValueStatus) bool { return o.GetKey() == w.GetKey() })
+	})
+}
+
+// Effects returns the effects of the items of a change of the source.
+func Effects(source string, results []Result) ([]Effect, response.Summary) {
+	effects := make([]Effect, len(results))
+	inParallel(len(results), func(i int) { effects[i] = results[i].effect(source) })
 	return effects, summarize(results, effects)
 }
 

@@ -74,7 +74,7 @@ func TestCheck(t *testing.T) {
 		{loop + "tutorialConfig:\n  Host_list: []\n", "agentctl check --models models.json", 1},
 		{loop + "    mtu: 1\n", "FILE:4:5: malformed YAML: expected a field with the indentation", 1},
 		{loop + "  bridgeDomains:\n  - name: bd1\n    interfaces: [{name: loop1}, {name: tap9}]\n",
-			"FILE:5:5: vpp.l2.bridge-domain/bd1: PENDING: vpp/bd/bd1/interface/tap9: waits for vpp.interfaces/tap9", 2},
+			"FILE:6:40: vpp.l2.bridge-domain/bd1: interfaces[1].name: there is no vpp.interfaces/tap9 in this file\n", 2},
 		{both("10.0.0.1/24", "10.0.1.1/24"), "OK: 2 items\n", 0},
 		{both("10.0.0.1/24", "10.0.0.2/24"), "error: FILE:4:69: vpp.interfaces/b: ip_addresses[0]: 10.0.0.2/24 overlaps 10.0.0.1/24 of interface a in VRF 0\nERROR: FILE is refused: 1 mistake\n", 1},
 		{both("10.0.0.1/24", "10.0.300.2/24"), "expected an IP address", 1},
@@ -145,8 +145,8 @@ func TestCheckForPrograms(t *testing.T) {
 	}{
 		{[]string{write(t, "net.yaml", loop), "-o", "json"}, 0, "[]\n"},
 		{[]string{"-f", write(t, "net.yaml", loop), "-o", "name"}, 0, ""},
-		{[]string{waiting, "-o", "yaml"}, 2, "- file: " + waiting + "\n  line: 5\n  column: 5\n  key: config/vpp/l2/v2/bridge-domain/bd1\n  state: PENDING\n" +
-			"  message: 'vpp/bd/bd1/interface/tap9: waits for vpp.interfaces/tap9 (interface-exists)'\n"},
+		{[]string{waiting, "-o", "yaml"}, 2, "- file: " + waiting + "\n  line: 7\n  column: 40\n  key: config/vpp/l2/v2/bridge-domain/bd1\n  field: interfaces[1].name\n  state: PENDING\n" +
+			"  message: there is no vpp.interfaces/tap9 in this file\n"},
 		{[]string{waiting, "-o", "name"}, 2, "vpp.l2.bridge-domain/bd1\n"},
 		{[]string{wrong, "-o", "jsonpath={range [*]}{.line}:{.column} {.message}\\n{end}"}, 1, "4:5 malformed YAML"},
 		{[]string{wrong, "-o", "xml"}, 125, ""},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -35,7 +36,8 @@ var _ infra.Commander = (*VPPAgent)(nil)
 // CommandHelp describes the command check.
 func (a *VPPAgent) CommandHelp() string {
 	return "  check FILE [MODELS]        apply a file (\"-\" is the standard input) to a simulated VPP and Linux, and write the\n" +
-		"                             outcome as JSON, for 'agentctl check'; MODELS has models of another agent\n"
+		"                             outcome as JSON, for 'agentctl check'; MODELS has models of another agent,\n" +
+		"                             and --simulate-links names the network cards of the host\n"
 }
 
 // RunCommand executes the command check.
@@ -67,7 +69,7 @@ func (a *VPPAgent) RunCommand(ctx context.Context, args []string, output io.Writ
 		})
 		opts = append([]Option{withCustomModels(custom)}, opts...)
 	}
-	checked, err := Check(ctx, text, opts...)
+	checked, err := Check(ctx, text, a.Simulation.links, opts...)
 	if err != nil {
 		return true, err
 	}
@@ -112,9 +114,9 @@ func (p *anything) Init() error {
 	return nil
 }
 
-// Check applies a text to a new agent with the options, which simulates VPP and Linux, and says what
-// came of it.
-func Check(ctx context.Context, text []byte, opts ...Option) (checked response.Checked, err error) {
+// Check applies a text to a new agent with the options, which simulates VPP and a Linux with the given
+// links, and reports the outcome.
+func Check(ctx context.Context, text []byte, links []string, opts ...Option) (checked response.Checked, err error) {
 	dir, err := os.MkdirTemp("", "vpp-agent-check-")
 	if err != nil {
 		return checked, err
@@ -132,7 +134,7 @@ func Check(ctx context.Context, text []byte, opts ...Option) (checked response.C
 	if err != nil {
 		return checked, err
 	}
-	sim := agent.NewAgent(agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate"), agent.Environ(config.NoEnviron), agent.QuitSignals(),
+	sim := agent.NewAgent(agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate", "--"+linksFlag, strings.Join(links, ",")), agent.Environ(config.NoEnviron), agent.QuitSignals(),
 		agent.Logging(logging.NewRegistry(logging.WithWriter(io.Discard))), agent.StartTimeout(simulatorTimeout), agent.StopTimeout(simulatorTimeout))
 	if err := sim.Start(ctx); err != nil {
 		return checked, fmt.Errorf("start of the simulated agent: %w", err)

@@ -27,6 +27,7 @@ type Simulation struct {
 	SimulationDeps
 
 	mode   simulationMode
+	links  []string      // of the simulated Linux from the start
 	kernel *nlsim.Kernel // nil: Linux is real
 }
 
@@ -77,17 +78,27 @@ func newSimulation(http rest.HTTPHandlers, vpp func() govppmux.Session) *Simulat
 	return s
 }
 
-// DefineFlags adds --simulate.
+// linksFlag names links of the simulated Linux.
+const linksFlag = "simulate-links"
+
+// DefineFlags adds --simulate and --simulate-links.
 func (s *Simulation) DefineFlags(fs *pflag.FlagSet) {
 	fs.Var(&s.mode, simulateFlag, "simulate `what`: all (VPP and Linux; the same as without a value: nothing of this host is "+
 		"touched), vpp (VPP alone, Linux is real), none; a simulated VPP forwards no packets")
 	fs.Lookup(simulateFlag).NoOptDefVal = string(simulateAll)
+	fs.StringSliceVar(&s.links, linksFlag, nil, "`names` of links that the simulated Linux has from the start, as network cards of a host (eth0,eth1)")
 }
 
 // Init creates the simulated kernel.
 func (s *Simulation) Init() error {
-	if s.mode == simulateAll {
+	switch {
+	case s.mode == simulateAll:
 		s.kernel = nlsim.New()
+		for _, name := range s.links {
+			s.kernel.AddCard(name)
+		}
+	case len(s.links) > 0:
+		return fmt.Errorf("--%s: Linux is not simulated (--%s)", linksFlag, simulateFlag)
 	}
 	if s.HTTP == nil {
 		return nil

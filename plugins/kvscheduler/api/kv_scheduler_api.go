@@ -143,9 +143,6 @@ type Inspector interface {
 	GraphSnapshot() []GraphNode
 	// ListDescriptors returns the registered descriptors, sorted by name.
 	ListDescriptors() []*KVDescriptor
-	// Reason returns why a value, base or derived, is in its state, with the keys of unmet
-	// dependencies; empty if the state needs no reason.
-	Reason(key string) string
 	// Explain returns the tree of the dependencies of a value, down to the blocking ones.
 	Explain(key string) *Explanation
 }

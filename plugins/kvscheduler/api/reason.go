@@ -15,9 +15,12 @@ const WaitsForItself = "waits for itself: "
 func Reason(s *ValueStatus) string {
 	switch {
 	case s.GetState() == kvscheduler.ValueState_PENDING:
-		waits := s.GetWaitsFor()
+		var waits []string
+		for _, w := range s.GetWaitsFor() {
+			waits = append(waits, w.GetText())
+		}
 		if len(waits) == 0 {
-			waits = s.GetDetails() // from a value that was published
+			waits = s.GetDetails() // of a status that was published
 		}
 		if s.GetError() != "" {
 			return waitsFor(waits) + "; last error: " + s.GetError()

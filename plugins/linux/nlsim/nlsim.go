@@ -134,6 +134,14 @@ func (k *Kernel) AddDevice(name string) int {
 	return k.spaces[""].add(netlinkapi.Link{Name: name, MTU: 1500, MAC: mac(uint64(len(name)))}).Index
 }
 
+// AddCard adds a network card with a cable to the agent's namespace: a link that is up.
+func (k *Kernel) AddCard(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	own := k.spaces[""]
+	own.add(netlinkapi.Link{Name: name, MTU: 1500, MAC: mac(uint64(len(own.links)) << 8), Up: true, Running: true})
+}
+
 // AddTAP adds the Linux side of a TAP to the agent's namespace, up, as the driver
 // of the TAP does. The link keeps its id when it is renamed or moved.
 func (k *Kernel) AddTAP(name string) (id uint64, err error) {

@@ -133,7 +133,9 @@ func enum(ed protoreflect.EnumDescriptor, n *yaml.Node) (v protoreflect.Value, e
 func oneOf(ed protoreflect.EnumDescriptor) string {
 	var names []string
 	for i := range ed.Values().Len() {
-		names = append(names, string(ed.Values().Get(i).Name()))
+		if v := ed.Values().Get(i); v.Number() != 0 || !strings.HasPrefix(string(v.Name()), "UNDEFINED") {
+			names = append(names, string(v.Name()))
+		}
 	}
 	return "one of " + strings.Join(names, ", ")
 }

@@ -31,6 +31,8 @@ type Item struct {
 	Error  string `json:"error,omitempty"`
 	// Reason is why the item is not in effect: its error, or its missing dependencies.
 	Reason string `json:"reason,omitempty"`
+	// WaitsFor are the keys of the missing dependencies.
+	WaitsFor []string `json:"waits_for,omitempty"`
 }
 
 // Summary counts the effects of the items of a change.

@@ -189,9 +189,8 @@ type ValueStatus struct {
 	// For PENDING: labels of the dependencies that are not met.
 	// For INVALID: paths of the offending fields.
 	Details []string `protobuf:"bytes,5,rep,name=details,proto3" json:"details,omitempty"`
-	// For PENDING: what the value waits for: the keys of the dependencies that are not met, with
-	// their labels ("config/vpp/v2/interfaces/wan (interface-exists)"), or another reason.
-	WaitsFor      []string `protobuf:"bytes,6,rep,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`
+	// For PENDING: what the value waits for.
+	WaitsFor      []*ValueStatus_Unmet `protobuf:"bytes,6,rep,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -261,7 +260,7 @@ func (x *ValueStatus) GetDetails() []string {
 	return nil
 }
 
-func (x *ValueStatus) GetWaitsFor() []string {
+func (x *ValueStatus) GetWaitsFor() []*ValueStatus_Unmet {
 	if x != nil {
 		return x.WaitsFor
 	}
@@ -324,18 +323,77 @@ func (x *BaseValueStatus) GetDerivedValues() []*ValueStatus {
 	return nil
 }
 
+// Something that a value waits for.
+type ValueStatus_Unmet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Key of the dependency; empty for one on any of several values, and for other reasons.
+	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// In words: the key with the label of the dependency
+	// ("config/vpp/v2/interfaces/wan (interface-exists)"), or another reason.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValueStatus_Unmet) Reset() {
+	*x = ValueStatus_Unmet{}
+	mi := &file_ligato_kvscheduler_value_status_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValueStatus_Unmet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValueStatus_Unmet) ProtoMessage() {}
+
+func (x *ValueStatus_Unmet) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_kvscheduler_value_status_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValueStatus_Unmet.ProtoReflect.Descriptor instead.
+func (*ValueStatus_Unmet) Descriptor() ([]byte, []int) {
+	return file_ligato_kvscheduler_value_status_proto_rawDescGZIP(), []int{0, 0}
+}
+
+func (x *ValueStatus_Unmet) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ValueStatus_Unmet) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 var File_ligato_kvscheduler_value_status_proto protoreflect.FileDescriptor
 
 const file_ligato_kvscheduler_value_status_proto_rawDesc = "" +
 	"\n" +
-	"%ligato/kvscheduler/value_status.proto\x12\x12ligato.kvscheduler\"\xeb\x01\n" +
+	"%ligato/kvscheduler/value_status.proto\x12\x12ligato.kvscheduler\"\xc1\x02\n" +
 	"\vValueStatus\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x124\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1e.ligato.kvscheduler.ValueStateR\x05state\x12\x14\n" +
 	"\x05error\x18\x03 \x01(\tR\x05error\x12G\n" +
 	"\x0elast_operation\x18\x04 \x01(\x0e2 .ligato.kvscheduler.TxnOperationR\rlastOperation\x12\x18\n" +
-	"\adetails\x18\x05 \x03(\tR\adetails\x12\x1b\n" +
-	"\twaits_for\x18\x06 \x03(\tR\bwaitsFor\"\x90\x01\n" +
+	"\adetails\x18\x05 \x03(\tR\adetails\x12B\n" +
+	"\twaits_for\x18\x06 \x03(\v2%.ligato.kvscheduler.ValueStatus.UnmetR\bwaitsFor\x1a-\n" +
+	"\x05Unmet\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\x90\x01\n" +
 	"\x0fBaseValueStatus\x125\n" +
 	"\x05value\x18\x01 \x01(\v2\x1f.ligato.kvscheduler.ValueStatusR\x05value\x12F\n" +
 	"\x0ederived_values\x18\x02 \x03(\v2\x1f.ligato.kvscheduler.ValueStatusR\rderivedValues*\xac\x01\n" +
@@ -379,23 +437,25 @@ func file_ligato_kvscheduler_value_status_proto_rawDescGZIP() []byte {
 }
 
 var file_ligato_kvscheduler_value_status_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_ligato_kvscheduler_value_status_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_ligato_kvscheduler_value_status_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_ligato_kvscheduler_value_status_proto_goTypes = []any{
-	(ValueState)(0),         // 0: ligato.kvscheduler.ValueState
-	(TxnOperation)(0),       // 1: ligato.kvscheduler.TxnOperation
-	(*ValueStatus)(nil),     // 2: ligato.kvscheduler.ValueStatus
-	(*BaseValueStatus)(nil), // 3: ligato.kvscheduler.BaseValueStatus
+	(ValueState)(0),           // 0: ligato.kvscheduler.ValueState
+	(TxnOperation)(0),         // 1: ligato.kvscheduler.TxnOperation
+	(*ValueStatus)(nil),       // 2: ligato.kvscheduler.ValueStatus
+	(*BaseValueStatus)(nil),   // 3: ligato.kvscheduler.BaseValueStatus
+	(*ValueStatus_Unmet)(nil), // 4: ligato.kvscheduler.ValueStatus.Unmet
 }
 var file_ligato_kvscheduler_value_status_proto_depIdxs = []int32{
 	0, // 0: ligato.kvscheduler.ValueStatus.state:type_name -> ligato.kvscheduler.ValueState
 	1, // 1: ligato.kvscheduler.ValueStatus.last_operation:type_name -> ligato.kvscheduler.TxnOperation
-	2, // 2: ligato.kvscheduler.BaseValueStatus.value:type_name -> ligato.kvscheduler.ValueStatus
-	2, // 3: ligato.kvscheduler.BaseValueStatus.derived_values:type_name -> ligato.kvscheduler.ValueStatus
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	4, // 2: ligato.kvscheduler.ValueStatus.waits_for:type_name -> ligato.kvscheduler.ValueStatus.Unmet
+	2, // 3: ligato.kvscheduler.BaseValueStatus.value:type_name -> ligato.kvscheduler.ValueStatus
+	2, // 4: ligato.kvscheduler.BaseValueStatus.derived_values:type_name -> ligato.kvscheduler.ValueStatus
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_ligato_kvscheduler_value_status_proto_init() }
@@ -409,7 +469,7 @@ func file_ligato_kvscheduler_value_status_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_kvscheduler_value_status_proto_rawDesc), len(file_ligato_kvscheduler_value_status_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   2,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

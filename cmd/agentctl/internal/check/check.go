@@ -23,6 +23,7 @@ import (
 type options struct {
 	*cmdutil.Factory
 	file, modelsFile, program string
+	assumeLinks               bool
 }
 
 // New returns the command "check".
@@ -41,10 +42,11 @@ func New(f *cmdutil.Factory) *cobra.Command {
 			"What VPP or Linux will refuse or break although each item is valid, such as overlapping addresses,\n" +
 			"is an error; what is legal but likely a mistake is a warning, with exit code 0. The\n" +
 			"constraints are in docs/reference/constraints.md.\n\n" +
+			"Items that only wait for another item of the file are counted at that item; -o json lists all.\n\n" +
 			"The exit code is 1 if there are mistakes, and 2 if items only wait for something that is not\n" +
-			"in the file, such as an interface that the real VPP or Linux may have. With -o json the output is a\n" +
-			"list of what was found, with the line and the column.",
-		Example: "  agentctl check net.yaml\n  agentctl check net.yaml -o json\n  agentctl model export > models.json && agentctl check --models models.json net.yaml\n" +
+			"in the file, such as an interface that the real VPP or Linux may have; --assume-links is for the\n" +
+			"links of the host. With -o json the output is a list of what was found, with the line and the column.",
+		Example: "  agentctl check net.yaml\n  agentctl check --assume-links net.yaml\n  agentctl check net.yaml -o json\n  agentctl model export > models.json && agentctl check --models models.json net.yaml\n" +
 			"  agentctl check --program ./my-agent net.yaml",
 		Args: cmdutil.Args(cobra.MaximumNArgs(1)),
 		RunE: o.run,
@@ -52,6 +54,7 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	cmdutil.FileFlag(cmd, &o.file)
 	cmd.Flags().StringVar(&o.program, "program", "", "`file` with the program of the agent (default: vpp-agent next to agentctl, or in PATH)")
 	cmd.Flags().StringVar(&o.modelsFile, "models", "", "`file` with the models of an agent, as \"model export\" prints them")
+	cmd.Flags().BoolVar(&o.assumeLinks, "assume-links", false, "assume that the host has the links that items of the file wait for, such as host interfaces of AF_PACKET interfaces")
 	return cmdutil.OnTargets(f.Formatted(cmd), cmdutil.NoTarget)
 }
 
@@ -71,7 +74,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 			return o.refuse(file, errs)
 		}
 	}
-	checked, err := o.simulate(cmd.Context(), text)
+	checked, err := o.apply(cmd.Context(), text)
 	if err != nil {
 		return err
 	}
@@ -118,7 +121,9 @@ func (o *options) refuse(file string, errs []*document.Error, more ...outcome.Fi
 func (o *options) printFindings(list []outcome.Finding, verdict error) error {
 	return errors.Join(output.Show(o.Printer, list, func(list []outcome.Finding) error {
 		for _, f := range list {
-			fmt.Fprintln(o.Err, f.Text)
+			if f.Because == "" {
+				fmt.Fprintln(o.Err, f.Text)
+			}
 		}
 		return nil
 	}), verdict)
@@ -126,44 +131,73 @@ func (o *options) printFindings(list []outcome.Finding, verdict error) error {
 
 // printChecked prints the items that are not in effect, with their positions.
 func (opts *options) printChecked(file string, text []byte, o *response.Outcome) error {
-	at := map[string]document.Position{}
-	for _, it := range document.New(opts.Models.Set()).Decode(file, text, "").Items {
-		at[it.Key] = it.Position
-	}
+	items := document.New(opts.Models.Set()).Decode(file, text, "").Items
+	why, locator := newCauses(opts.Models.Set(), items, o.Results), &document.Locator{Text: text}
 	list, refused := opts.predicted(file, text)
-	warnings, waiting := 0, 0
-	for i := range list {
-		if list[i].Level == outcome.Warning {
+	waiting, warnings, wrong := 0, 0, 0
+	constrained := map[place]bool{}
+	for _, f := range list {
+		constrained[placeOf(f)] = true
+		if f.Level == outcome.Warning {
 			warnings++
+			continue
 		}
+		wrong++
+		refused[f.Other] = true // one of the two is refused; which of them depends on the order
 	}
-	for _, r := range o.Results {
-		if refused[r.Key] && r.State != "PENDING" {
-			continue // the constraint says why
-		}
-		where, reason := at[r.Key], opts.Models.ShortText(r.Reason)
-		where.File = file
-		line := &document.Error{Position: where, Field: opts.Models.ShortKey(r.Key), Msg: r.State + ": " + reason}
-		list = append(list, outcome.Finding{File: file, Line: where.Line, Column: where.Column, Key: r.Key, State: r.State, Message: reason, Text: line.Error()})
-		if r.State == "PENDING" {
+	for i := range o.Results {
+		r := &o.Results[i]
+		switch {
+		case r.State == "PENDING":
 			waiting++
+		case refused[r.Key]:
+			continue // the constraint says why
+		default:
+			wrong++
 		}
-	}
-	var verdict error
-	switch wrong := len(list) - waiting - warnings; {
-	case o.Omitted > 0:
-		verdict = fmt.Errorf("%s: %s", file, opts.Models.ShortText(o.Summary.Text))
-	case wrong > 0:
-		verdict = outcome.Refusal(file, wrong)
-	case waiting > 0:
-		verdict = exit.Findingf("%s is valid; %d of %d items wait for what is not in it", file, waiting, o.Summary.Items)
-	case opts.Format == "" && warnings > 0:
-		return errors.Join(opts.printFindings(list, nil), opts.Printf("OK: %d items, %d with a likely mistake\n", o.Summary.Items, warnings))
-	case opts.Format == "":
-		return opts.Printf("OK: %d items\n", o.Summary.Items)
+		for _, f := range opts.notInEffect(why, file, locator, r) {
+			if !constrained[placeOf(f)] { // otherwise the constraint says why
+				list = append(list, f)
+			}
+		}
 	}
 	if list == nil {
 		list = []outcome.Finding{}
 	}
-	return opts.printFindings(list, verdict)
+	switch {
+	case o.Omitted > 0:
+		return opts.printFindings(list, fmt.Errorf("%s: %s", file, opts.Models.ShortText(o.Summary.Text)))
+	case wrong > 0:
+		return opts.printFindings(list, outcome.Refusal(file, wrong))
+	case waiting > 0:
+		return opts.printFindings(list, exit.Findingf("%s is valid; %d of %d items wait for what is not in it%s", file, waiting, o.Summary.Items, opts.linksHint(o.Results)))
+	}
+	return errors.Join(opts.printFindings(list, nil), opts.printOK(o.Summary.Items, warnings))
+}
+
+// printOK prints the verdict about a file whose items would all be in effect.
+func (o *options) printOK(items, warnings int) error {
+	switch {
+	case o.Format != "":
+		return nil
+	case warnings > 0:
+		return o.Printf("OK: %d items, %d with a likely mistake\n", items, warnings)
+	}
+	return o.Printf("OK: %d items\n", items)
+}
+
+// place is where a finding is.
+type place struct {
+	key          string
+	line, column int
+}
+
+func placeOf(f outcome.Finding) place { return place{f.Key, f.Line, f.Column} }
+
+// linksHint says how to check a file for a host whose links it uses.
+func (o *options) linksHint(results []response.Item) string {
+	if links := hostLinks(results); len(links) > 0 && !o.assumeLinks {
+		return "; --assume-links assumes that the host has " + strings.Join(links, ", ")
+	}
+	return ""
 }

@@ -63,7 +63,7 @@ linuxConfig:
 `
 	o := &options{Factory: cmdutil.NewFactory(output.Streams{}, config.NoEnviron, time.Now, output.Terminal{})}
 	list, refused := o.predicted("net.yaml", []byte(text))
-	checked, err := app.Check(t.Context(), []byte(text))
+	checked, err := app.Check(t.Context(), []byte(text), nil)
 	if checked.Outcome == nil {
 		t.Fatal(checked, err)
 	}

@@ -103,7 +103,7 @@ type NoModelError struct{ error }
 
 // NoModel returns the error for the name of a model that does not exist.
 func NoModel(set *models.Set, name string) error {
-	if near := suggest.Nearest(name, names(set)); near != "" {
+	if near := suggest.ByParts(name, names(set)); near != "" {
 		return NoModelError{fmt.Errorf("no model %q, did you mean %q?", name, near)}
 	}
 	return NoModelError{fmt.Errorf("no model %q; 'agentctl model list' has their names", name)}

@@ -38,7 +38,7 @@ func TestGeneratedFilesCanBeApplied(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, whole)
 		}
 	}
-	checked, err := app.Check(t.Context(), []byte(all.String()))
+	checked, err := app.Check(t.Context(), []byte(all.String()), nil)
 	for _, p := range checked.Problems {
 		t.Errorf("%s: %s", p.Path, p.Error)
 	}

@@ -9,6 +9,7 @@ type Finding struct {
 	Field   string `json:",omitempty"` // that is wrong
 	State   string `json:",omitempty"` // of the item
 	Message string
+	Because string `json:",omitempty"` // key of the item that this one only waits for
 
 	// Of a violated constraint of items together: "error" if VPP or Linux refuse or break
 	// them, otherwise "warning"; and the name of the constraint.

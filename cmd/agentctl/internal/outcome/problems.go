@@ -3,9 +3,11 @@ package outcome
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
@@ -24,7 +26,11 @@ func Problems(f *cmdutil.Factory, file string, err error) (errs []*document.Erro
 		return nil
 	}
 	for _, p := range refused.Problems {
-		errs = append(errs, &document.Error{Position: document.Position{File: file, Line: p.Line, Column: p.Column}, Field: f.Models.ShortText(p.Path), Msg: p.Error})
+		field := f.Models.ShortText(p.Path)
+		if model, _ := f.Models.NameOf(p.Key); strings.Contains(p.Key, models.InvalidPart) {
+			field = model + strings.TrimPrefix(p.Path, p.Key)
+		}
+		errs = append(errs, &document.Error{Position: document.Position{File: file, Line: p.Line, Column: p.Column}, Field: field, Msg: p.Error})
 	}
 	return errs
 }

@@ -76,13 +76,6 @@ func (in *inspector) GraphSnapshot() []api.GraphNode {
 	return out
 }
 
-func (in *inspector) Reason(key string) string {
-	in.state.mu.RLock()
-	defer in.state.mu.RUnlock()
-	r := in.statuses.reader()
-	return api.Reason(r.Base(key).GetValue())
-}
-
 func (in *inspector) Explain(key string) *api.Explanation {
 	e := in.explain(key)
 	if refusals := in.refusals.Load(); refusals != nil {

@@ -3,6 +3,7 @@ package status
 import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // providers caches the providers of AnyOf dependencies for the life of the Reader,
@@ -52,16 +53,15 @@ var reasons = [...]string{
 	graph.Stuck: ", which is no longer configured and could not be removed",
 }
 
-// lacks lists what the desired value of a node lacks: the labels of its dependencies, and the
-// dependencies with their keys.
-func (r *Reader) lacks(n *graph.Node) (labels, keys []string) {
+// lacks adds what the desired value of a node lacks to its status.
+func (r *Reader) lacks(s *api.ValueStatus, n *graph.Node) {
 	now := actual{r, n}
 	graph.Lacks(now, n.Want, func(_ int, dep *api.Dependency) bool {
 		reason := reasons[now.Why(dep)]
-		labels, keys = append(labels, label(dep)+reason), append(keys, dep.String()+reason)
+		s.Details = append(s.Details, label(dep)+reason)
+		s.WaitsFor = append(s.WaitsFor, &kvscheduler.ValueStatus_Unmet{Key: dep.Key, Text: dep.String() + reason})
 		return true
 	})
-	return labels, keys
 }
 
 // provider returns an existing provider of a dependency, or nil.

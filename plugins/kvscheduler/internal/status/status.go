@@ -3,6 +3,7 @@
 package status
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -106,9 +107,9 @@ func (r *Reader) describe(s *api.ValueStatus, n *graph.Node) *api.ValueStatus {
 			s.Details = fields.Fields()
 		}
 	case kvscheduler.ValueState_PENDING:
-		s.Details, s.WaitsFor = r.unmet(n)
+		r.unmet(s, n)
 		if circle := r.Circle(n); circle != "" {
-			s.Details, s.WaitsFor = append(s.Details, circle), append(s.WaitsFor, circle)
+			waitsFor(s, circle)
 		}
 		if err := r.Graph.LastError(n); err != nil {
 			s.Error = err.Error()
@@ -148,27 +149,26 @@ func (r *Reader) leftOut(n *graph.Node) (problems []string) {
 	return problems
 }
 
-// unmet lists what a pending value waits for, as in Details and WaitsFor of its status.
-func (r *Reader) unmet(n *graph.Node) (labels, keys []string) {
-	other := ""
-	switch {
-	case n.Want != nil && n.Want.Observed:
-		other = "another process to create it (ownership policy observe)"
-	default:
-		if other = r.Facts.SessionProblem(n.Desc.Session()); other == "" {
-			other = r.Facts.Unread(n)
-		}
+// unmet adds what a pending value waits for to its status.
+func (r *Reader) unmet(s *api.ValueStatus, n *graph.Node) {
+	if n.Want != nil && n.Want.Observed {
+		waitsFor(s, "another process to create it (ownership policy observe)")
+		return
 	}
-	if other == "" {
-		labels, keys = r.lacks(n)
-		if why, _ := r.Facts.Blocked(n.Key); len(labels) == 0 {
-			other = why
-		}
+	if problem := cmp.Or(r.Facts.SessionProblem(n.Desc.Session()), r.Facts.Unread(n)); problem != "" {
+		waitsFor(s, problem)
+		return
 	}
-	if other != "" {
-		return []string{other}, []string{other}
+	r.lacks(s, n)
+	if why, _ := r.Facts.Blocked(n.Key); len(s.Details) == 0 && why != "" {
+		waitsFor(s, why)
 	}
-	return labels, keys
+}
+
+// waitsFor adds what is not a dependency to the status of a pending value.
+func waitsFor(s *api.ValueStatus, reason string) {
+	s.Details = append(s.Details, reason)
+	s.WaitsFor = append(s.WaitsFor, &kvscheduler.ValueStatus_Unmet{Text: reason})
 }
 
 func label(dep *api.Dependency) string {
