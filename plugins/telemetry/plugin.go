@@ -2,7 +2,8 @@
 // their errors, buffers, memory, threads. It reads them from the stats segment
 // of VPP, without work for VPP's main thread.
 //
-// The plugin reads only on request. A scrape reads the segment if the cached
+// The plugin reads on request, and every 15 seconds for the history of the last hour, which is in
+// memory (history.go). A scrape reads the segment if the cached
 // counters are older than polling-interval, so the segment is read at most once per
 // interval, regardless of the number of scrapes. Every read opens the
 // segment again: a VPP that restarted, stopped or was replaced needs no
@@ -17,7 +18,9 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/health"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
+	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
 // Plugin reads the stats segment of VPP. Its methods may be called concurrently.
@@ -28,7 +31,14 @@ type Plugin struct {
 	cfg      Config
 	now      func() time.Time
 	cache    cache
+	history  history
+
+	buffers   health.Reporter // nil: not reported yet
+	exhausted string          // the pools that are out of buffers; empty: none
 }
+
+// HealthBuffers is the part of the health that says whether VPP has buffers for packets.
+const HealthBuffers = "buffers"
 
 // Deps are the dependencies of the plugin.
 type Deps struct {
@@ -42,6 +52,8 @@ type Deps struct {
 	// Names provides the configured names of interfaces; without it, and for
 	// interfaces that the agent does not know, the label is VPP's name.
 	Names InterfaceNames `optional:"true"`
+	// HTTP serves rates and the history of the last hour; nil: there is none.
+	HTTP rest.HTTPHandlers `optional:"true"`
 	// Rules provides the configured names of access control lists; without it there are no
 	// counters of rules.
 	Rules ACLRules `optional:"true"`
@@ -86,7 +98,16 @@ func (p *Plugin) Init() error {
 	if cfg.PollingInterval != cfg.interval() {
 		p.Log.Warn("polling-interval is too short, the default is used", "configured", cfg.PollingInterval, "used", cfg.interval())
 	}
-	if cfg.Disabled || cfg.PrometheusDisabled || p.Metrics == nil {
+	if cfg.Disabled {
+		return nil
+	}
+	if p.HTTP != nil {
+		if err := p.HTTP.Register(p.String(), p.endpoints()...); err != nil {
+			return err
+		}
+		p.Go(p.keepHistory)
+	}
+	if cfg.PrometheusDisabled || p.Metrics == nil {
 		return nil
 	}
 	if err := p.Metrics.Registry().Register(newCollector(p)); err != nil {
@@ -98,5 +119,5 @@ func (p *Plugin) Init() error {
 // Disabled reports whether the configuration disables the plugin.
 func (p *Plugin) Disabled() bool { return p.cfg.Disabled }
 
-// Close ends nothing: reads are part of the scrapes that cause them.
+// Close ends the history; reads are part of the requests that cause them.
 func (p *Plugin) Close() error { return p.PluginDeps.Close() }

@@ -222,7 +222,7 @@ func newInfra() Infra {
 	i.Probe = probe.NewPlugin(probe.UseDeps(func(d *probe.Deps) { d.HTTP = i.HTTP }), probe.WithNonFatalPlugins(tracing.DefaultName),
 		probe.WithReadyDespite(kvscheduler.DefaultName+"/"+kvscheduler.HealthValues, kvscheduler.DefaultName+"/"+kvscheduler.HealthQuarantine,
 			orchestrator.DefaultName+"/"+orchestrator.HealthItems, orchestrator.DefaultName+"/"+orchestrator.HealthGuard,
-			nsplugin.DefaultName+"/"+nsplugin.HealthEngine, filedb.DefaultName))
+			nsplugin.DefaultName+"/"+nsplugin.HealthEngine, telemetry.DefaultName+"/"+telemetry.HealthBuffers, filedb.DefaultName))
 	i.Status = statuscheck.NewPlugin(statuscheck.UseDeps(func(d *statuscheck.Deps) { d.Label, d.NonFatal = i.Label, i.Probe }))
 	i.Metrics = metrics.NewPlugin(metrics.UseDeps(func(d *metrics.Deps) { d.HTTP = i.HTTP }))
 	i.Tracing = tracing.NewPlugin(tracing.UseDeps(func(d *tracing.Deps) { d.ServiceLabel = i.Label }))

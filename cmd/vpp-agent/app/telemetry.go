@@ -13,7 +13,7 @@ import (
 // plugin, from which it gets names.
 func newTelemetry(a *VPPAgent, vpp *govppmux.Plugin) *telemetry.Plugin {
 	return telemetry.NewPlugin(telemetry.UseDeps(func(d *telemetry.Deps) {
-		d.VPP, d.Metrics, d.Label, d.Names = vpp, a.Metrics, a.Label, vppNames{a}
+		d.VPP, d.Metrics, d.Label, d.Names, d.HTTP = vpp, a.Metrics, a.Label, vppNames{a}, a.HTTP
 		d.Rules = vppRules{a}
 	}))
 }
