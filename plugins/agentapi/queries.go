@@ -300,7 +300,7 @@ func (s *service) GetDrift(ctx context.Context, req *pb.GetDriftRequest) (*pb.Ge
 	}
 	resp := &pb.GetDriftResponse{Start: timestamp(report.Start), Stop: timestamp(report.Stop), Values: uint32(report.Values), Unread: map[string]string{}}
 	for _, d := range report.Drifts {
-		out := &pb.Drift{Key: d.Key, Kind: string(d.Kind)}
+		out := &pb.Drift{Key: d.Key, Kind: string(d.Kind), Base: d.Base}
 		for _, f := range d.Fields {
 			out.Fields = append(out.Fields, &pb.FieldDifference{Field: f.Field, Believed: f.Believed, Found: f.Found})
 		}

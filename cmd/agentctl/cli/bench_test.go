@@ -22,18 +22,24 @@ import (
 // simulated starts an agent with simulated southbounds, and returns where it serves HTTP.
 func simulated(tb testing.TB) (host, port string) {
 	tb.Helper()
+	plugins := simulatedAgent(tb)
+	host, port, err := net.SplitHostPort(plugins.HTTP.Addr().String())
+	infratest.Fatal(tb, err)
+	return host, port
+}
+
+// simulatedAgent starts an agent with simulated southbounds.
+func simulatedAgent(tb testing.TB, args ...string) *vppagent.VPPAgent {
+	tb.Helper()
 	dir := tb.TempDir()
 	for _, name := range []string{"http.conf", "grpc.conf"} {
 		infratest.Fatal(tb, os.WriteFile(filepath.Join(dir, name), []byte("endpoint: 127.0.0.1:0\n"), 0o600))
 	}
 	plugins, err := vppagent.New()
 	infratest.Fatal(tb, err)
-	a := agenttest.New(tb, agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate"))
+	a := agenttest.New(tb, agent.AllPlugins(plugins), agent.Args(append([]string{"--config-dir", dir, "--simulate"}, args...)...))
 	infratest.Fatal(tb, a.Start(tb.Context()))
-	if host, port, err = net.SplitHostPort(plugins.HTTP.Addr().String()); err != nil {
-		tb.Fatal(err)
-	}
-	return host, port
+	return plugins
 }
 
 // BenchmarkHistory shows a transaction with 100,000 values: in the list, by its number, and what

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/infra/infratest"
@@ -48,7 +49,9 @@ func (f *fakeGRPC) Delete(ctx context.Context, req *configurator.DeleteRequest) 
 func (f *fakeGRPC) Dump(ctx context.Context, _ *configurator.DumpRequest) (*configurator.DumpResponse, error) {
 	_ = rpc.SetTrailer(ctx, metadata.Pairs("unread-bin", "vpp.route: out of order"))
 	return &configurator.DumpResponse{Dump: &configurator.Config{VppConfig: &vpp.ConfigData{
-		Interfaces: []*interfaces.Interface{{Name: "loop1", Type: interfaces.Interface_SOFTWARE_LOOPBACK}}}}}, authorized(ctx)
+		Interfaces: []*interfaces.Interface{
+			{Name: "loop1", Type: interfaces.Interface_SOFTWARE_LOOPBACK, Mtu: 9000, PhysAddress: "02:00:00:00:00:01"}, {Name: "local0"},
+		}}}}, authorized(ctx)
 }
 
 func (f *fakeGRPC) Notify(req *configurator.NotifyRequest, stream rpc.ServerStreamingServer[configurator.NotifyResponse]) error {
@@ -81,10 +84,19 @@ func (f *fakeGRPC) Notify(req *configurator.NotifyRequest, stream rpc.ServerStre
 
 // ListItems implements the call of the agent's own API: clients have put loop1.
 func (f *fakeItems) ListItems(context.Context, *tenutov1.ListItemsRequest) (*tenutov1.ListItemsResponse, error) {
+	value, err := anypb.New(&interfaces.Interface{Name: "loop1", Type: interfaces.Interface_SOFTWARE_LOOPBACK})
+	if err != nil {
+		return nil, err
+	}
 	return &tenutov1.ListItemsResponse{Items: []*tenutov1.SourcedItem{
-		{Key: "config/vpp/v2/interfaces/loop1", Sources: []*tenutov1.SourceItem{{Source: "etcd"}, {Source: "grpc"}}},
+		{Key: "config/vpp/v2/interfaces/loop1", Sources: []*tenutov1.SourceItem{{Source: "etcd", Value: value}, {Source: "grpc"}}},
 		{Key: "config/vpp/v2/interfaces/loop2", Sources: []*tenutov1.SourceItem{{Source: "etcd"}}},
 	}}, nil
+}
+
+// GetDrift implements the call of the agent's own API.
+func (f *fakeItems) GetDrift(context.Context, *tenutov1.GetDriftRequest) (*tenutov1.GetDriftResponse, error) {
+	return &tenutov1.GetDriftResponse{}, nil
 }
 
 type fakeItems struct {
@@ -157,7 +169,9 @@ func TestConfigOverGRPC(t *testing.T) {
 		{"GRPC_SOCKET=/none --grpc-port " + port + " --grpc-token secret config dump", 0, yaml, ""},
 		{"--tls --grpc-port " + port + " --grpc-token secret config dump", 1, "", "does not use TLS (--tls, --insecure-tls)"},
 		{"GRPC_SOCKET=/none config dump", 1, "", "no agent serves gRPC at unix:/none"},
-		{"--config-dir " + dir + " config retrieve -f json", 0, `"name": "loop1"`, ""},
+		{"--config-dir " + dir + " config retrieve -f json", 0, `"name": "loop1"`, "not shown: 1 that are not in the configuration (--all)\n"},
+		{"--config-dir " + dir + " config retrieve --all", 0, yaml + "# vpp.interfaces/local0: not in the configuration\n# vppConfig:\n#   interfaces:\n#     - name: local0\n", ""},
+		{"--config-dir " + dir + " config retrieve --all -o json", exit.CodeUsage, "", "--all: adds comments, expected -o yaml"},
 		{"--grpc-socket " + socket + " config retrieve", 1, "", "expected a token (--grpc-token, --grpc-basic-auth)"},
 		{"--grpc-socket " + dir + "/none config retrieve", 1, "", "no agent serves gRPC at unix:" + dir + "/none: there is no such socket (--grpc-socket)"},
 		{"--config-dir " + dir + " config delete --waitdone " + good, 0, "OK\n", ""},

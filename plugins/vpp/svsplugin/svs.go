@@ -94,8 +94,8 @@ func NewTable(vpp *session.VPP) *kvs.KVDescriptor {
 			}
 			return err
 		},
-		Learned: func(table) bool { return false }, // most are VRF tables
-		Gone:    []api.VPPApiError{api.NO_SUCH_FIB},
+		Implicit: func(table) bool { return true }, // most are VRF tables
+		Gone:     []api.VPPApiError{api.NO_SUCH_FIB},
 	})
 }
 

@@ -3173,7 +3173,9 @@ type Drift struct {
 	// "missing", "differs" or "unexpected".
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Fields that differ, as JSON; empty unless the kind is "differs".
-	Fields        []*FieldDifference `protobuf:"bytes,3,rep,name=fields,proto3" json:"fields,omitempty"`
+	Fields []*FieldDifference `protobuf:"bytes,3,rep,name=fields,proto3" json:"fields,omitempty"`
+	// Key of the value that it is derived from; empty if there is none.
+	Base          string `protobuf:"bytes,4,opt,name=base,proto3" json:"base,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3227,6 +3229,13 @@ func (x *Drift) GetFields() []*FieldDifference {
 		return x.Fields
 	}
 	return nil
+}
+
+func (x *Drift) GetBase() string {
+	if x != nil {
+		return x.Base
+	}
+	return ""
 }
 
 // FieldDifference is a field that differs.
@@ -3640,11 +3649,12 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x06unread\x18\x05 \x03(\v2'.tenuto.v1.GetDriftResponse.UnreadEntryR\x06unread\x1a9\n" +
 	"\vUnreadEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"a\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"u\n" +
 	"\x05Drift\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x122\n" +
-	"\x06fields\x18\x03 \x03(\v2\x1a.tenuto.v1.FieldDifferenceR\x06fields\"Y\n" +
+	"\x06fields\x18\x03 \x03(\v2\x1a.tenuto.v1.FieldDifferenceR\x06fields\x12\x12\n" +
+	"\x04base\x18\x04 \x01(\tR\x04base\"Y\n" +
 	"\x0fFieldDifference\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x1a\n" +
 	"\bbelieved\x18\x02 \x01(\tR\bbelieved\x12\x14\n" +

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/client/container"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/outcome"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/infra/logging"
@@ -19,7 +20,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
-	vpp_interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	tenutov1 "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
 )
 
@@ -116,64 +116,162 @@ func decodeHidden(f *cmdutil.Factory, file string, text []byte) *document.Docume
 
 type retrieveOptions struct {
 	*cmdutil.Factory
+	all bool
 }
 
 func newRetrieve(f *cmdutil.Factory) *cobra.Command {
 	o := &retrieveOptions{Factory: f}
-	return output.Verbatim(f.Formatted(&cobra.Command{
+	cmd := output.Verbatim(f.Formatted(&cobra.Command{
 		Use: "retrieve", Aliases: []string{"ret", "read", "dump"}, Args: cmdutil.Args(cobra.NoArgs),
-		Example: "  agentctl config retrieve -o yaml",
+		Example: "  agentctl config retrieve > net.yaml && agentctl plan net.yaml\n  agentctl config retrieve --all",
 		Short:   "Show what is really there in VPP and Linux, over gRPC",
-		RunE:    o.run,
+		Long: "Reads VPP and Linux, and writes a file that can be applied. It has the items of the configuration:\n" +
+			"as they were given, or as they are now if another program has changed them. Items that are missing in\n" +
+			"VPP or Linux are left out.\n\n" +
+			"--all adds, as comments, what is not in the configuration: objects that other programs have made, and\n" +
+			"those that VPP always has.",
+		RunE: o.run,
 	}, output.Proto))
+	cmd.Flags().BoolVar(&o.all, "all", false, "add what is not in the configuration, as comments with the reason")
+	return cmd
 }
 
 func (o *retrieveOptions) run(cmd *cobra.Command, _ []string) error {
-	return o.GRPC.WithAgent(cmd.Context(), true, func(ctx context.Context, c configurator.ConfiguratorServiceClient) error {
+	return o.GRPC.WithConn(cmd.Context(), true, func(ctx context.Context, conn *rpc.ClientConn) error {
 		var trailer metadata.MD
-		resp, err := c.Dump(ctx, &configurator.DumpRequest{}, rpc.Trailer(&trailer))
+		resp, err := configurator.NewConfiguratorServiceClient(conn).Dump(ctx, &configurator.DumpRequest{}, rpc.Trailer(&trailer))
+		if err != nil {
+			return err
+		}
+		given, err := o.given(ctx, tenutov1.NewAgentServiceClient(conn))
 		if err != nil {
 			return err
 		}
 		for _, reason := range trailer.Get(unreadTrailer) {
 			fmt.Fprintf(o.Err, "not read: %s\n", reason)
 		}
-		return o.writeItems(o.configurable(resp.GetDump()))
+		return o.write(o.sort(resp.GetDump(), given))
 	})
 }
 
-// configurable returns the items of a configuration that was read which the agent takes as they
-// are, and prints the others to the error output.
-func (o *retrieveOptions) configurable(cfg *configurator.Config) (items []proto.Message) {
+// given returns the values of the configuration in effect that VPP and Linux have, by key, and nil
+// for those that another program has changed.
+func (o *retrieveOptions) given(ctx context.Context, c tenutov1.AgentServiceClient) (map[string]proto.Message, error) {
+	given := map[string]proto.Message{}
+	for req := (&tenutov1.ListItemsRequest{Values: true, PageSize: itemsPerPage}); ; {
+		resp, err := c.ListItems(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range resp.GetItems() {
+			m, ok := o.Models.Set().ForKey(it.GetKey())
+			if !ok || len(it.GetSources()) == 0 {
+				continue
+			}
+			value := m.NewInstance()
+			if any := it.GetSources()[0].GetValue(); any != nil {
+				if err := any.UnmarshalTo(value); err != nil {
+					return nil, fmt.Errorf("item %s: %w", it.GetKey(), err)
+				}
+				given[it.GetKey()] = value
+			}
+		}
+		if req.PageToken = resp.GetNextPageToken(); req.PageToken == "" {
+			break
+		}
+	}
+	drift, err := c.GetDrift(ctx, &tenutov1.GetDriftRequest{Detect: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range drift.GetDrifts() {
+		for _, key := range []string{d.GetKey(), d.GetBase()} {
+			if given[key] != nil {
+				given[key] = nil
+			}
+		}
+	}
+	return given, nil
+}
+
+// itemsPerPage keeps a response below the 4 MiB that gRPC clients accept by default.
+const itemsPerPage = 5000
+
+// retrieved is what was read.
+type retrieved struct {
+	items  []proto.Message // of the configuration
+	others []proto.Message // that are not in the configuration
+	why    []string        // why each of the others is not
+}
+
+// sort separates the items of the configuration from others. An item that the agent would not take
+// as it is goes to the error output.
+func (o *retrieveOptions) sort(cfg *configurator.Config, given map[string]proto.Message) (r retrieved) {
 	for _, f := range container.Extract(o.Models.Set(), cfg, "") {
-		if i, ok := f.Item.(*vpp_interfaces.Interface); ok && i.GetName() == "local0" {
-			continue // every VPP has it, and it is no item
-		}
-		lacks := kvs.Unmodeled(f.Item)
-		if len(lacks) == 0 {
-			items = append(items, f.Item)
-			continue
-		}
 		key, err := o.Models.Set().KeyOf(f.Item)
 		if err != nil {
 			key = string(f.Item.ProtoReflect().Descriptor().FullName())
 		}
-		fmt.Fprintf(o.Err, "left out: %s: differs in what the model lacks: %s\n", o.Models.ShortKey(key), strings.Join(lacks, ", "))
+		value, ours := given[key]
+		lacks := kvs.Unmodeled(f.Item)
+		switch {
+		case ours && value != nil:
+			r.items = append(r.items, value)
+		case ours && len(lacks) == 0:
+			r.items = append(r.items, f.Item)
+		case ours:
+			fmt.Fprintf(o.Err, "left out: %s: differs in what the model lacks: %s\n", o.Models.ShortKey(key), strings.Join(lacks, ", "))
+		default:
+			why := "not in the configuration"
+			if len(lacks) > 0 {
+				why += ", and has what the model lacks: " + strings.Join(lacks, ", ")
+			}
+			r.others, r.why = append(r.others, f.Item), append(r.why, o.Models.ShortKey(key)+": "+why)
+		}
 	}
-	return items
+	return r
 }
 
-// writeItems writes items in the format of files.
-func (o *retrieveOptions) writeItems(items []proto.Message) error {
+// write writes the items in the format of files, and the others as comments.
+func (o *retrieveOptions) write(r retrieved) error {
+	text, err := o.encode(r.items)
+	if err != nil {
+		return err
+	}
+	switch inYAML := o.Format == "" || strings.EqualFold(o.Format, "yaml"); {
+	case len(r.others) == 0:
+	case !o.all:
+		fmt.Fprintf(o.Err, "not shown: %d that are not in the configuration (--all)\n", len(r.others))
+	case !inYAML:
+		return exit.Usagef("--all: adds comments, expected -o yaml")
+	default:
+		for _, why := range r.why {
+			text = append(text, "# "+why+"\n"...)
+		}
+		others, err := o.encode(r.others)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(others)) {
+			text = append(text, "# "+line...)
+		}
+	}
+	return writeDocument(o.Factory, text)
+}
+
+// encode writes items in the format of files, without groups that have no items.
+func (o *retrieveOptions) encode(items []proto.Message) (text []byte, err error) {
 	all := make([]proto.Message, len(items))
 	for n, item := range items {
 		all[n] = shown(o.Factory, item)
 	}
-	text, err := document.New(o.Models.Set()).Encode(all...)
-	if err != nil {
-		return err
+	encoded, err := document.New(o.Models.Set()).Encode(all...)
+	for line := range strings.Lines(string(encoded)) {
+		if len(items) == 0 || !strings.HasSuffix(line, "Config: {}\n") {
+			text = append(text, line...)
+		}
 	}
-	return writeDocument(o.Factory, text)
+	return text, err
 }
 
 // shown returns a value for output, with its secrets hidden.

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/infra/infratest"
+)
+
+// What "config retrieve" prints can be applied, and changes nothing: also with values that VPP has
+// chosen or inherited, such as MAC addresses and MTUs.
+func TestRetrieveCanBeApplied(t *testing.T) {
+	t.Parallel()
+	a := simulatedAgent(t, "--simulate-links", "lan0,wan0")
+	host, http, err := net.SplitHostPort(a.HTTP.Addr().String())
+	infratest.Fatal(t, err)
+	_, grpc, err := net.SplitHostPort(a.GRPC.Addr().String())
+	infratest.Fatal(t, err)
+	agentctl := func(args ...string) result {
+		t.Helper()
+		r := run(t, nil, append([]string{"--host", host, "--http-port", http, "--grpc-port", grpc}, args...)...)
+		if r.code != 0 {
+			t.Fatalf("%q: exit %d: %s%s", args, r.code, r.out, r.err)
+		}
+		return r
+	}
+	agentctl("status", "--wait")
+	agentctl("config", "update", "--wait", "testdata/router.yaml")
+	for _, flags := range [][]string{nil, {"--all"}, {"--show-secrets"}} {
+		text := agentctl(append([]string{"config", "retrieve"}, flags...)...).out
+		if strings.Contains(text, "9000") && flags == nil || !strings.Contains(text, "action: DENY") {
+			t.Errorf("config retrieve %q:\n%s", flags, text)
+		}
+		if r := agentctl("plan", write(t, "net.yaml", text)); r.out != "nothing to do\n" {
+			t.Errorf("the plan of config retrieve %q:\n%s\nof\n%s", flags, r.out, text)
+		}
+	}
+}
