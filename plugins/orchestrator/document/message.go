@@ -66,7 +66,11 @@ func (d *decoder) message(n *yaml.Node, p *path, plan *plan, m protoreflect.Mess
 	ok := d.mapping(n, p, func(key, value *yaml.Node, p *path) {
 		f := plan.fields[key.Value]
 		if f == nil {
-			d.fail(key, p, "unknown field of %s%s", m.Descriptor().Name(), suggestion(key.Value, plan.names))
+			hint := ""
+			if near := SimilarField(m.Descriptor(), key.Value); near != "" {
+				hint = "; did you mean " + near + "?"
+			}
+			d.fail(key, p, "unknown field of %s%s", m.Descriptor().Name(), hint)
 			good = false
 			return
 		}

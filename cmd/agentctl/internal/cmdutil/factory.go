@@ -92,6 +92,9 @@ func (f *Factory) Connect(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	if err := g.splitURL(); err != nil {
+		return err
+	}
 	if err := g.validate(); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,7 +47,7 @@ const DefaultTimeout = 2 * time.Minute
 
 // Define adds the flags of all commands.
 func (g *Flags) Define(fs *pflag.FlagSet) {
-	fs.StringVarP(&g.Host, "host", "H", client.DefaultHost, "`address` of the agent, or path of its unix socket")
+	fs.StringVarP(&g.Host, "host", "H", client.DefaultHost, "`address` of the agent, or a URL with its HTTP port (https://edge-1:9191), or path of its unix socket")
 	describe(fs, "host", "AGENT_HOST")
 	fs.IntVar(&g.HTTPPort, "http-port", client.DefaultPort, "`port` of the agent's HTTP server")
 	describe(fs, "http-port", "HTTP_PORT")
@@ -173,6 +174,31 @@ func (g *Flags) use(agent *announced.Agent) (err error) {
 	}
 	if err != nil {
 		return fmt.Errorf("agent %s: http.address: %q: expected host:port", agent.Label, agent.Http.Address)
+	}
+	return nil
+}
+
+// splitURL takes the scheme and the port of --host from a URL ("https://edge-1:9191").
+func (g *Flags) splitURL() error {
+	scheme, _, ok := strings.Cut(g.Host, "://")
+	if !ok || scheme == "unix" {
+		return nil
+	}
+	u, err := url.Parse(g.Host)
+	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		return exit.Usagef("--host: %q: expected an address, or a URL such as https://edge-1:9191", g.Host)
+	}
+	switch scheme {
+	case "https":
+		g.TLS.on = true
+	case "http":
+	default:
+		return exit.Usagef("--host: %q: expected http:// or https://", g.Host)
+	}
+	if g.Host = u.Hostname(); u.Port() != "" {
+		if g.HTTPPort, err = strconv.Atoi(u.Port()); err != nil {
+			return exit.Usagef("--host: %q: expected a number as port", u.Host)
+		}
 	}
 	return nil
 }

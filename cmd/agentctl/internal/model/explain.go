@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,6 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/infra/models"
-	"github.com/tenuto-dev/tenuto/infra/suggest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/custommodel"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/proto/ligato"
@@ -114,7 +114,29 @@ func (e *explainer) find(name string) (m models.Known, fields []string, err erro
 	if m != nil {
 		return m, fields, nil
 	}
+	if of := e.modelsWithField(name); len(of) > 0 {
+		return nil, nil, exit.Usagef("no model %q; it is a field of %s", name, strings.Join(of, ", "))
+	}
 	return nil, nil, exit.Usage(cmdutil.NoModel(e.set, name))
+}
+
+// maxModels is the number of models that are named which have the same field.
+const maxModels = 5
+
+// modelsWithField returns the paths of a field whose name is given instead of that of a model.
+func (e *explainer) modelsWithField(name string) (paths []string) {
+	for _, m := range e.set.All() {
+		for _, f := range fieldsIn(m.NewInstance().ProtoReflect().Descriptor()) {
+			if string(f.Name()) == name || f.JSONName() == name {
+				paths = append(paths, m.Spec().ModelName()+"."+name)
+			}
+		}
+	}
+	slices.Sort(paths)
+	if more := len(paths) - maxModels; more > 0 {
+		paths = append(paths[:maxModels], fmt.Sprintf("and %d more", more))
+	}
+	return paths
 }
 
 // explanation is what "explain" says about a model, or about one of its fields.
@@ -129,12 +151,13 @@ type explanation struct {
 }
 
 type explainedField struct {
-	Name   string
-	Type   string
-	Limits string           `json:",omitempty"`
-	OneOf  string           `json:",omitempty"` // name of the group
-	About  string           `json:",omitempty"`
-	Values []explainedValue `json:",omitempty"` // of an enum
+	Name     string
+	Type     string
+	Limits   string           `json:",omitempty"`
+	Required bool             `json:",omitempty"` // an item is not valid without it
+	OneOf    string           `json:",omitempty"` // name of the group
+	About    string           `json:",omitempty"`
+	Values   []explainedValue `json:",omitempty"` // of an enum
 }
 
 type explainedValue struct {
@@ -166,8 +189,11 @@ func (e *explainer) explain(name string) (x explanation, err error) {
 	}
 	if message != nil {
 		x.Message, x.About = string(message.FullName()), e.comments.Of(message.FullName())
+		g := e.generator(m)
 		for _, f := range fieldsIn(message) {
-			x.Fields = append(x.Fields, e.field(f))
+			explained := e.field(f)
+			explained.Required = field == nil && g.required(f) && g.zeroInvalid(f)
+			x.Fields = append(x.Fields, explained)
 		}
 	}
 	return x, nil
@@ -209,6 +235,9 @@ func (x *explanation) text() string {
 		if f.Limits != "" {
 			b.WriteString("  " + f.Limits)
 		}
+		if f.Required {
+			b.WriteString("  -required-")
+		}
 		if f.OneOf != "" {
 			fmt.Fprintf(&b, "  (one of %s)", f.OneOf)
 		}
@@ -235,7 +264,7 @@ func fieldOf(message protoreflect.MessageDescriptor, path, name string) (protore
 		}
 		known = append(known, string(f.Name()))
 	}
-	if near := suggest.Nearest(name, known); near != "" {
+	if near := document.SimilarField(message, name); near != "" {
 		return nil, exit.Usagef("%s has no field %q, did you mean %q?", path, name, near)
 	}
 	return nil, exit.Usagef("%s has no field %q; expected one of %s", path, name, strings.Join(known, ", "))

@@ -40,12 +40,18 @@ type generator struct {
 	within []protoreflect.FullName        // messages that are being written
 }
 
-// generate returns a file with one item of a model.
-func (e *explainer) generate(m models.Known) string {
+// generator returns the generator for items of a model.
+func (e *explainer) generator(m models.Known) *generator {
 	g := &generator{explainer: e}
 	if name := m.Name(); name != nil {
 		g.keys, g.named = name.Required(), true
 	}
+	return g
+}
+
+// generate returns a file with one item of a model.
+func (e *explainer) generate(m models.Known) string {
+	g := e.generator(m)
 	d := m.NewInstance().ProtoReflect().Descriptor()
 	place, list := e.codec.Place(m.Spec().ModelName())
 	group, field, _ := strings.Cut(place, ".")
@@ -100,6 +106,19 @@ func (g *generator) required(f protoreflect.FieldDescriptor) bool {
 		return g.forbidden(f.Enum().Values().Get(0))
 	}
 	return !g.named && f.Index() == 0 && f.Kind() == protoreflect.StringKind // of a custom model
+}
+
+// zeroInvalid reports whether an item is not valid if a field has its zero value.
+func (g *generator) zeroInvalid(f protoreflect.FieldDescriptor) bool {
+	switch about := g.comments.Of(f.FullName()); {
+	case strings.Contains(about, "mpty means"), strings.Contains(about, "; empty"):
+		return false
+	case f.IsList(), f.Message() != nil, f.Kind() == protoreflect.StringKind, f.Kind() == protoreflect.BytesKind:
+		return true
+	case f.Enum() != nil:
+		return g.forbidden(f.Enum().Values().Get(0))
+	}
+	return false
 }
 
 func (g *generator) forbidden(v protoreflect.EnumValueDescriptor) bool {

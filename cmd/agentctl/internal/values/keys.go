@@ -41,7 +41,29 @@ func whyKey(ctx context.Context, f *cmdutil.Factory, given, key string) (api.Exp
 	if err == nil {
 		err = notAKey(f, given, key, e)
 	}
+	if err != nil && !strings.Contains(given, "/") {
+		if keys := named(ctx, f, given); len(keys) > 0 {
+			err = fmt.Errorf("%s is no key; did you mean %s?", given, strings.Join(keys, ", "))
+		}
+	}
 	return e, err
+}
+
+// maxNamed is the number of values with the same name that are suggested.
+const maxNamed = 5
+
+// named returns the short keys of values that have a name: the last part of their keys.
+func named(ctx context.Context, f *cmdutil.Factory, name string) (keys []string) {
+	list, err := f.Client.Scheduler.Values(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, v := range list {
+		if key := v.Value.GetKey(); strings.HasSuffix(key, "/"+name) && len(keys) < maxNamed {
+			keys = append(keys, f.Models.ShortKey(key))
+		}
+	}
+	return keys
 }
 
 // notAKey explains why no value can have a key; given is the key as entered, e

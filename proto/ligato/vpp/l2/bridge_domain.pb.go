@@ -271,13 +271,13 @@ var File_ligato_vpp_l2_bridge_domain_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l2_bridge_domain_proto_rawDesc = "" +
 	"\n" +
-	"!ligato/vpp/l2/bridge_domain.proto\x12\rligato.vpp.l2\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xb3\x05\n" +
+	"!ligato/vpp/l2/bridge_domain.proto\x12\rligato.vpp.l2\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xd7\x05\n" +
 	"\fBridgeDomain\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05flood\x18\x02 \x01(\bR\x05flood\x122\n" +
-	"\x15unknown_unicast_flood\x18\x03 \x01(\bR\x13unknownUnicastFlood\x12\x18\n" +
-	"\aforward\x18\x04 \x01(\bR\aforward\x12\x14\n" +
-	"\x05learn\x18\x05 \x01(\bR\x05learn\x12'\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
+	"\x05flood\x18\x02 \x01(\bB\a\x8a}\x04trueR\x05flood\x12;\n" +
+	"\x15unknown_unicast_flood\x18\x03 \x01(\bB\a\x8a}\x04trueR\x13unknownUnicastFlood\x12!\n" +
+	"\aforward\x18\x04 \x01(\bB\a\x8a}\x04trueR\aforward\x12\x1d\n" +
+	"\x05learn\x18\x05 \x01(\bB\a\x8a}\x04trueR\x05learn\x12'\n" +
 	"\x0farp_termination\x18\x06 \x01(\bR\x0earpTermination\x12!\n" +
 	"\amac_age\x18\a \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x06macAge\x12E\n" +
 	"\n" +
