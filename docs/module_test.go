@@ -52,7 +52,7 @@ func TestCustomAgentInItsOwnModule(t *testing.T) {
 		{"generate tutorial.hosts", "tutorialConfig: HostList: - # Name of the host; it is the last part of the key. name: NAME"},
 		{"explain tutorial.hosts", "IN FILES: tutorialConfig.HostList[]"},
 		{"explain tutorial.hosts.address", "address <string> IP address of the host."},
-		{"why config/tutorial/v1/hosts/printer", "waits for config/vpp/v2/interfaces/loop2"},
+		{"why config/tutorial/v1/hosts/printer", "waits for vpp.interfaces/loop2"},
 		{"dump tutorial.hosts", "address: 10.1.0.2"},
 		{"values tutorial.hosts", "tutorial.hosts/gateway CONFIGURED"},
 		{"get tutorial.hosts/gateway", "address: 10.1.0.2"},

@@ -50,6 +50,7 @@ func TestReadme(t *testing.T) {
 type checkout struct {
 	dir, prefix string
 	env         []string
+	code        int // of the last command, for "echo $?"
 }
 
 func newCheckout(t *testing.T, programs, prefix string, env ...string) *checkout {
@@ -152,9 +153,12 @@ func (c *checkout) run(t *testing.T) (end func()) {
 // shell runs a command of the README.
 func (c *checkout) shell(t *testing.T, line string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "bash", "-c", c.rename(line))
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", fmt.Sprintf("(exit %d); ", c.code)+c.rename(line))
 	cmd.Dir, cmd.Env = c.dir, c.env
 	out, _ := cmd.CombinedOutput() // some of the commands report a problem with their exit code
+	if !strings.HasPrefix(line, "echo $?") {
+		c.code = cmd.ProcessState.ExitCode()
+	}
 	return string(out)
 }
 

@@ -428,7 +428,7 @@ func TestStatusWithoutScheduler(t *testing.T) {
 	t.Cleanup(server.Close)
 	f := &fakeAgent{Server: server}
 	r := f.run(t, nil, "status")
-	if r.code != 0 || !strings.Contains(r.out, "PLUGINS") || strings.Contains(r.out, "QUEUE") || strings.Contains(r.out, "VALUES") {
+	if r.code != exit.CodeFinding || !strings.Contains(r.out, "PLUGINS") || strings.Contains(r.out, "QUEUE") || strings.Contains(r.out, "VALUES") {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 }

@@ -95,9 +95,16 @@ func PrintUnread(f *cmdutil.Factory, unread []api.DriftUnread) {
 		by[u.Reason] = append(by[u.Reason], u.Descriptor)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(by)) {
-		fmt.Fprintf(f.Out, "not read: %s: %s\n", reason, strings.Join(by[reason], ", "))
+		what := strings.Join(by[reason], ", ")
+		if len(by[reason]) > maxKinds {
+			what = fmt.Sprintf("%d kinds of values", len(by[reason]))
+		}
+		fmt.Fprintf(f.Out, "not read: %s: %s\n", reason, what)
 	}
 }
+
+// maxKinds is the number of descriptors that are named which could not be read for the same reason.
+const maxKinds = 5
 
 // UnreadError is the error of a comparison that left values out; nil if it left
 // out only values that cannot be read.
@@ -113,7 +120,7 @@ func (o *options) printDrift(r response.Drift) error {
 	if len(r.Drifts) > 0 {
 		t := output.NewTable("KEY", "DRIFT", "FIELDS")
 		for _, d := range r.Drifts {
-			t.Row(d.Key, o.paintDrift(d.Kind), driftFields(d))
+			t.Row(o.Models.ShortKey(d.Key), o.paintDrift(d.Kind), driftFields(d))
 		}
 		if err := t.Write(o.Printer); err != nil {
 			return err

@@ -119,11 +119,16 @@ func (opts *options) showOrphans(answer client.Answer[response.Orphans], removed
 func (opts *options) printOrphans(o response.Orphans) error {
 	if len(o.Orphans) > 0 {
 		t := output.NewTable("KEY", "DESCRIPTOR", "MADE BY", "SINCE", "PROBLEM")
+		marked := false
 		for _, orphan := range o.Orphans {
-			t.Row(orphan.Key, orphan.Descriptor, opts.paintOwner(orphan), orphanSince(orphan), orphanProblem(orphan))
+			marked = marked || orphan.Marked && !orphan.Ours
+			t.Row(opts.Models.ShortKey(orphan.Key), orphan.Descriptor, opts.paintOwner(orphan), orphanSince(orphan), orphanProblem(orphan))
 		}
 		if err := t.Write(opts.Printer); err != nil {
 			return err
+		}
+		if marked {
+			fmt.Fprintln(opts.Out, "marked: has the mark of an agent, and is not on record here; agentctl orphans --remove KEY removes it")
 		}
 	}
 	switch {
@@ -148,9 +153,6 @@ func (opts *options) paintOwner(o api.Orphan) string {
 func orphanProblem(o api.Orphan) string {
 	if lacks := api.Unmodeled(o.Value.Message); len(lacks) > 0 && o.Problem == "" {
 		return "differs in what the model lacks: " + strings.Join(lacks, ", ")
-	}
-	if o.Marked && o.Problem == "" {
-		return "marked as an agent's, not on record; to remove it: agentctl orphans --remove " + o.Key
 	}
 	return o.Problem
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
@@ -47,9 +48,9 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:     "status",
 		Example: "  agentctl status --wait --timeout 30s",
 		Short:   "Show the state of the agent and of its plugins",
-		Long: "Shows the state of the agent and of its plugins. The exit code is 1, and the reason\n" +
-			"is printed, if the agent is not ready. An agent with values that failed is DEGRADED and ready, unless\n" +
-			"ready-despite in probe.conf says otherwise.\n\n" +
+		Long: "Shows the state of the agent and of its plugins. The exit code is 1 if the agent is not ready, and\n" +
+			"2 if it is ready and DEGRADED; the reason is on the last line. An agent with values that failed is\n" +
+			"DEGRADED and ready, unless ready-despite in probe.conf says otherwise.\n\n" +
 			"With -o json or yaml, Status.state and the states in plugins and PluginStatus are numbers, which scripts\n" +
 			"for Ligato expect: 0 is INIT, 1 OK, 2 ERROR or DEGRADED. Status.health has all of them by name.",
 		Args: cmdutil.Args(cobra.NoArgs),
@@ -70,10 +71,16 @@ func (o *options) status(ctx context.Context, wait bool) error {
 	if err != nil {
 		return err
 	}
-	if err = output.Show(o.Printer, data, o.printStatus); err == nil && !ready {
-		err = fmt.Errorf("the agent is not ready: %s", strings.Join(troubles(data.Status), "; "))
+	switch err := output.Show(o.Printer, data, o.printStatus); {
+	case err != nil:
+		return err
+	case !ready:
+		ignored := slices.Concat(data.Status.NonFatalPlugins, data.Status.ReadyDespite)
+		return fmt.Errorf("the agent is not ready: %s", cmp.Or(strings.Join(troubles(data.Status, ignored), "; "), "it is starting or stopping"))
+	case data.Status.Health.State != "OK":
+		return exit.Findingf("the agent is ready and %s: %s", data.Status.Health.State, strings.Join(troubles(data.Status, nil), "; "))
 	}
-	return err
+	return nil
 }
 
 func askStatus(ctx context.Context, f *cmdutil.Factory) (data statusData, ready bool, err error) {
@@ -116,9 +123,9 @@ func (o *options) awaitReady(ctx context.Context) (data statusData, ready bool, 
 	}
 }
 
-// troubles says why the agent is not ready, causes rather than effects.
-func troubles(s client.Status) (list []string) {
-	ignored := slices.Concat(s.NonFatalPlugins, s.ReadyDespite)
+// troubles says why the agent is not ready, or DEGRADED: causes rather than effects, except for
+// ignored plugins and parts.
+func troubles(s client.Status, ignored []string) (list []string) {
 	for _, p := range s.Health.Plugins {
 		p.CausedBy = slices.DeleteFunc(slices.Clone(p.CausedBy), func(cause string) bool {
 			return !slices.ContainsFunc(s.Health.Plugins, func(o client.HealthState) bool { return o.Name == cause && blocks(o, o.Name, ignored) })
@@ -127,9 +134,6 @@ func troubles(s client.Status) (list []string) {
 			p.Parts = slices.DeleteFunc(slices.Clone(p.Parts), func(part client.HealthState) bool { return !blocks(part, p.Name+"/"+part.Name, ignored) })
 			list = append(list, p.Name+" is "+p.State+oneLine(reasonOf(p)))
 		}
-	}
-	if len(list) == 0 {
-		list = append(list, "it is starting or stopping")
 	}
 	return list
 }
@@ -268,7 +272,11 @@ func writeSummary(f *cmdutil.Factory, b *strings.Builder, sum *response.Summary)
 		b.WriteString("    none\n")
 		return
 	}
-	states := slices.SortedFunc(maps.Keys(sum.States), func(x, y string) int {
+	counts := maps.Clone(sum.States)
+	if len(counts) > 1 && !f.Wide {
+		delete(counts, "OBTAINED") // what the agent has found is no news
+	}
+	states := slices.SortedFunc(maps.Keys(counts), func(x, y string) int {
 		return cmp.Or(cmp.Compare(sum.States[y], sum.States[x]), cmp.Compare(x, y))
 	})
 	for i, state := range states {

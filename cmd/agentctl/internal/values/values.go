@@ -3,6 +3,7 @@ package values
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type options struct {
 	*cmdutil.Factory
 	states []string
 	watch  bool
+	all    bool
 }
 
 // New returns the command "values".
@@ -32,13 +34,16 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Long: "Shows the states of the values of the scheduler: values of the given models (names or\n" +
 			"patterns), values with the given keys (whole, or as MODEL/NAME), or all. Derived values\n" +
 			"are indented below the value that they are derived from. The exit code is 1 if there is no\n" +
-			"value with a key.",
+			"value with a key.\n\n" +
+			"Values that the agent has found and not made (OBTAINED) are only counted, unless --all, --state, or\n" +
+			"models or keys are given.",
 		Example: "  agentctl values 'vpp.l2.*'\n  agentctl values vpp.interfaces/loop1\n" +
 			"  agentctl values --state PENDING,FAILED\n  agentctl values --watch",
 		ValidArgsFunction: f.CompleteModels,
 		RunE:              o.run,
 	}, output.Proto))
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "print the changes too, one line each, until interrupted")
+	cmd.Flags().BoolVar(&o.all, "all", false, "also values that the agent has found and not made (OBTAINED)")
 	cmd.Flags().StringSliceVar(&o.states, "state", nil, "only values in one of these `states`, with their derived values")
 	// It fails for an unknown flag only.
 	_ = cmd.RegisterFlagCompletionFunc("state", func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
@@ -58,6 +63,7 @@ func (o *options) run(cmd *cobra.Command, patterns []string) error {
 	if err := checkStates("--state", o.states); err != nil {
 		return err
 	}
+	o.all = o.all || o.Wide || len(patterns)+len(o.states) > 0
 	if _, err := o.selectValues(nil, patterns, o.states); err != nil {
 		return err // no request is needed for this
 	}
@@ -173,16 +179,41 @@ func (o *options) printValues(list []valueData) error {
 		}
 		t.Row(append(cells, o.Models.ShortText(api.Reason(s)))...)
 	}
-	for _, v := range list {
+	found := 0
+	for _, v := range o.byName(list) {
+		if !o.all && isFound(v) {
+			found++
+			continue
+		}
 		row(o.Models.ShortKey(v.Value.GetKey()), v.Value, v)
 		for _, d := range v.DerivedValues {
 			row("  "+d.GetKey(), d, valueData{})
 		}
 	}
-	if len(list) == 0 {
+	switch {
+	case len(list) == 0:
 		return o.Printf("no values\n")
+	case found == len(list):
+		return o.Printf("no values but %d OBTAINED (--all)\n", found)
+	case found > 0:
+		return errors.Join(t.Write(o.Printer), o.Printf("and %d OBTAINED (--all)\n", found))
 	}
 	return t.Write(o.Printer)
+}
+
+// byName returns the values in the order of the names that are printed.
+func (o *options) byName(list []valueData) []valueData {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b valueData) int {
+		return strings.Compare(o.Models.ShortKey(a.Value.GetKey()), o.Models.ShortKey(b.Value.GetKey()))
+	})
+	return list
+}
+
+// isFound reports whether the agent has found a value, and not made it or what is derived from it.
+func isFound(v valueData) bool {
+	obtained := func(s *api.ValueStatus) bool { return s.GetState() == kvscheduler.ValueState_OBTAINED }
+	return obtained(v.Value) && !slices.ContainsFunc(v.DerivedValues, func(d *api.ValueStatus) bool { return !obtained(d) })
 }
 
 func lastOperation(s *api.ValueStatus) string {

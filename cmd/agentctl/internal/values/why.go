@@ -33,5 +33,8 @@ func (o *whyOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return output.Show(o.Printer, e, func(api.Explanation) error { return o.PrintText(o.Client.Scheduler.WhyText(cmd.Context(), key)) })
+	return output.Show(o.Printer, e, func(api.Explanation) error {
+		text, err := o.Client.Scheduler.WhyText(cmd.Context(), key)
+		return o.PrintText(o.Models.ShortText(text), err)
+	})
 }
