@@ -260,7 +260,7 @@ func exhausted(s *snapshot, dropped bool) string {
 
 // sample adds a sample to the history, and reports whether VPP has buffers.
 func (p *Plugin) sample() {
-	s := p.readSince(sampleEvery / 2)
+	s := p.readSince(p.sampling / 2)
 	before := p.history.lastPoint()
 	p.history.add(p.now(), s)
 	if s.snapshot == nil {
@@ -295,7 +295,7 @@ func (p *Plugin) reportBuffers(pools string) {
 
 // keepHistory samples until the plugin is closed.
 func (p *Plugin) keepHistory(ctx context.Context) {
-	tick := time.NewTicker(sampleEvery)
+	tick := time.NewTicker(p.sampling)
 	defer tick.Stop()
 	for {
 		select {

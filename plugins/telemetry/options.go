@@ -27,10 +27,16 @@ func UseConf(cfg Config) Option { return func(p *Plugin) { p.defaults = &cfg } }
 // UseClock sets the clock; default: time.Now.
 func UseClock(now func() time.Time) Option { return func(p *Plugin) { p.now = now } }
 
+// SampleEvery sets the time between two samples of the history, which has 240; default: 15s.
+func SampleEvery(d time.Duration) Option { return func(p *Plugin) { p.sampling = d } }
+
 // SetDefaults gives the plugin its name if it has none.
 func (p *Plugin) SetDefaults() {
 	p.SetDefaultName(DefaultName)
 	if p.now == nil {
 		p.now = time.Now
+	}
+	if p.sampling <= 0 {
+		p.sampling = sampleEvery
 	}
 }

@@ -32,6 +32,7 @@ type Plugin struct {
 	now      func() time.Time
 	cache    cache
 	history  history
+	sampling time.Duration // between two samples of the history
 
 	buffers   health.Reporter // nil: not reported yet
 	exhausted string          // the pools that are out of buffers; empty: none

@@ -139,8 +139,8 @@ func (p *Plugin) serveHistory(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, http.StatusBadRequest, fmt.Errorf("parameter interface: %d names, expected at most %d", len(names), maxAsked))
 		return
 	}
-	out := History{Series: []Series{}, Every: sampleEvery.Seconds()}
-	if s := p.readSince(sampleEvery); s.snapshot == nil {
+	out := History{Series: []Series{}, Every: p.sampling.Seconds()}
+	if s := p.readSince(p.sampling); s.snapshot == nil {
 		out.Reason = s.err.Error()
 	} else {
 		out.Up = true

@@ -61,6 +61,12 @@ func startCustom(t *testing.T, custom []app.Option, network string, conf map[str
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startPlugins(t, plugins, network, conf, args...)
+}
+
+// startPlugins starts an agent with plugins whose settings may have been changed.
+func startPlugins(t *testing.T, plugins *app.VPPAgent, network string, conf map[string]string, args ...string) *app.VPPAgent {
+	t.Helper()
 	dir := t.TempDir()
 	files := map[string]string{
 		"network.yaml":     network,

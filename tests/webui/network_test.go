@@ -1,14 +1,22 @@
 package webui_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
+	"github.com/tenuto-dev/tenuto/plugins/telemetry"
+	"github.com/tenuto-dev/tenuto/plugins/telemetry/statseg"
+	"github.com/tenuto-dev/tenuto/plugins/telemetry/statseg/statsegtest"
 )
 
 // network is a configuration with every kind of node and link.
@@ -77,6 +85,92 @@ func TestNetwork(t *testing.T) {
 		t.Fatalf("PUT: %d %s", status, body)
 	}
 	b.sees("svg [role=button]", "missing0, SOFTWARE_LOOPBACK, up")
+	b.clean()
+}
+
+// counting is a stats segment of VPP with counters of loop1, which has the index 1.
+func counting(boot, packets uint64) []byte {
+	return new(statsegtest.Builder).Names("/if/names", "local0", "loop0").Scalar("/sys/boottime", boot).Scalar("/sys/vector_rate", 2).
+		Combined("/if/rx", []statseg.Count{{}, {Packets: packets, Bytes: 1000 * packets}}).Combined("/if/tx", []statseg.Count{{}, {}}).
+		Simple("/if/drops", []uint64{0, packets / 10}).
+		Scalar("/buffer-pools/default-numa-0/used", 25).Scalar("/buffer-pools/default-numa-0/available", 70).Scalar("/buffer-pools/default-numa-0/cached", 5).
+		Bytes()
+}
+
+// TestRates shows rates at the links and the last hour in the panel. A VPP that restarts is a gap and no peak.
+func TestRates(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	vpp := vppsim.New(vppsim.Options{})
+	socket := t.TempDir() + "/api.sock"
+	if err := vpp.ListenUnix(socket); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = vpp.Close() })
+	server := statsegtest.Serve(t, counting(1, 1_000_000_000))
+	plugins, err := app.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	telemetry.SampleEvery(100 * time.Millisecond)(plugins.Telemetry)
+	plugins.Topology.Simulation = nil // the simulated VPP is to look like a real one
+	url := startPlugins(t, plugins, strings.Replace(small, "interfaces: [{name: loop2}]", "interfaces: [{name: loop1}]", 1), map[string]string{
+		"govpp": "binapi-socket-path: " + socket + "\nstats-socket-path: " + server.Socket + "\n", "linux-nsplugin": "disabled: true\n",
+	}, "--simulate=none").HTTP.URL()
+	settled(t, url)
+	var packets uint64 = 1_000_000_000
+	// grow has VPP count until the page is as expected.
+	grow := func(boot uint64, expression string) {
+		for done := false; !done; done = eval[bool](b, "Boolean("+expression+")") {
+			packets += 100_000
+			server.Replace(counting(boot, packets))
+			eval[bool](b, "new Promise((done) => setTimeout(() => done(true), 50))")
+		}
+	}
+	b.goTo(url + "/ui/")
+	b.sees("svg [role=button]", "loop1, SOFTWARE_LOOPBACK, up")
+	const rate = "[...document.querySelectorAll('.edge.member text')].find((e) => /^↓[0-9.]+ [MG]bit.s ↑0 bit.s ✕/.test(e.textContent))"
+	grow(1, rate)
+	b.prefer("light")
+	b.picture("network-rates")
+	b.click("svg [role=button]", "loop1, SOFTWARE_LOOPBACK, up")
+	b.sees("#panel h3", "The last hour")
+	grow(1, `(() => { document.querySelector('#live'); return [...document.querySelectorAll('#panel .series')].some((e) => e.getAttribute('aria-label').startsWith('received: ')); })()`)
+	b.picture("network-panel")
+
+	// VPP restarts. The largest rate in the hour stays below what a jump of the counters would be.
+	server.Replace(counting(2, 900_000_000_000))
+	packets = 900_000_000_000
+	grow(2, rate)
+	var history struct {
+		Series []struct {
+			Name   string
+			Values []*float64
+		}
+	}
+	_, body := request(t, http.MethodGet, url+"/vpp/history?interface=loop1", "", nil)
+	if err := json.Unmarshal([]byte(body), &history); err != nil {
+		t.Fatal(err)
+	}
+	gaps := 0
+	for _, s := range history.Series {
+		for _, v := range s.Values {
+			if v == nil {
+				gaps++
+			} else if s.Name == "rxPackets" && (*v < 0 || *v > 1e9) {
+				t.Errorf("a peak of %g packets per second", *v)
+			}
+		}
+	}
+	if gaps == 0 {
+		t.Error("the restart of VPP is no gap")
+	}
+	b.goTo(url + "/ui/#/counters")
+	b.sees("section", "The last hour")
+	b.await("[...document.querySelectorAll('.series')].some((e) => e.getAttribute('aria-label').startsWith('buffers in use: 25 %'))")
+	b.picture("counters-hour")
+	b.width(400)
+	b.picture("counters-hour-narrow")
 	b.clean()
 }
 

@@ -254,6 +254,7 @@ func TestCounters(t *testing.T) {
 	b.goTo(url + "/ui/#/counters")
 	b.sees("tr", "1,234,567")
 	b.sees("tr", "bad checksum")
+	b.sees("section", "The last hour")
 	b.sees(".tile", "workers")
 	b.named("counters")
 	b.picture("counters")

@@ -1,6 +1,7 @@
 // The view of the counters of VPP, from the metrics of the agent.
 
 import { get } from './api.js';
+import { sparklines } from './spark.js';
 import { h, number, compact, table, row, emptyBox } from './dom.js';
 
 const EVERY = 2000;
@@ -31,7 +32,9 @@ class Counters {
     this.search = h('input', { type: 'search', placeholder: 'Search interfaces and nodes  ( / )', 'aria-label': 'Search interfaces and nodes' });
     this.search.addEventListener('input', () => this.draw());
     this.body = h('div');
-    main.replaceChildren(h('h1', {}, 'Counters of VPP'), h('div', { class: 'actions' }, this.search), this.body);
+    this.hour = h('section', { class: 'card', 'aria-label': 'The last hour of VPP' });
+    main.replaceChildren(h('h1', {}, 'Counters of VPP'), h('div', { class: 'actions' }, this.search), this.hour, this.body);
+    this.hour.hidden = true;
   }
 
   async load() {
@@ -41,9 +44,19 @@ class Counters {
       this.before = this.now;
       this.now = { at: performance.now(), samples: parse(text) };
       this.draw();
+      await this.showHour();
     } finally {
       if (!this.left) this.timer = setTimeout(() => (document.hidden ? this.load : this.again).call(this), EVERY);
     }
+  }
+
+  // showHour shows VPP over time. It changes every 15 seconds only.
+  async showHour() {
+    if (this.hourAt && performance.now() - this.hourAt < 15000) return;
+    this.hourAt = performance.now();
+    const sparks = this.value('vpp_stats_up') === 1 ? await sparklines(this.app) : null;
+    this.hour.hidden = !sparks;
+    this.hour.replaceChildren(h('h2', {}, 'The last hour'), sparks ?? '');
   }
 
   again() { this.load().catch((err) => this.app.report(err)); }

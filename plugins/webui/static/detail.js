@@ -1,6 +1,7 @@
 // The panel with everything about one value.
 
 import { get } from './api.js';
+import { sparklines } from './spark.js';
 import { h, badge, time, age, keyLink, signOf, toneOf, fieldDiff, isTime } from './dom.js';
 
 let shown = 0;
@@ -17,22 +18,27 @@ export async function showDetail(app, panel, key, fresh) {
   }
   const settled = await Promise.allSettled([
     get('/scheduler/status', { key }), get('/scheduler/why', { key }), get('/scheduler/key-timeline', { key }),
-    get('/configuration/items', { key }), get('/scheduler/graph', { format: 'json', key }),
+    get('/configuration/items', { key }), get('/scheduler/graph', { format: 'json', key }), counters(app, key),
   ]);
   if (turn !== shown || panel.dataset.key !== key) return;
-  const [status, why, past, items, graph] = settled.map((x) => (x.status === 'fulfilled' ? x.value : null));
+  const [status, why, past, items, graph, sparks] = settled.map((x) => (x.status === 'fulfilled' ? x.value : null));
   const errors = settled.filter((x) => x.status === 'rejected' && x.reason.status !== 404).map((x) => x.reason.message);
   const open = new Set([...panel.querySelectorAll('details[open]')].map((d) => d.dataset.name));
   const focused = document.activeElement === panel.querySelector('h2');
   const scroll = panel.scrollTop;
   panel.replaceChildren(head,
     ...[...new Set(errors)].map((text) => h('p', { class: 'box error' }, text)),
-    facts(app, key, status, past, graph), whySection(app, why), valueSection(past), derivedSection(app, status),
+    facts(app, key, status, past, graph), sparks ? section('The last hour', sparks) : '', whySection(app, why), valueSection(past), derivedSection(app, status),
     ...relations(app, graph, key), sources(items), historySection(app, past));
   if (!fresh) for (const d of panel.querySelectorAll('details')) d.open = open.has(d.dataset.name);
   if (fresh || focused) heading.focus();
   panel.scrollTop = fresh ? 0 : scroll;
 }
+
+const INTERFACE = 'config/vpp/v2/interfaces/';
+
+// counters shows those of an interface of VPP.
+const counters = async (app, key) => (key.startsWith(INTERFACE) ? sparklines(app, key.slice(INTERFACE.length)) : null);
 
 const section = (title, ...content) => h('section', {}, h('h3', {}, title), content);
 

@@ -37,6 +37,12 @@ export const count = (n, noun, plural = noun + 's') => `${number(n)} ${n === 1 ?
 // compact formats a large number in few characters.
 export const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 }).format;
 
+// si formats a rate with the prefix of its unit: 1.25 G.
+export function si(v) {
+  for (const [size, prefix] of [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) if (v >= size) return `${Number((v / size).toPrecision(3))} ${prefix}`;
+  return `${Number(v.toPrecision(3))} `;
+}
+
 // duration formats seconds.
 export function duration(seconds) {
   if (seconds < 1e-3) return `${(seconds * 1e6).toFixed(0)} µs`;

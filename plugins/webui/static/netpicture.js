@@ -1,7 +1,7 @@
 // The picture of the network: boxes, nodes and links. The layout is that of dagre.
 
 import { Graph, layout } from './vendor/dagre.js';
-import { s, number } from './dom.js';
+import { s, number, si } from './dom.js';
 import { canvas, curve, marker, short } from './canvas.js';
 
 const WIDTH = 204, HEIGHT = 46, ROW = 3;
@@ -38,7 +38,7 @@ const describe = (n) => [n.label, kindOf(n), stateText(n), n.reason, n.addresses
 
 function arrange(net) {
   const g = new Graph({ multigraph: true, compound: true });
-  g.setGraph({ rankdir: 'LR', nodesep: 14, ranksep: 84, marginx: 16, marginy: 16 });
+  g.setGraph({ rankdir: 'LR', nodesep: 14, ranksep: 60, marginx: 16, marginy: 28 });
   g.setDefaultEdgeLabel(() => ({}));
   for (const b of net.boxes) g.setNode('box ' + b.id, {});
   for (const n of net.nodes) {
@@ -48,7 +48,7 @@ function arrange(net) {
   const linked = new Set();
   net.links.forEach((l) => {
     linked.add(l.from).add(l.to);
-    g.setEdge(l.from, l.to, { width: 60, height: 14, labelpos: 'c' }, l.kind);
+    g.setEdge(l.from, l.to, { width: 120, height: 14, labelpos: 'c' }, l.kind);
   });
   // Nodes without links are in rows instead of one long column.
   for (const b of net.boxes) {
@@ -118,4 +118,31 @@ export function networkPicture(net, options) {
   });
   const edges = net.links.map((l) => linkElement(l, g.edge(l.from, l.to, l.kind), names));
   return canvas({ label: options.label, size: { width: size.width, height: size.height + 24 }, defs: [marker('arrow')], below, edges, nodes, share: 0.62, smallest: 0.62, former: options.former });
+}
+
+// RATED are the kinds of links that carry the packets of the interface at one of their ends.
+const RATED = new Set(['cable', 'tunnel', 'member', 'sub-interface', 'over']);
+
+// showRates writes the rates of interfaces, by their names in VPP, on the links of a picture; on the
+// node of an interface that has no such link.
+export function showRates(frame, net, rates) {
+  const byNode = new Map(net.nodes.filter((n) => n.box === 'vpp' && !n.count).map((n) => [n.id, rates.get(n.label)]));
+  const text = (r) => (r.rxPackets || r.txPackets ? `↓${si(r.rxBits)}bit/s ↑${si(r.txBits)}bit/s` : 'idle') + (r.drops || r.errors ? ` ✕${si(r.drops + r.errors)}/s` : '');
+  const onLink = new Set();
+  for (const e of frame.querySelectorAll('.edge.link')) {
+    const kind = [...RATED].find((k) => e.classList.contains(k));
+    const end = kind && [e.dataset.from, e.dataset.to].find((id) => byNode.get(id) && !onLink.has(id));
+    const label = e.querySelector('text');
+    if (!end) {
+      label.textContent = label.dataset.label;
+      continue;
+    }
+    onLink.add(end);
+    label.textContent = [label.dataset.label, text(byNode.get(end))].filter(Boolean).join(' ');
+  }
+  for (const g of frame.querySelectorAll('.node')) {
+    const r = byNode.get(g.dataset.id), kind = g.querySelector('.kind');
+    kind.dataset.kind ??= kind.textContent;
+    kind.textContent = r && !onLink.has(g.dataset.id) ? short(`${text(r)} · ${kind.dataset.kind}`, 30) : kind.dataset.kind;
+  }
 }

@@ -2,15 +2,17 @@
 
 import { get } from './api.js';
 import { h, number, count, keyLink, emptyBox, table, row, arrows } from './dom.js';
-import { networkPicture, LOOKS, KINDS, LINKS, kindOf, stateText } from './netpicture.js';
+import { networkPicture, showRates, LOOKS, KINDS, LINKS, kindOf, stateText } from './netpicture.js';
 
 const LIMIT = 60; // nodes in the picture, more are grouped
+const EVERY = 2000; // milliseconds between two requests of rates
 const FILTERS = ['item', 'contains', 'kind', 'box'];
 const COLUMNS = [['Node', 'node-name'], ['Kind'], ['Where'], ['State'], ['Links'], ['Reason', 'reason'], ['', 'model']];
 
 export async function show(app, main) {
   const view = new Network(app, main);
   await view.load();
+  view.follow();
   return { refresh: () => view.load(), update: () => view.load(), leave: () => view.leave() };
 }
 
@@ -24,10 +26,11 @@ class Network {
     });
     this.crumbs = h('div', { class: 'crumbs' });
     this.notes = h('div');
+    this.missing = h('div');
     this.picture = h('section', { class: 'card', 'aria-label': 'Picture of the network' });
     this.list = h('section', { class: 'card', 'aria-label': 'Nodes of the picture' });
     arrows(this.list);
-    main.replaceChildren(h('h1', {}, 'Network'), h('div', { class: 'actions' }, this.search), this.crumbs, this.notes, this.picture, this.list);
+    main.replaceChildren(h('h1', {}, 'Network'), h('div', { class: 'actions' }, this.search), this.crumbs, this.notes, this.missing, this.picture, this.list);
   }
 
   filters() {
@@ -69,9 +72,41 @@ class Network {
     }
     const focused = this.picture.contains(document.activeElement) && document.activeElement.dataset.id;
     this.frame = networkPicture(net, { selected, former, label: 'Picture of the network', open: (n) => this.open(n) });
+    if (this.rates) showRates(this.frame, net, this.rates);
     this.picture.replaceChildren(this.frame, legend());
     if (focused) this.picture.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
     this.showList(net);
+  }
+
+  // follow asks for the rates of the interfaces in the picture, again and again.
+  async follow() {
+    if (!document.hidden && !this.left) {
+      try {
+        await this.loadRates();
+      } catch (err) {
+        if (err.status !== 0) this.say(`No rates: ${err.message}`); // the notice says that the agent does not answer
+        this.rates = undefined;
+      }
+    }
+    if (!this.left) this.timer = setTimeout(() => this.follow(), EVERY);
+  }
+
+  async loadRates() {
+    const names = this.net.nodes.filter((n) => n.box === 'vpp' && !n.count && ['interface', 'bond'].includes(n.kind)).map((n) => n.label);
+    if (!names.length || this.net.simulated) return;
+    if (!await this.app.may('GET', '/vpp/rates')) return this.say('The rates of the links need the permission telemetry or stats (users[].permissions in http.conf).');
+    const answer = await get('/vpp/rates', { interface: names });
+    if (this.left) return;
+    this.say(answer.up ? '' : `The links show no rates: ${answer.reason}.`);
+    this.rates = new Map(answer.interfaces.map((r) => [r.name, r]));
+    if (this.frame) showRates(this.frame, this.net, this.rates);
+  }
+
+  // say notes what is missing.
+  say(text) {
+    if (text === this.said) return;
+    this.said = text;
+    this.missing.replaceChildren(...(text ? [h('p', { class: 'box wait' }, text)] : []));
   }
 
   // open shows what a node stands for.
@@ -111,6 +146,7 @@ class Network {
   leave() {
     this.left = true;
     clearTimeout(this.typing);
+    clearTimeout(this.timer);
   }
 }
 
