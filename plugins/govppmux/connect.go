@@ -200,7 +200,9 @@ func (p *Plugin) supervise(ctx context.Context, conn *binapi.Conn) error {
 		err := p.probe(ctx, conn)
 		switch {
 		case ctx.Err() != nil || conn.Err() != nil: // said above
-		case err == nil && failed > 0:
+		case err == nil && failed <= 1:
+			failed = 0
+		case err == nil:
 			failed = 0
 			session, _ := p.state.get()
 			p.reportUp(session)
@@ -209,7 +211,9 @@ func (p *Plugin) supervise(ctx context.Context, conn *binapi.Conn) error {
 			if failed >= p.cfg.HealthCheckThreshold {
 				return fmt.Errorf("%w, failed checks in a row: %d: %w", binapi.ErrReplyTimeout, failed, err)
 			}
-			p.Health.Degraded(fmt.Sprintf("VPP does not answer, failed checks in a row: %d", failed), err)
+			if failed > 1 { // a busy machine can be late once
+				p.Health.Degraded(fmt.Sprintf("VPP does not answer, failed checks in a row: %d", failed), err)
+			}
 		}
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
@@ -240,6 +242,33 @@ func TestHangingVPPIsNoticed(t *testing.T) {
 	}
 	vpp.Resume()
 	session(t, p, 1)
+}
+
+// One lost reply does not change the health of the plugin, which decides about the readiness of the
+// agent; two in a row do.
+func TestLostPing(t *testing.T) {
+	t.Parallel()
+	patience := patient(t)
+	for lost, degraded := range map[int]bool{1: false, 3: true} {
+		path := socket(t)
+		vpp := simulator(t, path)
+		cfg := DefaultConfig()
+		cfg.BinAPISocketPath = path
+		cfg.HealthCheckProbeInterval, cfg.HealthCheckReplyTimeout, cfg.HealthCheckThreshold = time.Millisecond, 100*time.Millisecond, 1000
+		cfg.ReplyTimeout = time.Minute
+		tree := health.NewTree(nil)
+		p := NewPlugin(UseConf(cfg), UseDeps(func(d *Deps) { d.Health = tree.Plugin("govpp") }))
+		agenttest.Start(t, p)
+		session(t, p, 0)
+		before, pings := tree.Snapshot().Plugins[0].LastChange, vpp.Counts()["control_ping"]
+		infratest.Fatal(t, vpp.Drop("control_ping", lost))
+		for tick := time.Tick(time.Millisecond); vpp.Counts()["control_ping"] < pings+uint64(lost)+3; <-tick {
+			infratest.Fatal(t, patience.Err())
+		}
+		if got := !tree.Snapshot().Plugins[0].LastChange.Equal(before); got != degraded {
+			t.Errorf("%d lost replies: the health has changed: %v, want %v", lost, got, degraded)
+		}
+	}
 }
 
 // TestSilentVPPEndsTheSession: requests without a reply fail together with the session.
