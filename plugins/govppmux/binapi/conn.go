@@ -174,6 +174,9 @@ func (c *Conn) Table() *Table { return c.table }
 // Has reports whether the connected VPP knows the message by name and CRC.
 func (c *Conn) Has(msg api.Message) bool { return c.table.Has(msg) }
 
+// HasName reports whether the connected VPP knows a message of that name, with any CRC.
+func (c *Conn) HasName(name string) bool { return c.table.byName[name] != "" }
+
 // Done is closed when the connection ends.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 

@@ -11,6 +11,7 @@ package binding
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.fd.io/govpp/api"
@@ -94,10 +95,34 @@ type UnsupportedError struct {
 	// NeedsOneOf are the missing messages of each variant, newest variant
 	// first, as "<name>_<crc>", joined by "+" where a variant misses several.
 	NeedsOneOf []string
+	// NotLoaded is the plugin of VPP that has the messages, if VPP has not loaded it; otherwise
+	// empty.
+	NotLoaded string
 }
 
-// Error names the operation and the messages.
+// InPlugin sets NotLoaded of an UnsupportedError: VPP has not loaded a plugin if it knows none of
+// the messages of the variants by name. It returns err.
+func InPlugin[F any](c Checker, plugin string, err error, variants ...Variant[F]) error {
+	names, ok := c.(interface{ HasName(name string) bool })
+	var unsupported *UnsupportedError
+	if !ok || plugin == "" || !errors.As(err, &unsupported) {
+		return err
+	}
+	for _, v := range variants {
+		if slices.ContainsFunc(v.Needs, func(m api.Message) bool { return names.HasName(m.GetMessageName()) }) {
+			return err
+		}
+	}
+	unsupported.NotLoaded = plugin
+	return err
+}
+
+// Error names the operation, and the messages or the plugin of VPP that is not loaded.
 func (e *UnsupportedError) Error() string {
+	if e.NotLoaded != "" {
+		op, file := strings.TrimSuffix(e.Op, " (plugin "+e.NotLoaded+" of VPP)"), strings.ReplaceAll(e.NotLoaded, "-", "_")
+		return fmt.Sprintf("%s: VPP has not loaded the plugin %s (in its startup.conf: plugins { plugin %s_plugin.so { enable } })", op, e.NotLoaded, file)
+	}
 	if len(e.NeedsOneOf) == 1 {
 		return fmt.Sprintf("%s: %v (needs %s)", e.Op, ErrUnsupported, e.NeedsOneOf[0])
 	}

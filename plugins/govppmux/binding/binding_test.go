@@ -56,6 +56,27 @@ func TestPickTakesTheFirstUsableVariant(t *testing.T) {
 	}
 }
 
+// named is a VPP that knows messages by name, with any CRC.
+type named map[string]bool
+
+func (named) Has(api.Message) bool       { return false }
+func (n named) HasName(name string) bool { return n[name] }
+
+// A plugin of VPP counts as not loaded if VPP knows none of its messages.
+func TestPluginThatIsNotLoaded(t *testing.T) {
+	t.Parallel()
+	for vpp, want := range map[string]string{
+		"":              "tap: VPP has not loaded the plugin tap-x (in its startup.conf: plugins { plugin tap_x_plugin.so { enable } })",
+		"tap_create_v2": "tap (plugin tap-x of VPP): not supported by the connected VPP (needs one of: ",
+	} {
+		c := named{vpp: true}
+		_, err := Pick(c, "tap (plugin tap-x of VPP)", tapVariants()...)
+		if err = InPlugin(c, "tap-x", err, tapVariants()...); !errors.Is(err, ErrUnsupported) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: error %q, want %q", vpp, err, want)
+		}
+	}
+}
+
 // down is a connection without VPP.
 type down struct{ err error }
 

@@ -73,7 +73,7 @@ func Variant[F any](do F, needs ...api.Message) binding.Variant[F] {
 func (op *Operation[F]) On(v *VPP) (F, error) {
 	c, err := perSession(v, op, func(s Session) chosen[F] {
 		do, err := binding.Pick(s.Client, op.name, op.variants...)
-		return chosen[F]{do, unimplemented(err)}
+		return chosen[F]{do, unimplemented(binding.InPlugin(s.Client, op.needs.Plugin, err, op.variants...))}
 	})
 	if err != nil {
 		return c.do, err
