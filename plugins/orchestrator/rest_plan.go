@@ -42,13 +42,13 @@ func (p *Plugin) postPlan(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, http.StatusBadRequest, err)
 		return
 	}
-	if plan := p.planBody(w, r); plan != nil {
+	if plan := p.PlanRequest(w, r); plan != nil {
 		writePlan(w, r, plan, limit)
 	}
 }
 
-// planBody plans the items of the body; nil if it has sent an error response.
-func (p *Plugin) planBody(w http.ResponseWriter, r *http.Request) *Plan {
+// PlanRequest plans the items in the body of a request to POST /scheduler/plan; nil if it has sent an error response.
+func (p *Plugin) PlanRequest(w http.ResponseWriter, r *http.Request) *Plan {
 	replace, err := boolean(r, "replace")
 	if err != nil {
 		rest.WriteError(w, http.StatusBadRequest, err)
@@ -186,7 +186,7 @@ func (p *Plugin) postApply(w http.ResponseWriter, r *http.Request) {
 // applyRequest plans the items of the body again, and applies the plan if it has
 // the given fingerprint.
 func (p *Plugin) applyRequest(w http.ResponseWriter, r *http.Request, o ApplyOptions, reply reply) {
-	plan := p.planBody(w, r)
+	plan := p.PlanRequest(w, r)
 	if plan == nil {
 		return
 	}

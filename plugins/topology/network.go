@@ -25,11 +25,9 @@ import (
 type value struct {
 	key     string
 	message proto.Message
-	// status is the state of the item and of its derived values; nil: it is planned.
-	status *api.BaseValueStatus
+	status  *api.BaseValueStatus // of the item and of its derived values
 	// found: VPP has it, no source configures it.
-	found  bool
-	change string
+	found bool
 }
 
 // input is all that the picture depends on.
@@ -41,6 +39,8 @@ type input struct {
 	links map[linkName]linkState
 	// hosts are the interfaces of the kernel that exist in the namespace of the agent.
 	hosts map[string]bool
+	// reasons are those of a plan, by key; without one the status of the value has the reason.
+	reasons map[string]string
 }
 
 // linkName is the name of an interface of VPP or of Linux.
@@ -222,11 +222,11 @@ func (b *builder) relate(n *node) {
 	for _, v := range n.values {
 		for _, dep := range b.describer.dependencies(v.key, v.message) {
 			if to := b.target(dep); to != nil && to != n {
-				b.link(n, to, kindBetween(n, to), "", itemState(v.status.GetValue(), v), "")
+				b.link(n, to, kindBetween(n, to), "", valueState(v.status.GetValue()), "")
 			}
 		}
 		b.cables(n, v)
-		b.farEnds(n, v.message, v, "")
+		b.farEnds(n, v, "")
 	}
 	for _, p := range n.parts {
 		b.relatePart(n, p)
@@ -245,15 +245,15 @@ func (b *builder) relatePart(n *node, p derivedPart) {
 		switch {
 		case to == nil || to == n || rule.kind == response.InVRF && to.Kind != response.VRF:
 		case rule.ofHub:
-			b.link(to, n, rule.kind, p.key, state, api.Reason(p.status))
+			b.link(to, n, rule.kind, p.key, state, b.reason(p.status))
 		default:
-			b.link(n, to, rule.kind, p.key, state, api.Reason(p.status))
+			b.link(n, to, rule.kind, p.key, state, b.reason(p.status))
 		}
 	}
 	// Membership in VRF 0 needs no table, so it is no dependency.
 	if args, ok := ifmodel.VrfKey.Parse(p.key); ok && args[1] == "0" && args[2] != "none" {
 		if vrf := b.nodes[vrfTable+"/id/0"]; vrf != nil {
-			b.link(n, vrf, rule.kind, p.key, state, api.Reason(p.status))
+			b.link(n, vrf, rule.kind, p.key, state, b.reason(p.status))
 		}
 	}
 }
@@ -315,7 +315,7 @@ func (b *builder) cables(n *node, v value) {
 	if !ok {
 		return
 	}
-	state := itemState(v.status.GetValue(), v)
+	state := valueState(v.status.GetValue())
 	if m := i.GetMemif(); m != nil {
 		id := strings.TrimSpace(cmp.Or(m.GetSocketFilename(), "default socket"))
 		name := "memif " + utoa(m.GetId()) + " of " + id
@@ -326,12 +326,12 @@ func (b *builder) cables(n *node, v value) {
 	}
 }
 
-// farEnds adds the far ends of tunnels that a message names.
-func (b *builder) farEnds(n *node, msg proto.Message, v value, key string) {
-	for _, far := range farAddresses(msg) {
+// farEnds adds the far ends of tunnels that an item names.
+func (b *builder) farEnds(n *node, v value, key string) {
+	for _, far := range farAddresses(v.message) {
 		to := b.farEnd(far)
 		if to != n {
-			b.link(n, to, response.Tunnel, key, itemState(v.status.GetValue(), v), "")
+			b.link(n, to, response.Tunnel, key, valueState(v.status.GetValue()), "")
 		}
 	}
 }
@@ -354,7 +354,7 @@ func (b *builder) farEnd(text string) *node {
 
 // linkItem adds the link of an item that is one.
 func (b *builder) linkItem(m modelKind, v value) {
-	state, reason := itemState(v.status.GetValue(), v), api.Reason(v.status.GetValue())
+	state, reason := valueState(v.status.GetValue()), b.reason(v.status.GetValue())
 	var ends []*node
 	for _, dep := range b.describer.dependencies(v.key, v.message) {
 		if to := b.target(dep); to != nil && !slices.Contains(ends, to) {
@@ -367,7 +367,7 @@ func (b *builder) linkItem(m modelKind, v value) {
 	switch {
 	case len(ends) == 0:
 	case m.kind == response.Tunnel:
-		b.farEnds(ends[0], v.message, v, v.key)
+		b.farEnds(ends[0], v, v.key)
 	case len(ends) > 1:
 		b.link(ends[0], ends[1], m.kind, v.key, state, reason)
 	}
@@ -435,20 +435,20 @@ func sortNetwork(n *response.Network) {
 	})
 }
 
+// reason says why a value is in its state.
+func (b *builder) reason(s *api.ValueStatus) string {
+	if text := b.reasons[s.GetKey()]; text != "" || b.reasons != nil && s.GetState() == kvscheduler.ValueState_PENDING && len(s.GetDetails()) == 0 {
+		return text
+	}
+	return api.Reason(s)
+}
+
 // worse reports whether a state is worse than another one.
 func worse(a, b string) bool {
 	return slices.Index(response.States, a) < slices.Index(response.States, b)
 }
 
-// itemState returns the state of an item, whatever its derived values do.
-func itemState(s *api.ValueStatus, v value) string {
-	if v.status == nil {
-		return response.Waiting
-	}
-	return valueState(s)
-}
-
-// partState is the same for a derived value.
+// partState returns the state of a derived value; nil: its item does not exist.
 func partState(s *api.ValueStatus) string {
 	if s == nil {
 		return response.Waiting
@@ -484,8 +484,7 @@ func (b *builder) setState(n *node) {
 		}
 	}
 	for _, v := range n.values {
-		worsen(itemState(v.status.GetValue(), v), api.Reason(v.status.GetValue()))
-		n.Change = cmp.Or(n.Change, v.change)
+		worsen(valueState(v.status.GetValue()), b.reason(v.status.GetValue()))
 	}
 	if n.State == response.Up {
 		n.State, n.Reason = b.linkStateOf(n)
@@ -495,7 +494,7 @@ func (b *builder) setState(n *node) {
 			continue
 		}
 		if state := partState(p.status); state == response.Failed || n.State == response.Up {
-			worsen(state, p.key+": "+api.Reason(p.status))
+			worsen(state, p.key+": "+b.reason(p.status))
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	linuxmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/topology/response"
 	linuxif "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -38,6 +39,8 @@ type Deps struct {
 	Scheduler Scheduler
 	// Models are the models of the agent.
 	Models Models
+	// Planner plans changes; nil: no plan is drawn.
+	Planner Planner `optional:"true"`
 	// VPP and Linux report the states of links; nil: they are unknown.
 	VPP   VPPLinks   `optional:"true"`
 	Linux LinuxLinks `optional:"true"`
@@ -55,6 +58,11 @@ type Scheduler interface {
 // Models has the models of the agent.
 type Models interface{ Models() *models.Set }
 
+// Planner plans the configuration in the body of a request; nil if it has sent an error response.
+type Planner interface {
+	PlanRequest(w http.ResponseWriter, r *http.Request) *orchestrator.Plan
+}
+
 // VPPLinks has the states of the interfaces of VPP.
 type VPPLinks interface {
 	List() []*interfaces.InterfaceState
@@ -70,34 +78,69 @@ type Simulation interface{ SimulatesVPP() bool }
 
 // Init registers the endpoint.
 func (p *Plugin) Init() error {
-	return p.HTTP.Register(p.String(), rest.Endpoint{
-		Path: Path, Groups: []string{rest.GroupDump}, Query: []string{"item", "contains", "kind", "box", "limit"}, Response: response.Network{}, Handler: p.serve,
+	query := []string{"item", "contains", "kind", "box", "limit"}
+	endpoints := []rest.Endpoint{{
+		Path: Path, Groups: []string{rest.GroupDump}, Query: query, Response: response.Network{}, Handler: p.serve,
 		Doc: "the network: VPP and the namespaces of Linux, interfaces, bridge domains, VRFs, bonds, and the links between them, with states; ?item=MODEL/NAME for one of them with its neighbours, ?contains=TEXT, ?kind=KIND and ?box=ID for some of them, ?limit=N groups more nodes",
-	})
+	}}
+	if p.Planner != nil {
+		endpoints = append(endpoints, rest.Endpoint{
+			Path: Path, Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Query: append(query, "replace"),
+			Response: response.Network{}, Handler: p.servePlan,
+			Doc: "the network as the configuration in the body would make it, with what appears, changes and goes; the body and ?replace are those of /scheduler/plan",
+		})
+	}
+	return p.HTTP.Register(p.String(), endpoints...)
 }
 
 func (p *Plugin) serve(w http.ResponseWriter, r *http.Request) {
+	if s, ok := selectionOf(w, r); ok {
+		write(w, p.simulated(draw(p.read())), s)
+	}
+}
+
+// servePlan serves the picture with a plan in it.
+func (p *Plugin) servePlan(w http.ResponseWriter, r *http.Request) {
+	s, ok := selectionOf(w, r)
+	if !ok {
+		return
+	}
+	plan := p.Planner.PlanRequest(w, r)
+	if plan == nil {
+		return // it has answered
+	}
+	before := p.read()
+	after := planned(before, plan.Changes)
+	write(w, p.simulated(difference(draw(before), draw(after), changedItems(before, after))), s)
+}
+
+// selectionOf reads the parameters; ok is false if it has sent an error response.
+func selectionOf(w http.ResponseWriter, r *http.Request) (s selection, ok bool) {
 	q := r.URL.Query()
-	s := selection{item: q.Get("item"), contains: q.Get("contains"), kind: q.Get("kind"), box: q.Get("box")}
+	s = selection{item: q.Get("item"), contains: q.Get("contains"), kind: q.Get("kind"), box: q.Get("box")}
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {
 			rest.WriteError(w, http.StatusBadRequest, fmt.Errorf("parameter limit: %q: expected a number of nodes, or 0 for all", text))
-			return
+			return s, false
 		}
 		s.limit = int(n)
 	}
-	network, err := choose(p.network(), s)
+	return s, true
+}
+
+// write sends the selected part of a network.
+func write(w http.ResponseWriter, n response.Network, s selection) {
+	n, err := choose(n, s)
 	if errors.As(err, &errNoNode{}) {
 		rest.WriteError(w, http.StatusNotFound, fmt.Errorf("parameter item: %w", err))
 		return
 	}
-	rest.WriteJSON(w, http.StatusOK, network)
+	rest.WriteJSON(w, http.StatusOK, n)
 }
 
-// network computes the picture of the whole network.
-func (p *Plugin) network() response.Network {
-	n := draw(p.read())
+// simulated notes in a picture that VPP is simulated.
+func (p *Plugin) simulated(n response.Network) response.Network {
 	n.Simulated = p.Simulation != nil && p.Simulation.SimulatesVPP()
 	return n
 }

@@ -54,7 +54,18 @@ func choose(n response.Network, s selection) (response.Network, error) {
 		return n, nil
 	}
 	var out response.Network
+	changes := 0
+	for _, node := range n.Nodes {
+		if node.Change != "" {
+			changes++
+		}
+	}
 	for _, groups := range groupings(n, s, center) {
+		for _, node := range n.Nodes {
+			if node.Change != "" && changes <= s.limit/2 {
+				delete(groups, node.ID) // what a plan changes is shown
+			}
+		}
 		if out = fold(n, groups); len(out.Nodes) <= s.limit {
 			break
 		}

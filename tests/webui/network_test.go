@@ -79,6 +79,20 @@ func TestNetwork(t *testing.T) {
 	b.await("document.querySelectorAll('svg .node:not(.neighbour)').length === 1")
 	b.sees("svg [role=button]", "tap1, TAP")
 
+	// A plan, drawn into the picture.
+	b.do("location.hash = '#/plan'")
+	b.text("vppConfig:\n  interfaces:\n  - {name: missing0, type: SOFTWARE_LOOPBACK, enabled: true}\n  - {name: vx2, type: VXLAN_TUNNEL, enabled: true, vxlan: {srcAddress: 10.10.0.254, dstAddress: 192.0.2.77, vni: 14}}\n  - {name: loop3, type: SOFTWARE_LOOPBACK, enabled: true}\n")
+	b.click("button", "Plan")
+	b.click("a", "Show it in the network")
+	b.sees(".crumbs", "with the plan: 3 appear, 1 change, 0 go")
+	for _, node := range []string{"missing0, SOFTWARE_LOOPBACK, up, appears", "vx2, VXLAN_TUNNEL, up, appears", "192.0.2.77, far end, up, appears", "loop3, SOFTWARE_LOOPBACK, up, changes"} {
+		b.sees("svg [role=button]", node)
+	}
+	b.picture("network-plan")
+	b.click("a", "Show the network without the plan")
+	b.sees("svg [role=button]", "missing0, interface, missing")
+	b.await("!" + find("svg [role=button]", "vx2, "))
+
 	// A change from elsewhere.
 	b.goTo(url + "/ui/#/network")
 	if status, body := request(t, http.MethodPut, url+"/configuration", "vppConfig:\n  interfaces:\n  - {name: missing0, type: SOFTWARE_LOOPBACK, enabled: true}\n", nil); status != http.StatusOK {

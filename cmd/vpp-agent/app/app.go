@@ -184,7 +184,7 @@ func New(opts ...Option) (*VPPAgent, error) {
 		d.Links = linuxLinks{a}
 	}))
 	a.Topology = topology.NewPlugin(topology.UseDeps(func(d *topology.Deps) {
-		d.HTTP, d.Scheduler, d.Models, d.VPP, d.Linux, d.Simulation = a.HTTP, a.Scheduler, a.Orchestrator, vppStates{a}, linuxStates{a}, simulatedVPP{a}
+		d.HTTP, d.Scheduler, d.Models, d.Planner, d.VPP, d.Linux, d.Simulation = a.HTTP, a.Scheduler, a.Orchestrator, a.Orchestrator, vppStates{a}, linuxStates{a}, simulatedVPP{a}
 	}))
 	a.WebUI = webui.NewPlugin(webui.UseDeps(func(d *webui.Deps) { d.HTTP = a.HTTP }))
 	a.Announce = announce.NewPlugin(announce.UseDeps(func(d *announce.Deps) {

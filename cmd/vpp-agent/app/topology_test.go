@@ -3,6 +3,7 @@ package app_test
 import (
 	"encoding/json"
 	"flag"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -45,6 +46,7 @@ func TestTopology(t *testing.T) {
 		}
 	}
 
+	h.plansInto(t)
 	var part response.Network
 	query := url.Values{"item": {"vpp.l2.bridge-domain/bd1"}}
 	if status := fetch(t, h.HTTP.URL()+"/topology?"+query.Encode(), &part); status != http.StatusOK || part.Total != 1 || len(part.Nodes) < 5 {
@@ -68,4 +70,34 @@ func (h *house) topology(t *testing.T) string {
 	text, err := json.MarshalIndent(n, "", "  ")
 	infratest.Fatal(t, err)
 	return string(text) + "\n"
+}
+
+// plansInto checks that a plan is drawn into the picture: what appears, what changes and what goes.
+func (h *house) plansInto(t *testing.T) {
+	t.Helper()
+	h.send(t, http.MethodPut, "/configuration?wait=5m", "vppConfig:\n  interfaces:\n  - {name: old, type: TAP, enabled: true, vrf: 7, ipAddresses: [10.50.0.1/24], tap: {version: 2, hostIfName: old-host}}\n", http.StatusOK)
+	var n response.Network
+	text := h.send(t, http.MethodPost, "/topology?replace=true", "vppConfig:\n  interfaces:\n  - {name: missing0, type: SOFTWARE_LOOPBACK, enabled: true, vrf: 9, ipAddresses: [10.51.0.1/24]}\n  - {name: loop3, type: SOFTWARE_LOOPBACK, enabled: true}\n", http.StatusOK)
+	infratest.Fatal(t, json.Unmarshal([]byte(text), &n))
+	got := map[string]string{}
+	for _, node := range n.Nodes {
+		if node.Change != "" {
+			got[node.Label] = node.Change + " " + node.State
+		}
+	}
+	for _, l := range n.Links {
+		if l.Change != "" {
+			got[l.From+" "+l.Kind] = l.Change
+		}
+	}
+	want := map[string]string{
+		"missing0": "appears waiting", "vpp.interfaces/missing0 vrf": "appears", "VRF 9": "appears missing", "loop3": "changes up",
+		"old": "goes up", "vpp.interfaces/old vrf": "goes", "old-host": "goes up", "linux old-host cable": "goes",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("a plan in the picture: %v, expected %v", got, want)
+	}
+	if text := h.send(t, http.MethodPost, "/topology", "vppConfig: {interfaces: [{name: x, mtuu: 1}]}", http.StatusBadRequest); !strings.Contains(text, "mtuu") {
+		t.Errorf("an invalid configuration: %s", text)
+	}
 }

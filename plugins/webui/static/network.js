@@ -1,6 +1,7 @@
 // The view of the network: what is linked to what, and its state.
 
-import { get } from './api.js';
+import { get, post } from './api.js';
+import { preview } from './plan.js';
 import { h, number, count, keyLink, emptyBox, table, row, arrows } from './dom.js';
 import { networkPicture, showRates, LOOKS, KINDS, LINKS, kindOf, stateText } from './netpicture.js';
 
@@ -37,12 +38,16 @@ class Network {
     return Object.fromEntries(FILTERS.map((name) => [name, this.app.route.query.get(name) ?? '']));
   }
 
+  // planned reports whether the picture is of the plan of the page Plan.
+  planned() { return Boolean(this.app.route.query.get('plan') && preview); }
+
   async load() {
     const f = this.filters();
     if (document.activeElement !== this.search) this.search.value = f.contains;
     let net;
     try {
-      net = await get('/topology', { ...f, limit: LIMIT });
+      net = this.planned() ? await post('/topology', { ...f, limit: LIMIT, replace: preview.replace ? 'true' : '' }, preview.body, 'application/yaml')
+        : await get('/topology', { ...f, limit: LIMIT });
     } catch (err) {
       if (!f.item || err.status !== 404) throw err;
       net = { total: 0, boxes: [], nodes: [], links: [] };
@@ -125,7 +130,19 @@ class Network {
       const text = texts[name](f[name]);
       return h('span', { class: 'chip' }, text, h('a', { href: this.app.hash({ [name]: null, key: null }), 'aria-label': `Remove the filter ${text}`, title: 'Remove' }, '×'));
     });
+    if (this.planned()) chips.push(this.planChip(net));
     this.crumbs.replaceChildren(h('b', {}, f.item ? '' : count(net.total, 'node') + (net.grouped ? ', in groups' : '')), ...chips);
+  }
+
+  // planChip counts what the plan does.
+  planChip(net) {
+    const counts = { appears: 0, changes: 0, goes: 0 };
+    for (const n of net.nodes) {
+      if (n.change) counts[n.change]++;
+      for (const [change, c] of Object.entries(n.changes ?? {})) counts[change] += c;
+    }
+    const text = `with the plan: ${number(counts.appears)} appear, ${number(counts.changes)} change, ${number(counts.goes)} go`;
+    return h('span', { class: 'chip' }, h('a', { href: '#/plan' }, text), h('a', { href: this.app.hash({ plan: null }), 'aria-label': 'Show the network without the plan', title: 'Remove' }, '×'));
   }
 
   showList(net) {
@@ -134,7 +151,7 @@ class Network {
     for (const l of net.links) links.get(l.from).push(`${LINKS[l.kind]} ${names.get(l.to)}${l.count > 1 ? ` (${number(l.count)} times)` : ''}${l.state === 'up' ? '' : ', ' + l.state}`);
     const order = Object.keys(LOOKS);
     const rows = [...net.nodes].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state)).map((n) => row(COLUMNS, [
-      n.items ? keyLink(this.app, n.items[0].key, n.items.length > 1 ? n.id : n.items[0].name) : n.label,
+      h('span', {}, n.change ? h('b', {}, `${n.change}: `) : '', n.items ? keyLink(this.app, n.items[0].key, n.items.length > 1 ? n.id : n.items[0].name) : n.label),
       kindOf(n), boxes.get(n.box) ?? '',
       h('span', { class: `badge ${LOOKS[n.state][1]}` }, h('span', { 'aria-hidden': 'true' }, LOOKS[n.state][0]), ' ', stateText(n)),
       links.get(n.id).join(', '), n.reason ?? '',

@@ -14,6 +14,8 @@ const EXAMPLE = `vppConfig:
 `;
 
 let kept = ''; // the text, while another view is shown
+// preview is the request of the plan that is shown, for the picture of the network; undefined: there is none.
+export let preview;
 let waiting; // the change that waits for its confirmation, also after the page is loaded again
 
 // remember sets the change that waits.
@@ -85,7 +87,7 @@ class PlanView {
   // outdated says that the plan is not that of the text.
   outdated() {
     if (!this.planned) return;
-    this.planned = undefined;
+    this.planned = preview = undefined;
     this.result.replaceChildren(emptyBox('The text has changed. Plan again.'));
   }
 
@@ -96,9 +98,10 @@ class PlanView {
     try {
       const answer = await post('/scheduler/plan', { limit: SHOWN, replace: this.replace.checked ? 'true' : '' }, body, 'application/yaml');
       this.planned = { body, replace: this.replace.checked, ...answer.Plan };
+      preview = { body, replace: this.replace.checked };
       this.showPlan();
     } catch (err) {
-      this.planned = undefined;
+      this.planned = preview = undefined;
       this.result.replaceChildren(this.problems(err));
     }
     this.planButton.disabled = false;
@@ -143,6 +146,7 @@ class PlanView {
     this.result.replaceChildren(
       h('section', { class: 'box' }, h('h2', {}, 'Plan'),
         h('p', {}, ops.length ? `${number(counts['+'] ?? 0)} to create, ${number(counts['~'] ?? 0)} to change, ${number(counts['-'] ?? 0)} to remove${waits ? `, ${number(waits)} that ${waits === 1 ? 'waits' : 'wait'} for what does not exist yet` : ''}.` : 'Nothing would change.'),
+        h('p', {}, h('a', { href: this.app.hash({ plan: '1' }, 'network', []) }, 'Show it in the network')),
         this.applyForm(ops.length > 0)),
       ops.length ? h('section', { class: 'card', 'aria-label': 'Operations' }, h('ul', { class: 'ops' }, items), rest > 0 ? h('p', { class: 'legend faint' }, `and ${number(rest)} more`) : '') : '',
       left.length ? h('section', { class: 'box' }, h('h2', {}, 'Without effect'), h('ul', { class: 'plain' }, left.map(([key, reason]) => h('li', {}, keyLink(this.app, key), ' ', h('span', { class: 'faint' }, reason))))) : '');
@@ -168,7 +172,7 @@ class PlanView {
         fingerprint: p.Fingerprint, replace: p.replace ? 'true' : '', 'confirm-timeout': confirm, revert: this.revert.checked ? 'true' : '',
         wait: patience(confirm), results: 'problems',
       }, p.body, 'application/yaml');
-      this.planned = undefined;
+      this.planned = preview = undefined;
       if (applied.confirm_by) remember({ id: applied.commit_id ?? '', until: Date.parse(applied.confirm_by), from: now() });
       this.result.replaceChildren(h('section', { class: 'box good' }, h('h2', {}, 'Applied'),
         h('p', {}, applied.summary?.text ?? '', ' ', applied.seq_num !== undefined ? h('a', { href: '#/transactions/' + applied.seq_num }, `Transaction #${applied.seq_num}`) : ''),
