@@ -376,6 +376,10 @@ func TestQueries(t *testing.T) {
 		txns.Transactions[0].Operations[0].Duration == nil || strings.Contains(txns.String(), "sesame") {
 		t.Errorf("transactions %v, %v", txns, err)
 	}
+	if txns, err := w.ListTransactions(w.Context(), &pb.ListTransactionsRequest{SequenceNumber: resp.Transaction, Items: true, Limit: 1}); err != nil ||
+		len(txns.Transactions[0].Items) != 1 || txns.Transactions[0].Items[0].Key != key("m") || len(txns.Transactions[0].ItemCounts) != 2 || strings.Contains(txns.String(), "sesame") {
+		t.Errorf("items of the transaction: %v, %v", txns, err)
+	}
 	if all, err := w.ListTransactions(w.Context(), &pb.ListTransactionsRequest{}); err != nil || len(all.Transactions) < 2 || all.Transactions[0].SequenceNumber != 0 {
 		t.Errorf("history %v, %v", all, err)
 	}

@@ -39,7 +39,7 @@ func itemEffects(items []api.PlanItem) []*pb.ItemEffect {
 		it := &items[i]
 		out := &pb.ItemEffect{
 			Effect: effectOf(it.Kind), Key: it.Key, State: it.State, Operations: uint32(it.Operations), Reason: it.Reason,
-			Because: causeOf(it.Because), OmittedParts: uint32(it.OmittedParts),
+			Because: causeOf(it.Because), OmittedParts: uint32(it.OmittedParts), Error: it.Error, Reverted: it.Reverted,
 		}
 		for f := range it.Fields {
 			out.Fields = append(out.Fields, fieldChange(&it.Fields[f]))

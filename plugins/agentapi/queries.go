@@ -214,6 +214,14 @@ func transaction(ctx context.Context, txn *api.RecordedTxn, req *pb.ListTransact
 			out.Failed++
 		}
 	}
+	if req.GetItems() {
+		items := txn.ByItem(int(req.GetLimit()))
+		if !mayShowSecrets(ctx) {
+			api.HideItemSecrets(items.List)
+		}
+		api.DescribeItems(items.List)
+		out.Items, out.ItemCounts, out.OmittedItems = itemEffects(items.List), itemCounts(items.Counts), uint32(items.Omitted)
+	}
 	if req.GetOperations() {
 		if !mayShowSecrets(ctx) {
 			txn = txn.HideSecrets()

@@ -21,7 +21,7 @@ func (p *Plugin) planEndpoints() []rest.Endpoint {
 	return []rest.Endpoint{
 		{Path: "/scheduler/plan", Methods: post, Groups: []string{rest.GroupConfigValidation}, Handler: p.postPlan,
 			Query: []string{"replace", "limit", rest.ShowSecretsParameter}, Response: api.SealedPlan{},
-			Doc: "what PUT /configuration with the same body would do, as a plan to apply later; ?replace; ?limit=N for its fingerprint and its first N operations (0: all), ?show-secrets for a plan that can be applied if there are secrets in it"},
+			Doc: "what PUT /configuration with the same body would do, as a plan to apply later; ?replace; ?limit=N for its fingerprint and its first N operations and items (0: all), ?show-secrets for a plan that can be applied if there are secrets in it"},
 		{Path: "/scheduler/apply", Methods: post, Groups: write, Handler: p.postApply,
 			Query: []string{"fingerprint", "replace", "revert", "verify", "confirm-timeout", "commit-id", "wait", "results"}, Response: response.Applied{},
 			Doc: "apply a plan unless its values have changed (409); with ?fingerprint=F the body is the request to /scheduler/plan (and ?replace); ?revert, ?verify, ?confirm-timeout=60s, ?commit-id=ID for the confirmation; " + replyDoc},

@@ -138,6 +138,8 @@ func TestTransactions(t *testing.T) {
 		t.Error("a part of the timeline is outside of its lane")
 	}
 	b.sees("tr", "SOFTWARE_LOOPBACK")
+	b.sees(".ops li", "CREATEconfig/vpp/v2/interfaces/loop2")
+	b.sees("dd", " created, 1 updated (")
 	b.named("transaction")
 	b.click(".timeline a", "config/vpp/v2/interfaces/loop2")
 	b.sees("#panel h2", "config/vpp/v2/interfaces/loop2")
@@ -169,9 +171,10 @@ func TestPlan(t *testing.T) {
 
 	b.text("vppConfig:\n  interfaces:\n  - {name: loop1, type: SOFTWARE_LOOPBACK, enabled: true, mtu: 1400, ipAddresses: [10.1.0.1/24]}\n  - {name: loop2, type: SOFTWARE_LOOPBACK}\n")
 	b.click("button", "Plan")
-	b.sees("li.added", "mtu: 1400")
-	b.sees("li.removed", "physAddress")
+	b.sees("li.changed", "mtu: 0 → 1400")
+	b.sees("li.changed", "phys_address: ")
 	b.sees(".ops li", "CREATEconfig/vpp/v2/interfaces/loop2")
+	b.sees("p", " to create, ")
 	b.named("plan")
 	b.click("button", "Apply")
 	b.sees(".wait", "The agent reverts the change")

@@ -203,7 +203,7 @@ const (
 	StepRecreate StepKind = "-/+"
 	StepWait     StepKind = "?"
 	StepDrop     StepKind = "x" // a desired value that does not exist is no longer desired
-	StepNever    StepKind = "!" // INVALID, UNIMPLEMENTED
+	StepNever    StepKind = "!" // INVALID, UNIMPLEMENTED; of executed operations also FAILED, RETRYING
 	StepLeft     StepKind = "=" // left as it is
 )
 

@@ -16,7 +16,7 @@ import (
 type PlanItem struct {
 	Kind StepKind
 	Key  string
-	// State is the state of an item that cannot become CONFIGURED.
+	// State is the state of an item that cannot become CONFIGURED, or that failed.
 	State ValueState `json:",omitzero"`
 	// Operations is their number. The item itself may have none.
 	Operations int `json:",omitempty"`
@@ -311,9 +311,17 @@ func (op *RecordedTxnOp) leaves(reason string) bool {
 	return reason != "" && op.NOOP && (kind == StepUpdate || kind == StepCreate)
 }
 
+// outcome is step, or StepNever for an executed operation that failed.
+func (op *RecordedTxnOp) outcome() StepKind {
+	if op.NewErrMsg != "" {
+		return StepNever
+	}
+	return op.step()
+}
+
 // change adds an operation on the item itself.
 func (g *itemGroup) change(op *RecordedTxnOp, i int32) {
-	kind := op.step()
+	kind := op.outcome()
 	if g.first < 0 {
 		g.first = i
 	} else if kind == StepCreate && (g.kind == StepDelete || g.kind == StepRecreate) {
@@ -371,7 +379,7 @@ func (b *itemBuilder) item(g *itemGroup) PlanItem {
 // PlanItem.Parts.
 func (b *itemBuilder) part(g *itemGroup, i int32) (p PlanPart, matters bool) {
 	op := &b.ops[i]
-	p = PlanPart{Kind: op.step(), Key: op.Key, Reason: cmp.Or(b.reasons[op.Key], op.NewErrMsg)}
+	p = PlanPart{Kind: op.outcome(), Key: op.Key, Reason: cmp.Or(b.reasons[op.Key], op.NewErrMsg)}
 	if p.Kind == StepCreate && b.parts[op.Key].deleted {
 		p.Kind = StepRecreate
 	}

@@ -83,8 +83,8 @@ func TestItemsOfTransaction(t *testing.T) {
 	api.DescribeItems(items)
 	const want = `~ a 3 reverted 
   ~ wireguard.port: 1 2 [] [] false false
-  + a/1 refused
-+ b 1 no memory
+  ! a/1 refused
+! b 1 no memory
 `
 	if got := shownItems(items); got != want {
 		t.Errorf("got\n%s\nexpected\n%s", got, want)

@@ -1,10 +1,11 @@
 // The view of plans: what a configuration would change, and the button that does it.
 
 import { post, now, Failure } from './api.js';
-import { h, number, count, badge, keyLink, fieldDiff, field, emptyBox } from './dom.js';
+import { h, number, count, badge, keyLink, field, emptyBox } from './dom.js';
+import { effectItems, effectCounts } from './effects.js';
 
 const SHOWN = 300;
-const SIGNS = { CREATE: '+', UPDATE: '~', DELETE: '−' };
+const KEPT = 5; // names of items that stay
 const EXAMPLE = `vppConfig:
   interfaces:
   - name: loop1
@@ -123,33 +124,17 @@ class PlanView {
 
   showPlan() {
     const p = this.planned;
-    const ops = p.Changes.Operations ?? [];
-    const counts = p.Counts ?? {}, forced = p.Changes.Forced ?? {}, secrets = p.Changes.Secrets ?? {};
-    const reasons = new Map([...(p.Left ?? []), ...(p.Changes.Reasons ?? [])].map((r) => [r.Key, r.Reason]));
-    const last = new Map(ops.map((op) => [op.Key, op])); // what earlier operations leave is not the result
-    const items = ops.map((op) => {
-      const state = last.get(op.Key) === op && op.NewState !== 'CONFIGURED' && op.NewState !== 'REMOVED' ? op.NewState : undefined;
-      const reason = state && reasons.get(op.Key);
-      return h('li', {},
-        h('div', { class: 'op-head' },
-          h('span', { class: `op ${op.Operation}` }, `${SIGNS[op.Operation] ?? '·'} ${op.Operation}`), keyLink(this.app, op.Key),
-          op.IsRecreate ? h('span', { class: 'tag' }, ['re-created', ...(forced[op.Key] ?? []).map((f, i) => `${i ? ',' : ' because of'} ${f}`)].join('')) : '', op.IsDerived ? h('span', { class: 'tag' }, 'derived') : '',
-          state ? badge(state) : ''),
-        reason ? h('div', { class: 'reason faint' }, reason) : '',
-        op.Operation === 'DELETE' ? '' : (secrets[op.Key] ?? []).map((f) => h('div', { class: 'reason faint' }, `${f}: a secret differs`)),
-        fieldDiff(op.PrevValue?.ProtoMsgData, op.NewValue?.ProtoMsgData) ?? '');
-    });
-    const waits = [...last.values()].filter((op) => op.NewState === 'PENDING').length;
-    const shown = new Set(ops.map((op) => op.Key));
-    const left = [...reasons].filter(([key]) => !shown.has(key));
-    const rest = (p.Changed ?? ops.length) - ops.length;
+    const changes = p.Changed > 0, items = effectItems(this.app, p.Effects ?? []);
+    const kept = (p.KeptItems ?? []).slice(0, KEPT);
     this.result.replaceChildren(
       h('section', { class: 'box' }, h('h2', {}, 'Plan'),
-        h('p', {}, ops.length ? `${number(counts['+'] ?? 0)} to create, ${number(counts['~'] ?? 0)} to change, ${number(counts['-'] ?? 0)} to remove${waits ? `, ${number(waits)} that ${waits === 1 ? 'waits' : 'wait'} for what does not exist yet` : ''}.` : 'Nothing would change.'),
+        h('p', {}, effectCounts(p.ItemCounts ?? {}, p.Changed ?? 0) || 'Nothing would change.'),
+        p.Kept ? h('p', { class: 'faint' }, `${count(p.Kept, 'item')} given before ${p.Kept === 1 ? 'is not in the text and stays' : 'are not in the text and stay'}; "Replace all items of clients" removes ${p.Kept === 1 ? 'it' : 'them'}`,
+          kept.length ? [': ', kept.map((key, i) => [i ? ', ' : '', keyLink(this.app, key)]), p.Kept > kept.length ? ` and ${number(p.Kept - kept.length)} more` : ''] : '') : '',
         h('p', {}, h('a', { href: this.app.hash({ plan: '1' }, 'network', []) }, 'Show it in the network')),
-        this.applyForm(ops.length > 0)),
-      ops.length ? h('section', { class: 'card', 'aria-label': 'Operations' }, h('ul', { class: 'ops' }, items), rest > 0 ? h('p', { class: 'legend faint' }, `and ${number(rest)} more`) : '') : '',
-      left.length ? h('section', { class: 'box' }, h('h2', {}, 'Without effect'), h('ul', { class: 'plain' }, left.map(([key, reason]) => h('li', {}, keyLink(this.app, key), ' ', h('span', { class: 'faint' }, reason))))) : '');
+        this.applyForm(changes)),
+      items.length ? h('section', { class: 'card', 'aria-label': 'Items' }, h('ul', { class: 'ops' }, items),
+        p.OmittedItems ? h('p', { class: 'legend faint' }, `and ${count(p.OmittedItems, 'more item')}`) : '') : '');
   }
 
   applyForm(changes) {

@@ -1,6 +1,7 @@
 // The view of transactions: the list, and one with its critical path as a timeline.
 
 import { get } from './api.js';
+import { effectItems, effectCounts } from './effects.js';
 import { h, number, count, duration, seconds, time, badge, table, row, arrows, keyLink, emptyBox, fieldDiff } from './dom.js';
 
 const PAGE = 200;
@@ -69,7 +70,14 @@ class One {
       operations(t) <= MOST_OPERATIONS ? get('/scheduler/txn-history', { 'seq-num': this.seq }) : null,
     ]);
     this.complete = true;
-    this.main.replaceChildren(...parts, path instanceof Error ? emptyBox(path.message) : this.timeline(path), this.operations(t, full));
+    this.main.replaceChildren(...parts, this.items(t), path instanceof Error ? emptyBox(path.message) : this.timeline(path), this.operations(t, full));
+  }
+
+  // items lists what the transaction did by item.
+  items(t) {
+    if (!t.Effects?.length) return '';
+    return h('section', { class: 'card', 'aria-label': 'Items' }, h('h2', {}, 'Items'), h('ul', { class: 'ops' }, effectItems(this.app, t.Effects)),
+      t.OmittedItems ? h('p', { class: 'legend faint' }, `and ${count(t.OmittedItems, 'more item')}`) : '');
   }
 
   facts(t) {
@@ -77,6 +85,7 @@ class One {
       ['Kind', kindOf(t)], ['Description', t.Description ?? ''], ['Started', time(t.Start)],
       ['Took', t.PreRecord ? 'running' : duration(took(t))], ['Operations', summary(t)],
     ];
+    if (t.ItemCounts) list.push(['Items', effectCounts(t.ItemCounts, operations(t), true)]);
     const states = Object.entries(t.States ?? {});
     if (states.length) list.push(['States', h('span', {}, states.map(([state, n]) => [badge(state), ` ${number(n)}  `]))]);
     if (t.Failed) list.push(['Failed', h('b', { class: 'error-text' }, count(t.Failed, 'operation'))]);

@@ -496,7 +496,7 @@ type ItemEffect struct {
 	Effect Effect `protobuf:"varint,1,opt,name=effect,proto3,enum=tenuto.v1.Effect" json:"effect,omitempty"`
 	// Key of the item.
 	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
-	// State of an item that cannot become CONFIGURED.
+	// State of an item that cannot become CONFIGURED, or that failed.
 	State kvscheduler.ValueState `protobuf:"varint,3,opt,name=state,proto3,enum=ligato.kvscheduler.ValueState" json:"state,omitempty"`
 	// Number of operations.
 	Operations uint32 `protobuf:"varint,4,opt,name=operations,proto3" json:"operations,omitempty"`
@@ -510,7 +510,11 @@ type ItemEffect struct {
 	// because of another item; all of them if there is no operation on the item itself. At most ten.
 	Parts []*PartEffect `protobuf:"bytes,8,rep,name=parts,proto3" json:"parts,omitempty"`
 	// Number of further parts.
-	OmittedParts  uint32 `protobuf:"varint,9,opt,name=omitted_parts,json=omittedParts,proto3" json:"omitted_parts,omitempty"`
+	OmittedParts uint32 `protobuf:"varint,9,opt,name=omitted_parts,json=omittedParts,proto3" json:"omitted_parts,omitempty"`
+	// Error of an executed operation on the item.
+	Error string `protobuf:"bytes,10,opt,name=error,proto3" json:"error,omitempty"`
+	// The operations were undone.
+	Reverted      bool `protobuf:"varint,11,opt,name=reverted,proto3" json:"reverted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -608,6 +612,20 @@ func (x *ItemEffect) GetOmittedParts() uint32 {
 	return 0
 }
 
+func (x *ItemEffect) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *ItemEffect) GetReverted() bool {
+	if x != nil {
+		return x.Reverted
+	}
+	return false
+}
+
 // PartEffect is what operations do to a derived value.
 type PartEffect struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -615,7 +633,7 @@ type PartEffect struct {
 	Effect Effect `protobuf:"varint,1,opt,name=effect,proto3,enum=tenuto.v1.Effect" json:"effect,omitempty"`
 	// Key of the derived value.
 	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
-	// Why it waits or is invalid.
+	// Why it waits or is invalid, or the error of an executed operation.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The item whose change makes it be created again.
 	Because       *Cause `protobuf:"bytes,4,opt,name=because,proto3" json:"because,omitempty"`
@@ -2313,7 +2331,9 @@ type ListTransactionsRequest struct {
 	// by default.
 	PageSize uint32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// ListTransactionsResponse.next_page_token of the previous page; empty is the first page.
-	PageToken     string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Return what the transactions did by item; limit bounds these, too.
+	Items         bool `protobuf:"varint,8,opt,name=items,proto3" json:"items,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2397,6 +2417,13 @@ func (x *ListTransactionsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListTransactionsRequest) GetItems() bool {
+	if x != nil {
+		return x.Items
+	}
+	return false
+}
+
 // ListTransactionsResponse are the transactions.
 type ListTransactionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2472,7 +2499,13 @@ type Transaction struct {
 	// A failure made the transaction undo itself.
 	Reverted bool `protobuf:"varint,8,opt,name=reverted,proto3" json:"reverted,omitempty"`
 	// The executed operations, if ListTransactionsRequest.operations asked for them; see limit.
-	Operations    []*Operation `protobuf:"bytes,9,rep,name=operations,proto3" json:"operations,omitempty"`
+	Operations []*Operation `protobuf:"bytes,9,rep,name=operations,proto3" json:"operations,omitempty"`
+	// What they did by item, if ListTransactionsRequest.items asked for it.
+	Items []*ItemEffect `protobuf:"bytes,10,rep,name=items,proto3" json:"items,omitempty"`
+	// Number of all items, by effect.
+	ItemCounts []*ItemCount `protobuf:"bytes,11,rep,name=item_counts,json=itemCounts,proto3" json:"item_counts,omitempty"`
+	// Number of items that the limit left out.
+	OmittedItems  uint32 `protobuf:"varint,12,opt,name=omitted_items,json=omittedItems,proto3" json:"omitted_items,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2568,6 +2601,27 @@ func (x *Transaction) GetOperations() []*Operation {
 		return x.Operations
 	}
 	return nil
+}
+
+func (x *Transaction) GetItems() []*ItemEffect {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+func (x *Transaction) GetItemCounts() []*ItemCount {
+	if x != nil {
+		return x.ItemCounts
+	}
+	return nil
+}
+
+func (x *Transaction) GetOmittedItems() uint32 {
+	if x != nil {
+		return x.OmittedItems
+	}
+	return 0
 }
 
 // GetGraphRequest selects values.
@@ -3427,7 +3481,7 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x0fchanged_secrets\x18\x0f \x03(\tR\x0echangedSecrets\x12\x12\n" +
 	"\x04left\x18\x10 \x01(\bR\x04left\x12\x12\n" +
 	"\x04base\x18\x11 \x01(\tR\x04base\x12\x14\n" +
-	"\x05cause\x18\x12 \x01(\tR\x05cause\"\xe5\x02\n" +
+	"\x05cause\x18\x12 \x01(\tR\x05cause\"\x97\x03\n" +
 	"\n" +
 	"ItemEffect\x12)\n" +
 	"\x06effect\x18\x01 \x01(\x0e2\x11.tenuto.v1.EffectR\x06effect\x12\x10\n" +
@@ -3440,7 +3494,10 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\abecause\x18\x06 \x01(\v2\x10.tenuto.v1.CauseR\abecause\x12.\n" +
 	"\x06fields\x18\a \x03(\v2\x16.tenuto.v1.FieldChangeR\x06fields\x12+\n" +
 	"\x05parts\x18\b \x03(\v2\x15.tenuto.v1.PartEffectR\x05parts\x12#\n" +
-	"\romitted_parts\x18\t \x01(\rR\fomittedParts\"\x8d\x01\n" +
+	"\romitted_parts\x18\t \x01(\rR\fomittedParts\x12\x14\n" +
+	"\x05error\x18\n" +
+	" \x01(\tR\x05error\x12\x1a\n" +
+	"\breverted\x18\v \x01(\bR\breverted\"\x8d\x01\n" +
 	"\n" +
 	"PartEffect\x12)\n" +
 	"\x06effect\x18\x01 \x01(\x0e2\x11.tenuto.v1.EffectR\x06effect\x12\x10\n" +
@@ -3579,7 +3636,7 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x05value\x18\x04 \x01(\v2\x14.google.protobuf.AnyR\x05value\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb1\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc7\x02\n" +
 	"\x17ListTransactionsRequest\x120\n" +
 	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12,\n" +
@@ -3590,11 +3647,12 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\rR\x05limit\x12\x1b\n" +
 	"\tpage_size\x18\x06 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\a \x01(\tR\tpageTokenB\x12\n" +
+	"page_token\x18\a \x01(\tR\tpageToken\x12\x14\n" +
+	"\x05items\x18\b \x01(\bR\x05itemsB\x12\n" +
 	"\x10_sequence_number\"~\n" +
 	"\x18ListTransactionsResponse\x12:\n" +
 	"\ftransactions\x18\x01 \x03(\v2\x16.tenuto.v1.TransactionR\ftransactions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe1\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xea\x03\n" +
 	"\vTransaction\x12'\n" +
 	"\x0fsequence_number\x18\x01 \x01(\x04R\x0esequenceNumber\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12 \n" +
@@ -3606,7 +3664,12 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\breverted\x18\b \x01(\bR\breverted\x124\n" +
 	"\n" +
 	"operations\x18\t \x03(\v2\x14.tenuto.v1.OperationR\n" +
-	"operations\"\x84\x01\n" +
+	"operations\x12+\n" +
+	"\x05items\x18\n" +
+	" \x03(\v2\x15.tenuto.v1.ItemEffectR\x05items\x125\n" +
+	"\vitem_counts\x18\v \x03(\v2\x14.tenuto.v1.ItemCountR\n" +
+	"itemCounts\x12#\n" +
+	"\romitted_items\x18\f \x01(\rR\fomittedItems\"\x84\x01\n" +
 	"\x0fGetGraphRequest\x12\x1d\n" +
 	"\n" +
 	"key_prefix\x18\x01 \x01(\tR\tkeyPrefix\x12\x16\n" +
@@ -3804,45 +3867,47 @@ var file_tenuto_v1_agent_proto_depIdxs = []int32{
 	51, // 43: tenuto.v1.Transaction.start:type_name -> google.protobuf.Timestamp
 	51, // 44: tenuto.v1.Transaction.stop:type_name -> google.protobuf.Timestamp
 	4,  // 45: tenuto.v1.Transaction.operations:type_name -> tenuto.v1.Operation
-	35, // 46: tenuto.v1.GetGraphResponse.nodes:type_name -> tenuto.v1.Node
-	50, // 47: tenuto.v1.Node.state:type_name -> ligato.kvscheduler.ValueState
-	48, // 48: tenuto.v1.Node.value:type_name -> google.protobuf.Any
-	36, // 49: tenuto.v1.Node.edges:type_name -> tenuto.v1.Edge
-	39, // 50: tenuto.v1.ListOrphansResponse.orphans:type_name -> tenuto.v1.Orphan
-	51, // 51: tenuto.v1.GetDriftResponse.start:type_name -> google.protobuf.Timestamp
-	51, // 52: tenuto.v1.GetDriftResponse.stop:type_name -> google.protobuf.Timestamp
-	42, // 53: tenuto.v1.GetDriftResponse.drifts:type_name -> tenuto.v1.Drift
-	47, // 54: tenuto.v1.GetDriftResponse.unread:type_name -> tenuto.v1.GetDriftResponse.UnreadEntry
-	43, // 55: tenuto.v1.Drift.fields:type_name -> tenuto.v1.FieldDifference
-	11, // 56: tenuto.v1.AgentService.Plan:input_type -> tenuto.v1.PlanRequest
-	14, // 57: tenuto.v1.AgentService.Apply:input_type -> tenuto.v1.ApplyRequest
-	17, // 58: tenuto.v1.AgentService.Confirm:input_type -> tenuto.v1.ConfirmRequest
-	19, // 59: tenuto.v1.AgentService.Cancel:input_type -> tenuto.v1.CancelRequest
-	21, // 60: tenuto.v1.AgentService.Watch:input_type -> tenuto.v1.WatchRequest
-	23, // 61: tenuto.v1.AgentService.Explain:input_type -> tenuto.v1.ExplainRequest
-	26, // 62: tenuto.v1.AgentService.ListItems:input_type -> tenuto.v1.ListItemsRequest
-	30, // 63: tenuto.v1.AgentService.ListTransactions:input_type -> tenuto.v1.ListTransactionsRequest
-	33, // 64: tenuto.v1.AgentService.GetGraph:input_type -> tenuto.v1.GetGraphRequest
-	37, // 65: tenuto.v1.AgentService.ListOrphans:input_type -> tenuto.v1.ListOrphansRequest
-	40, // 66: tenuto.v1.AgentService.GetDrift:input_type -> tenuto.v1.GetDriftRequest
-	44, // 67: tenuto.v1.AgentService.AcceptSource:input_type -> tenuto.v1.AcceptSourceRequest
-	12, // 68: tenuto.v1.AgentService.Plan:output_type -> tenuto.v1.PlanResponse
-	16, // 69: tenuto.v1.AgentService.Apply:output_type -> tenuto.v1.ApplyResponse
-	18, // 70: tenuto.v1.AgentService.Confirm:output_type -> tenuto.v1.ConfirmResponse
-	20, // 71: tenuto.v1.AgentService.Cancel:output_type -> tenuto.v1.CancelResponse
-	22, // 72: tenuto.v1.AgentService.Watch:output_type -> tenuto.v1.WatchResponse
-	24, // 73: tenuto.v1.AgentService.Explain:output_type -> tenuto.v1.ExplainResponse
-	27, // 74: tenuto.v1.AgentService.ListItems:output_type -> tenuto.v1.ListItemsResponse
-	31, // 75: tenuto.v1.AgentService.ListTransactions:output_type -> tenuto.v1.ListTransactionsResponse
-	34, // 76: tenuto.v1.AgentService.GetGraph:output_type -> tenuto.v1.GetGraphResponse
-	38, // 77: tenuto.v1.AgentService.ListOrphans:output_type -> tenuto.v1.ListOrphansResponse
-	41, // 78: tenuto.v1.AgentService.GetDrift:output_type -> tenuto.v1.GetDriftResponse
-	45, // 79: tenuto.v1.AgentService.AcceptSource:output_type -> tenuto.v1.AcceptSourceResponse
-	68, // [68:80] is the sub-list for method output_type
-	56, // [56:68] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	5,  // 46: tenuto.v1.Transaction.items:type_name -> tenuto.v1.ItemEffect
+	9,  // 47: tenuto.v1.Transaction.item_counts:type_name -> tenuto.v1.ItemCount
+	35, // 48: tenuto.v1.GetGraphResponse.nodes:type_name -> tenuto.v1.Node
+	50, // 49: tenuto.v1.Node.state:type_name -> ligato.kvscheduler.ValueState
+	48, // 50: tenuto.v1.Node.value:type_name -> google.protobuf.Any
+	36, // 51: tenuto.v1.Node.edges:type_name -> tenuto.v1.Edge
+	39, // 52: tenuto.v1.ListOrphansResponse.orphans:type_name -> tenuto.v1.Orphan
+	51, // 53: tenuto.v1.GetDriftResponse.start:type_name -> google.protobuf.Timestamp
+	51, // 54: tenuto.v1.GetDriftResponse.stop:type_name -> google.protobuf.Timestamp
+	42, // 55: tenuto.v1.GetDriftResponse.drifts:type_name -> tenuto.v1.Drift
+	47, // 56: tenuto.v1.GetDriftResponse.unread:type_name -> tenuto.v1.GetDriftResponse.UnreadEntry
+	43, // 57: tenuto.v1.Drift.fields:type_name -> tenuto.v1.FieldDifference
+	11, // 58: tenuto.v1.AgentService.Plan:input_type -> tenuto.v1.PlanRequest
+	14, // 59: tenuto.v1.AgentService.Apply:input_type -> tenuto.v1.ApplyRequest
+	17, // 60: tenuto.v1.AgentService.Confirm:input_type -> tenuto.v1.ConfirmRequest
+	19, // 61: tenuto.v1.AgentService.Cancel:input_type -> tenuto.v1.CancelRequest
+	21, // 62: tenuto.v1.AgentService.Watch:input_type -> tenuto.v1.WatchRequest
+	23, // 63: tenuto.v1.AgentService.Explain:input_type -> tenuto.v1.ExplainRequest
+	26, // 64: tenuto.v1.AgentService.ListItems:input_type -> tenuto.v1.ListItemsRequest
+	30, // 65: tenuto.v1.AgentService.ListTransactions:input_type -> tenuto.v1.ListTransactionsRequest
+	33, // 66: tenuto.v1.AgentService.GetGraph:input_type -> tenuto.v1.GetGraphRequest
+	37, // 67: tenuto.v1.AgentService.ListOrphans:input_type -> tenuto.v1.ListOrphansRequest
+	40, // 68: tenuto.v1.AgentService.GetDrift:input_type -> tenuto.v1.GetDriftRequest
+	44, // 69: tenuto.v1.AgentService.AcceptSource:input_type -> tenuto.v1.AcceptSourceRequest
+	12, // 70: tenuto.v1.AgentService.Plan:output_type -> tenuto.v1.PlanResponse
+	16, // 71: tenuto.v1.AgentService.Apply:output_type -> tenuto.v1.ApplyResponse
+	18, // 72: tenuto.v1.AgentService.Confirm:output_type -> tenuto.v1.ConfirmResponse
+	20, // 73: tenuto.v1.AgentService.Cancel:output_type -> tenuto.v1.CancelResponse
+	22, // 74: tenuto.v1.AgentService.Watch:output_type -> tenuto.v1.WatchResponse
+	24, // 75: tenuto.v1.AgentService.Explain:output_type -> tenuto.v1.ExplainResponse
+	27, // 76: tenuto.v1.AgentService.ListItems:output_type -> tenuto.v1.ListItemsResponse
+	31, // 77: tenuto.v1.AgentService.ListTransactions:output_type -> tenuto.v1.ListTransactionsResponse
+	34, // 78: tenuto.v1.AgentService.GetGraph:output_type -> tenuto.v1.GetGraphResponse
+	38, // 79: tenuto.v1.AgentService.ListOrphans:output_type -> tenuto.v1.ListOrphansResponse
+	41, // 80: tenuto.v1.AgentService.GetDrift:output_type -> tenuto.v1.GetDriftResponse
+	45, // 81: tenuto.v1.AgentService.AcceptSource:output_type -> tenuto.v1.AcceptSourceResponse
+	70, // [70:82] is the sub-list for method output_type
+	58, // [58:70] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_tenuto_v1_agent_proto_init() }

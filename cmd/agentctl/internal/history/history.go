@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/effects"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -33,8 +34,8 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:     "history [SEQ]",
 		Example: "  agentctl config history\n  agentctl config history 12 --critical-path",
 		Short:   "Show the transactions of the scheduler",
-		Long: "Shows the transactions of the scheduler, or the one with a sequence number; with\n" +
-			"--critical-path where its time went: in the queue, in planning, and in the operations\n" +
+		Long: "Shows the transactions of the scheduler, or the one with a sequence number and what it\n" +
+			"did by item, as \"agentctl plan\" does; with --critical-path where its time went: in the queue, in planning, and in the operations\n" +
 			"that each had to wait for.",
 		Args: cmdutil.Args(cobra.MaximumNArgs(1)), ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			return Complete(f, cmd, args, prefix)
@@ -42,7 +43,7 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		RunE: o.run,
 	}, "log"))
 	cmd.Flags().BoolVar(&o.critical, "critical-path", false, "show what determined how long the transaction SEQ took")
-	cmd.Flags().UintVar(&o.limit, "limit", 50, "show the longest steps of the critical path only; 0 shows all")
+	cmd.Flags().UintVar(&o.limit, "limit", 50, "show this `number` of items of each kind, or of the longest steps of the critical path; 0 shows all")
 	cmd.Flags().BoolVar(&o.details, "details", false, "show what failed or waits, operation by operation")
 	return cmd
 }
@@ -157,7 +158,23 @@ func (o *options) printHistory(txns []*response.BriefTxn, details bool) error {
 		}
 		t.Row(row...)
 	}
-	return t.Write(o.Printer)
+	if err := t.Write(o.Printer); err != nil || len(txns) != 1 || len(txns[0].Effects) == 0 {
+		return err
+	}
+	return o.printItems(txns[0])
+}
+
+// printItems prints what a transaction did by item.
+func (o *options) printItems(t *response.BriefTxn) error {
+	w := effects.Writer{Factory: o.Factory, PerKind: o.limit, Rest: "--limit 0 shows them"}
+	if o.limit == 0 {
+		w.Rest = "-o json has all operations"
+	}
+	operations := t.OmittedOps
+	for _, n := range t.Operations {
+		operations += n
+	}
+	return o.Printf("\n%s\n%s\n", w.Write(t.Effects, t.OmittedItems), effects.Executed.Summary(t.ItemCounts, operations))
 }
 
 // transactions returns all transactions, or a list of one.
@@ -230,8 +247,12 @@ func (o *options) txnDetails(t *response.BriefTxn) string {
 	if t.Description != "" {
 		lines = append(lines, t.Description)
 	}
-	for i := range t.Executed {
-		op := &t.Executed[i]
+	problems := t.Executed
+	if t.Effects != nil {
+		problems = nil // printItems prints them
+	}
+	for i := range problems {
+		op := &problems[i]
 		line := fmt.Sprintf("[%s] %s -> %s: %s", op.Operation, o.Models.ShortKey(op.Key), cmdutil.StateName(op.NewState), op.NewErrMsg)
 		lines = append(lines, strings.TrimSuffix(line, ": "))
 	}

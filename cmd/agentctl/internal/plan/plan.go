@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/effects"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/history"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/outcome"
@@ -39,7 +40,7 @@ func New(f *cmdutil.Factory) *cobra.Command {
 			"wait, or are created again because of another item; --all shows all of them.\n" +
 			"The exit code is 0 if there is nothing to do, 2 if there are changes,\n" +
 			"and 1 if VPP or Linux would refuse or break an item. Constraints of items together are\n" +
-			"checked as \"check\" does, also with the items that the agent has.\n\n" + fitted(legend, 80),
+			"checked as \"check\" does, also with the items that the agent has.\n\n" + fitted(effects.Legend, 80),
 		Example: "  agentctl plan net.yaml\n  agentctl plan net.yaml --out net.plan\n  agentctl apply net.plan --verify",
 		Args:    cmdutil.Args(cobra.MaximumNArgs(1)),
 		RunE:    o.run,

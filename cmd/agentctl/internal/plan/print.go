@@ -5,13 +5,11 @@ import (
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/effects"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
-
-// legend explains the marks of printPlan.
-const legend = "+ create   ~ update   - delete   -/+ delete and create again   ? waits   x no longer configured   ! cannot become CONFIGURED   = left as it is"
 
 // shownPlan is a plan of the agent.
 type shownPlan struct {
@@ -84,27 +82,19 @@ func (v planView) atMost() uint {
 // printPlan prints the items with their changed fields.
 func printPlan(f *cmdutil.Factory, p *shownPlan, view planView) error {
 	p.group()
-	w := planWriter{Factory: f, view: view, shown: map[api.StepKind]int{}}
+	w := effects.Writer{Factory: f, PerKind: view.perKind, Rest: "--all shows them"}
 	if view.derived {
-		w.derived = derivedSteps(p.Changes)
-	}
-	hidden := p.OmittedItems
-	for i := range p.Effects {
-		if !w.item(&p.Effects[i]) {
-			hidden++
-		}
+		w.Derived = derivedSteps(p.Changes)
 	}
 	kept := ""
 	if !view.part {
-		kept = w.kept(p)
+		kept = p.kept(f, view)
 	}
-	if w.lines.Len() == 0 {
+	lines := w.Write(p.Effects, p.OmittedItems)
+	if lines == "" {
 		return f.Printf("nothing to do\n%s", kept)
 	}
-	if hidden > 0 {
-		fmt.Fprintf(&w.lines, "and %s; --all shows them\n", items(hidden, "more item"))
-	}
-	return f.Printf("%s\n\n%s\n%s\n%s", fitted(legend, f.Term.Width), w.lines.String(), summary(p.ItemCounts, p.changes()), kept)
+	return f.Printf("%s\n\n%s\n%s\n%s", fitted(effects.Legend, f.Term.Width), lines, effects.Planned.Summary(p.ItemCounts, p.changes()), kept)
 }
 
 // derivedSteps returns the operations on derived values, by key of the item.
@@ -122,7 +112,7 @@ func derivedSteps(p *api.Plan) map[string][]api.PlanStep {
 const namedKept = 5
 
 // kept names the items of clients that the plan does not name and that stay.
-func (w *planWriter) kept(p *shownPlan) string {
+func (p *shownPlan) kept(f *cmdutil.Factory, view planView) string {
 	if p.Kept == 0 {
 		return ""
 	}
@@ -131,12 +121,12 @@ func (w *planWriter) kept(p *shownPlan) string {
 		is, stay, them = "is", "stays", "it"
 	}
 	named := p.KeptItems
-	if w.view.perKind > 0 {
+	if view.perKind > 0 {
 		named = named[:min(namedKept, len(named))]
 	}
 	names := make([]string, 0, len(named)+1)
 	for _, key := range named {
-		names = append(names, w.Models.ShortKey(key))
+		names = append(names, f.Models.ShortKey(key))
 	}
 	list := ""
 	if more := p.Kept - len(named); len(named) > 0 && more > 0 {
@@ -144,15 +134,7 @@ func (w *planWriter) kept(p *shownPlan) string {
 	} else if len(named) > 0 {
 		list = ": " + strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s given before %s not in the file and %s (--replace removes %s)%s\n", items(p.Kept, "item"), is, stay, them, list)
-}
-
-// items returns "1 item" or "2 items".
-func items(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return output.Thousands(uint64(n)) + " " + what
+	return fmt.Sprintf("%s given before %s not in the file and %s (--replace removes %s)%s\n", effects.Count(p.Kept, "item"), is, stay, them, list)
 }
 
 // fitted breaks a legend between its parts, so that no line is longer than limit; 0 is no
@@ -171,166 +153,4 @@ func fitted(legend string, limit int) string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// planWriter writes the items of a plan.
-type planWriter struct {
-	*cmdutil.Factory
-	view    planView
-	derived map[string][]api.PlanStep // by key of the item; nil: only the parts that matter
-	shown   map[api.StepKind]int
-	lines   strings.Builder
-}
-
-// stepColours are the colours of operations; the others have none.
-var stepColours = map[api.StepKind]output.Colour{
-	api.StepCreate: output.Green, api.StepUpdate: output.Yellow, api.StepDelete: output.Red, api.StepRecreate: output.Magenta,
-	api.StepWait: output.Cyan, api.StepDrop: output.Red, api.StepNever: output.Red,
-}
-
-// item writes an item, unless enough of its kind are shown; it reports whether it did.
-func (w *planWriter) item(it *api.PlanItem) bool {
-	if w.view.perKind > 0 && w.shown[it.Kind] >= int(w.view.perKind) {
-		return false
-	}
-	w.shown[it.Kind]++
-	reason := it.Reason
-	if it.Kind == api.StepDrop {
-		reason = "it does not exist"
-	}
-	state := ""
-	if it.Kind == api.StepNever {
-		state = it.State.String()
-	}
-	w.line("", it.Kind, it.Key, state, reason, it.Because)
-	for i := range it.Fields {
-		w.field(&it.Fields[i])
-	}
-	w.parts(it)
-	return true
-}
-
-// line writes the line of a value, after an indent.
-func (w *planWriter) line(indent string, kind api.StepKind, key, state, reason string, because *api.PlanCause) {
-	line := fmt.Sprintf("%3s %s", kind, w.Models.ShortKey(key))
-	if c, ok := stepColours[kind]; ok {
-		line = w.Paint(c, line)
-	}
-	if state != "" {
-		line += " " + state
-	}
-	if reason != "" {
-		line += ": " + w.Models.ShortText(reason)
-	}
-	if because != nil {
-		line += w.Paint(output.Magenta, "  # because "+w.Models.ShortText(because.Text()))
-	}
-	w.lines.WriteString(indent + line + "\n")
-}
-
-// partIndent aligns the signs of derived values with those of fields.
-const partIndent = "    "
-
-// parts writes the derived values of an item: all of them, or those that matter.
-func (w *planWriter) parts(it *api.PlanItem) {
-	if w.view.derived {
-		because := map[string]*api.PlanCause{}
-		for i := range it.Parts {
-			because[it.Parts[i].Key] = it.Parts[i].Because
-		}
-		for _, s := range w.derived[it.Key] {
-			w.line(partIndent, s.Kind, s.Op.Key, "", s.Reason, because[s.Op.Key])
-		}
-		return
-	}
-	for i := range it.Parts {
-		p := &it.Parts[i]
-		w.line(partIndent, p.Kind, p.Key, "", p.Reason, p.Because)
-	}
-	if it.OmittedParts > 0 {
-		fmt.Fprintf(&w.lines, "%s    and %s more\n", partIndent, output.Thousands(uint64(it.OmittedParts)))
-	}
-}
-
-// summary counts the items: "3 items to change (7 operations): 2 to create, 1 to delete".
-func summary(counts map[api.StepKind]int, operations int) string {
-	changed, kinds := 0, []string{}
-	for _, m := range []struct {
-		kind api.StepKind
-		what string
-	}{
-		{api.StepCreate, "to create"}, {api.StepUpdate, "to update"}, {api.StepDelete, "to delete"}, {api.StepRecreate, "to create again"},
-	} {
-		if n := counts[m.kind]; n > 0 {
-			changed += n
-			kinds = append(kinds, output.Thousands(uint64(n))+" "+m.what)
-		}
-	}
-	var parts []string
-	ops := fmt.Sprintf(" (%s)", items(operations, "operation"))
-	if len(kinds) == 1 {
-		_, what, _ := strings.Cut(kinds[0], " ")
-		parts = append(parts, items(changed, "item")+" "+what+ops)
-	} else if len(kinds) > 1 {
-		parts = append(parts, items(changed, "item")+" to change"+ops+": "+strings.Join(kinds, ", "))
-	}
-	for _, m := range []struct {
-		kind api.StepKind
-		what string
-	}{
-		{api.StepWait, "waiting"}, {api.StepDrop, "no longer configured"}, {api.StepNever, "that cannot become CONFIGURED"}, {api.StepLeft, "left as is"},
-	} {
-		if n := counts[m.kind]; n > 0 {
-			parts = append(parts, items(n, "item")+" "+m.what)
-		}
-	}
-	return strings.Join(parts, "; ")
-}
-
-// field writes a changed field; it marks one for which the item is created again.
-func (w *planWriter) field(c *api.FieldChange) {
-	switch {
-	case c.Secret:
-		w.change(c, "a secret differs")
-	case len(c.Removed)+len(c.Added) > 0:
-		w.list(c)
-	case c.Kind == api.StepDelete:
-		w.change(c, c.Old)
-	case c.Kind == api.StepCreate:
-		w.change(c, c.New)
-	default:
-		w.change(c, c.Old+" -> "+c.New)
-	}
-}
-
-// shownElements is the number of elements of a list that are written in one line.
-const shownElements = 6
-
-// list writes the elements that a list loses and gets: in one line, or in one for each.
-func (w *planWriter) list(c *api.FieldChange) {
-	one := len(c.Removed)+len(c.Added) <= shownElements
-	var parts []string
-	for _, m := range []struct {
-		kind  api.StepKind
-		texts []string
-	}{{api.StepDelete, c.Removed}, {api.StepCreate, c.Added}} {
-		for _, text := range m.texts {
-			if one {
-				parts = append(parts, string(m.kind)+" "+text)
-				continue
-			}
-			w.change(&api.FieldChange{Kind: m.kind, Path: c.Path, Forces: c.Forces}, text)
-		}
-	}
-	if one {
-		w.change(c, strings.Join(parts, " "))
-	}
-}
-
-func (w *planWriter) change(c *api.FieldChange, text string) {
-	w.lines.WriteString("      " + w.Paint(stepColours[c.Kind], string(c.Kind)+" "+c.Path+": "+text))
-	if c.Forces {
-		w.lines.WriteString(w.Paint(output.Magenta, "  # forces re-creation"))
-	}
-	w.lines.WriteByte('\n')
 }

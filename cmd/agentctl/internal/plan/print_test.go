@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/effects"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/infratest"
@@ -25,16 +26,16 @@ func newFactory() (f *cmdutil.Factory, out *strings.Builder) {
 // The legend of a plan is broken between its parts.
 func TestLegendFits(t *testing.T) {
 	t.Parallel()
-	if got := fitted(legend, 0); got != legend {
+	if got := fitted(effects.Legend, 0); got != effects.Legend {
 		t.Errorf("without a limit: %q", got)
 	}
-	got := fitted(legend, 80)
+	got := fitted(effects.Legend, 80)
 	for line := range strings.Lines(got) {
 		if n := output.Width(line); n > 81 {
 			t.Errorf("%d columns: %q", n, line)
 		}
 	}
-	if strings.ReplaceAll(got, "\n", output.ColumnGap) != legend {
+	if strings.ReplaceAll(got, "\n", output.ColumnGap) != effects.Legend {
 		t.Errorf("printed %q", got)
 	}
 }
@@ -93,7 +94,7 @@ func TestPlanOfWhatStays(t *testing.T) {
 		Operations: []api.RecordedTxnOp{observed},
 		Reasons:    []api.PlanReason{{Key: "link/1", Reason: "observed"}, {Key: "tap/1", Reason: "adopted"}},
 	}}, planView{})
-	if want := legend + "\n\n  = link/1: observed\n  = tap/1: adopted\n\n2 items left as is\n"; err != nil || out.String() != want {
+	if want := effects.Legend + "\n\n  = link/1: observed\n  = tap/1: adopted\n\n2 items left as is\n"; err != nil || out.String() != want {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
@@ -113,7 +114,7 @@ func TestPlanOfForcingSecret(t *testing.T) {
 		},
 		Forced: map[string][]string{key: {"memif.secret"}}, Secrets: map[string][]string{key: {"memif.secret"}}, Hidden: true,
 	}}, planView{})
-	want := legend + "\n\n-/+ vpp.interfaces/m\n      ~ memif.id: 1 -> 2\n      ~ memif.secret: a secret differs  # forces re-creation\n\n1 item to create again (2 operations)\n"
+	want := effects.Legend + "\n\n-/+ vpp.interfaces/m\n      ~ memif.id: 1 -> 2\n      ~ memif.secret: a secret differs  # forces re-creation\n\n1 item to create again (2 operations)\n"
 	if err != nil || out.String() != want {
 		t.Errorf("%v\n%s", err, out.String())
 	}
@@ -128,7 +129,7 @@ func TestPlanOfDefaults(t *testing.T) {
 		{Operation: kvscheduler.TxnOperation_CREATE, Key: "acl/1", NewState: kvscheduler.ValueState_CONFIGURED, NewValue: list},
 		{Operation: kvscheduler.TxnOperation_CREATE, Key: "acl/2", NewState: kvscheduler.ValueState_CONFIGURED, NewValue: &acl.ACL{}},
 	}}}, planView{})
-	if want := legend + "\n\n  + acl/1\n      + rules[0].action: DENY\n      + rules[0].ip_rule: {}\n  + acl/2\n\n2 items to create (2 operations)\n"; err != nil || out.String() != want {
+	if want := effects.Legend + "\n\n  + acl/1\n      + rules[0].action: DENY\n      + rules[0].ip_rule: {}\n  + acl/2\n\n2 items to create (2 operations)\n"; err != nil || out.String() != want {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }

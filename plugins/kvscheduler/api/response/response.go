@@ -20,6 +20,13 @@ type BriefTxn struct {
 	Operations map[string]int `json:",omitempty"`
 	States     map[string]int `json:",omitempty"`
 	Failed     int            `json:",omitempty"`
+
+	// Effects are what the transaction did by item, ItemCounts counts them by kind, and
+	// OmittedItems those that are not in Effects; only in the answer for one transaction. Operations
+	// that the history has dropped are not in them.
+	Effects      []api.PlanItem       `json:",omitempty"`
+	ItemCounts   map[api.StepKind]int `json:",omitempty"`
+	OmittedItems int                  `json:",omitempty"`
 }
 
 // Summary is the answer of /scheduler/summary.

@@ -30,7 +30,9 @@ func (s *server) history(r *http.Request, args arguments) (answer, error) {
 			return nil, err
 		}
 		if brief {
-			return asJSON(briefed(r, []*api.RecordedTxn{txn})), nil
+			list := briefed(r, []*api.RecordedTxn{txn})
+			addItems(r, &list[0], txn)
+			return asJSON(list), nil
 		}
 		return s.recorded(r, txn, format, args)
 	}
@@ -88,6 +90,19 @@ func briefed(r *http.Request, txns []*api.RecordedTxn) []response.BriefTxn {
 		list[i] = b
 	}
 	return list
+}
+
+// maxItems is how many items of a transaction a brief history has.
+const maxItems = 1000
+
+// addItems adds what a transaction did by item.
+func addItems(r *http.Request, b *response.BriefTxn, txn *api.RecordedTxn) {
+	items := txn.ByItem(maxItems)
+	if !rest.ShowSecrets(r) {
+		api.HideItemSecrets(items.List)
+	}
+	api.DescribeItems(items.List)
+	b.Effects, b.ItemCounts, b.OmittedItems = items.List, items.Counts, items.Omitted
 }
 
 // settled reports whether a value of this state is as it should be.
