@@ -92,7 +92,7 @@ func newSet(f *cmdutil.Factory) *cobra.Command {
 	o := &setOptions{Factory: f}
 	return &cobra.Command{
 		Use: "set NAME KEY=VALUE...", Short: "Add or change a context; KEY is one of the configuration file", Args: cmdutil.Args(cobra.MinimumNArgs(2)),
-		Example:           "  agentctl context set lab host=10.0.0.7 http-port=9191 http-basic-auth='${env:LAB_USER}'",
+		Example:           "  agentctl context set lab host=10.0.0.7 http-port=9191 http-basic-auth='${env:LAB_USER}'\n  agentctl context set edge-1 host=https://edge-1:9191 http-tls.ca-file=$PWD/edge-1.crt",
 		ValidArgsFunction: completeContexts(f),
 		RunE:              o.run,
 	}
@@ -203,6 +203,9 @@ func field(n *yaml.Node, name string, kind yaml.Kind) *yaml.Node {
 }
 
 func setField(n *yaml.Node, name, value string) error {
+	if outer, inner, ok := strings.Cut(name, "."); ok { // a key of a mapping, such as http-tls.ca-file
+		return setField(field(n, outer, yaml.MappingNode), inner, value)
+	}
 	f := field(n, name, yaml.ScalarNode)
 	if f.Kind != yaml.ScalarNode {
 		return exit.Usagef("%s: expected a key with a single value; edit the file for others", name)
