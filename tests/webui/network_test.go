@@ -19,7 +19,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/telemetry/statseg/statsegtest"
 )
 
-// network is a configuration with every kind of node and link.
+// networkExample is a configuration with every kind of node and link.
 func networkExample(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../cmd/vpp-agent/app/testdata/topology.yaml")
@@ -213,7 +213,7 @@ func manyInterfaces() string {
 	return text.String()
 }
 
-// TestLargeNetwork shows 2,000 interfaces in groups, one bridge domain at a time, and checks how long the first
+// TestLargeNetwork shows 2,000 interfaces in groups, one bridge domain at a time, and logs how long the first
 // view takes.
 func TestLargeNetwork(t *testing.T) {
 	t.Parallel()

@@ -25,9 +25,10 @@ export const marker = (id) => s('marker', { id, viewBox: '0 0 8 8', refX: 7, ref
 // canvas returns an element with a picture. picture: label, its name; size, width and height; defs,
 // below, edges: elements from back to front, edges with data-from and data-to; nodes: { id, at,
 // element, open(), selected }, where at is the centre with width and height; share, the part of the
-// height of the window that it may have; smallest, the scale at which it is still read; former, the element of the same picture that it replaces:
+// height of the window that it may have; smallest, the scale at which it is still read; start,
+// a point to show if no node is selected; former, the element of the same picture that it replaces:
 // what was in view stays in view.
-export function canvas({ label, size: { width, height }, defs, below = [], edges, nodes, share = 0.46, smallest = SMALLEST, former }) {
+export function canvas({ label, size: { width, height }, defs, below = [], edges, nodes, share = 0.46, smallest = SMALLEST, start, former }) {
   const view = { x: 0, y: 0, w: width, h: height };
   const svg = s('svg', { class: 'graph', role: 'group', 'aria-label': label, preserveAspectRatio: 'xMidYMid meet' },
     s('defs', {}, defs), below, edges, nodes.map((n) => n.element));
@@ -45,8 +46,8 @@ export function canvas({ label, size: { width, height }, defs, below = [], edges
     view.w = available / scale;
     view.h = tall / scale;
     const place = (size, part, at) => (size <= part ? (size - part) / 2 : Math.min(Math.max(0, at - part / 2), size - part));
-    view.x = place(width, view.w, selected?.at.x ?? 0);
-    view.y = place(height, view.h, selected?.at.y ?? 0);
+    view.x = place(width, view.w, (selected?.at ?? start)?.x ?? 0);
+    view.y = place(height, view.h, (selected?.at ?? start)?.y ?? 0);
     apply();
   };
   const zoom = (factor, cx = view.x + view.w / 2, cy = view.y + view.h / 2) => {

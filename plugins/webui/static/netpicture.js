@@ -116,8 +116,11 @@ export function networkPicture(net, options) {
     at.height += 20;
     return boxElement(b, at);
   });
+  // What a plan changes is in view, else VPP.
+  const first = net.nodes.find((n) => n.change), vpp = net.boxes.find((b) => b.kind === 'vpp');
+  const start = first ? g.node(first.id) : vpp && g.node('box ' + vpp.id);
   const edges = net.links.map((l) => linkElement(l, g.edge(l.from, l.to, l.kind), names));
-  return canvas({ label: options.label, size: { width: size.width, height: size.height + 24 }, defs: [marker('arrow')], below, edges, nodes, share: 0.62, smallest: 0.62, former: options.former });
+  return canvas({ label: options.label, size: { width: size.width, height: size.height + 24 }, defs: [marker('arrow')], below, edges, nodes, share: 0.62, smallest: 0.62, start, former: options.former });
 }
 
 // RATED are the kinds of links that carry the packets of the interface at one of their ends.

@@ -142,7 +142,7 @@ class Network {
       for (const [change, c] of Object.entries(n.changes ?? {})) counts[change] += c;
     }
     const text = `with the plan: ${number(counts.appears)} appear, ${number(counts.changes)} change, ${number(counts.goes)} go`;
-    return h('span', { class: 'chip' }, h('a', { href: '#/plan' }, text), h('a', { href: this.app.hash({ plan: null }), 'aria-label': 'Show the network without the plan', title: 'Remove' }, '×'));
+    return h('span', { class: 'chip' }, text, h('a', { href: this.app.hash({ plan: null }), 'aria-label': 'Show the network without the plan', title: 'Remove' }, '×'));
   }
 
   showList(net) {
@@ -150,7 +150,7 @@ class Network {
     const links = new Map(net.nodes.map((n) => [n.id, []]));
     for (const l of net.links) links.get(l.from).push(`${LINKS[l.kind]} ${names.get(l.to)}${l.count > 1 ? ` (${number(l.count)} times)` : ''}${l.state === 'up' ? '' : ', ' + l.state}`);
     const order = Object.keys(LOOKS);
-    const rows = [...net.nodes].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state)).map((n) => row(COLUMNS, [
+    const rows = [...net.nodes].sort((a, b) => Boolean(b.change) - Boolean(a.change) || order.indexOf(a.state) - order.indexOf(b.state)).map((n) => row(COLUMNS, [
       h('span', {}, n.change ? h('b', {}, `${n.change}: `) : '', n.items ? keyLink(this.app, n.items[0].key, n.items.length > 1 ? n.id : n.items[0].name) : n.label),
       kindOf(n), boxes.get(n.box) ?? '',
       h('span', { class: `badge ${LOOKS[n.state][1]}` }, h('span', { 'aria-hidden': 'true' }, LOOKS[n.state][0]), ' ', stateText(n)),
