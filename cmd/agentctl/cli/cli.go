@@ -83,8 +83,10 @@ func newRoot(f *cmdutil.Factory) *cobra.Command {
 		Use:   "agentctl",
 		Short: "Show what an agent does, and ask it to do things",
 		Long: "agentctl shows what an agent does and asks it to do things, over the agent's\n" +
-			"HTTP interface.\n\nExit codes: 0 success, 1 error, 2 something was found (changes of a plan, drift,\norphans, values in quarantine), 125 the command line is invalid. With several agents (--target): 1 if it\n" +
+			"HTTP interface.\n\nExit codes: 0 success, 1 error, 2 something was found (changes of a plan, drift,\norphans, values in quarantine, a DEGRADED agent), 125 the command line is invalid. With several agents (--target): 1 if it\n" +
 			"failed on any of them, else 2 if something was found on any of them.\n\n" + output.FieldNames,
+		Example: "  agentctl check net.yaml     # is the file right?\n  agentctl plan net.yaml      # what would it change?\n" +
+			"  agentctl apply net.yaml     # change it\n  agentctl status",
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Args:              cmdutil.NoCommand,

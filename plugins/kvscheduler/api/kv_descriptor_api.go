@@ -332,17 +332,25 @@ type Dependency struct {
 	Recreates func(oldProvider, newProvider proto.Message) bool
 }
 
-// String names the dependency by its key, with its label ("tap/1 (tap-exists)"). A dependency on
-// any of several values is named by its label if that is in words, and else by its prefixes.
+// Name returns the key of the dependency. For any of several values it is the label, if that is
+// in words, or the prefixes of their keys ("tap/* or veth/*").
+func (d *Dependency) Name() string {
+	switch {
+	case d.Key != "":
+		return d.Key
+	case strings.Contains(d.Label, " ") || len(d.AnyOf.KeyPrefixes) == 0:
+		return cmp.Or(d.Label, "any of several values")
+	}
+	return strings.Join(d.AnyOf.KeyPrefixes, "* or ") + "*"
+}
+
+// String returns the name, and the label after it ("tap/1 (tap-exists)").
 func (d *Dependency) String() string {
-	what := d.Key
-	if what == "" && !strings.Contains(d.Label, " ") && len(d.AnyOf.KeyPrefixes) > 0 {
-		what = strings.Join(d.AnyOf.KeyPrefixes, "* or ") + "*"
+	name := d.Name()
+	if d.Label == "" || d.Label == name {
+		return name
 	}
-	if what == "" || d.Label == "" || d.Label == what {
-		return cmp.Or(what, d.Label)
-	}
-	return what + " (" + d.Label + ")"
+	return name + " (" + d.Label + ")"
 }
 
 // DependsOn returns the dependency on the value with the given key, which is its label.

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -375,7 +374,7 @@ func (p *planner) standHeld(n *node) {
 	}
 	dep := p.unmet(n, n.have)
 	if dep != nil && p.lackOf[n] == "" {
-		p.noteUnmet(n, name(dep))
+		p.noteUnmet(n, dep.Name())
 	}
 	n.unmetHeld = dep != nil || n.base != nil && !n.base.in || !p.reachable(n)
 }
@@ -460,7 +459,7 @@ func (p *planner) stay(n *node) {
 		return
 	}
 	n.target = n.have
-	p.noteUnmet(n, name(dep))
+	p.noteUnmet(n, dep.Name())
 	if len(n.children) > 0 && n.holder == n.key {
 		p.left = append(p.left, n)
 	}
@@ -486,14 +485,6 @@ func (p *planner) leaving(req Request) Request {
 		req.left[n.key] = p.lackOf[n]
 	}
 	return req
-}
-
-// name is what people recognise a dependency by.
-func name(dep *api.Dependency) string {
-	if dep.Key != "" {
-		return dep.Key
-	}
-	return cmp.Or(strings.Join(dep.AnyOf.KeyPrefixes, "* or "), dep.Label, "any of several values") + "*"
 }
 
 // held reports whether something is desired of an existing value that it cannot have,

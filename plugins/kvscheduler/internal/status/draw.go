@@ -245,7 +245,7 @@ func (d *drawing) relate(n *graph.Node) {
 			dep := &v.Deps[i]
 			to := end{node: d.r.target(n, v, i)}
 			if to.node == nil || plan.State(to.node) == kvscheduler.ValueState_NONEXISTENT {
-				to = end{missing: cmp.Or(dep.Key, strings.Join(dep.AnyOf.KeyPrefixes, "* or ")+"*")}
+				to = end{missing: dep.Name()}
 			}
 			d.link(n, to, api.RelationDependsOn, label(dep), d.r.provides(to.node))
 		}

@@ -171,15 +171,7 @@ func waitsFor(s *api.ValueStatus, reason string) {
 	s.WaitsFor = append(s.WaitsFor, &kvscheduler.ValueStatus_Unmet{Text: reason})
 }
 
-func label(dep *api.Dependency) string {
-	switch {
-	case dep.Label != "":
-		return dep.Label
-	case dep.Key != "":
-		return dep.Key
-	}
-	return strings.Join(dep.AnyOf.KeyPrefixes, ", ")
-}
+func label(dep *api.Dependency) string { return cmp.Or(dep.Label, dep.Name()) }
 
 // Node describes one node of a snapshot.
 func (r *Reader) Node(n *graph.Node) api.GraphNode {
