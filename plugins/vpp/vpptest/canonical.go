@@ -1,6 +1,7 @@
 package vpptest
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,6 +70,7 @@ var (
 	ofInterface = regexp.MustCompile(`(( to| on| member| if| of| from| interface|^lcp| tunnel| via|^bfd echo source|\[if) |\{SwIfIndex:|\} )(\d+)( |$|\]|:)`)
 	labelPath   = regexp.MustCompile(`^(mpls route .* to )(\d+ )`)                                                                          // the number is of a kind of payload
 	localSID    = regexp.MustCompile(`^(sr localsid .* (?:SR_BEHAVIOR_API_(?:X|DX\d)|SrBehavior\(\d+\)) .*) argument (\d+ )(.*) incoming `) // interfaces
+	vrrpGroup   = regexp.MustCompile(`^(ip. vrrp .*)\[(.*)\]$`)                                                                             // whose addresses are a set
 	natReceives = regexp.MustCompile(`^(nat44-.. receives .*) on .*`)                                                                       // the interface that came last
 	domainOf    = regexp.MustCompile(`^bridge-domain (\d+)`)
 	fibDomain   = regexp.MustCompile(`^(l2fib.* in) (\d+)`)
@@ -102,6 +104,9 @@ func renamed(line string, names, domains map[string]string) string {
 	line = labelPath.ReplaceAllString(line, "$1payload $2")
 	line = localSID.ReplaceAllString(line, "$1 to $2$3 from ")
 	line = natReceives.ReplaceAllString(line, "$1")
+	if m := vrrpGroup.FindStringSubmatch(line); m != nil {
+		line = m[1] + fmt.Sprint(slices.Sorted(slices.Values(strings.Fields(m[2]))))
+	}
 	for range 2 { // matches that follow each other share a blank
 		line = ofInterface.ReplaceAllStringFunc(line, named)
 	}

@@ -121,8 +121,8 @@ func TestVPPIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Await(ifKey("lo"), pending)
-	if why := b.Scheduler.GetValueStatus(ifKey("lo")).GetValue(); !strings.Contains(why.String(), "vpp: disconnected") || strings.Count(why.String(), "disconnected") > 1 {
-		t.Errorf("status: %v", why)
+	if s := b.Scheduler.GetValueStatus(ifKey("lo")).GetValue(); !strings.HasPrefix(kvs.Reason(s), "waits for vpp: disconnected") || strings.Count(kvs.Reason(s), "disconnected") > 1 {
+		t.Errorf("status: %v", s)
 	}
 	more := of(loop("while-down"))
 	b.Must(more)
