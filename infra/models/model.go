@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -217,14 +219,20 @@ func (m Model[V]) KeyFor(name string) string {
 	return d.recent.of(d.prefix, name)
 }
 
-// KeyOf is Key for a message whose type is not known at compile time.
+// KeyOf is Key for a message whose type is not known at compile time. A name with control
+// characters is an error: they would reach terminals, and VPP ends names at a zero byte.
 func (m Model[V]) KeyOf(msg proto.Message) (string, error) {
 	v, ok := msg.(V)
 	if !ok || msg.ProtoReflect().Descriptor().FullName() != m.ProtoName() {
 		return "", fmt.Errorf("model %s: message is %s, expected %s",
 			m.Spec().ModelName(), msg.ProtoReflect().Descriptor().FullName(), m.ProtoName())
 	}
-	return m.Key(v), nil
+	key := m.Key(v)
+	if i := strings.IndexFunc(key, unicode.IsControl); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(key[i:])
+		return "", fmt.Errorf("model %s: the name %q has the control character %U; expected printable characters", m.Spec().ModelName(), key[len(m.KeyPrefix()):], r)
+	}
+	return key, nil
 }
 
 // Matches reports whether the key belongs to an item of the model.

@@ -17,7 +17,7 @@ type Effect struct {
 	// why it is not in effect; empty if it is.
 	State  api.ValueState
 	Reason string
-	// WaitsFor is what the value with that State waits for, if it is PENDING.
+	// WaitsFor is what the item and the values derived from it wait for, if it is PENDING.
 	WaitsFor []*kvspb.ValueStatus_Unmet
 	// Shadowed is set if the value of another source is in effect.
 	Shadowed bool
@@ -43,7 +43,10 @@ func (r *Result) effect(source string) (e Effect) {
 	}
 	for _, state := range effectStates() {
 		if s := r.inState(state); s != nil {
-			e.State, e.Reason, e.WaitsFor = state, api.Reason(s), s.GetWaitsFor()
+			e.State, e.Reason = state, api.Reason(s)
+			if state == kvspb.ValueState_PENDING {
+				e.WaitsFor = r.waitsFor()
+			}
 			if s.GetKey() != r.Key {
 				e.Reason = s.GetKey() + ": " + e.Reason
 			}
@@ -78,6 +81,24 @@ func (r *Result) inState(state api.ValueState) (found *api.ValueStatus) {
 		}
 	}
 	return found
+}
+
+// waitsFor returns what the item and its derived values wait for, each once, except for each other.
+func (r *Result) waitsFor() (list []*kvspb.ValueStatus_Unmet) {
+	own := append([]*api.ValueStatus{r.Status.GetValue()}, r.Status.GetDerivedValues()...)
+	seen := map[string]bool{}
+	for _, s := range own {
+		seen[s.GetKey()] = true
+	}
+	for _, s := range own {
+		for _, w := range s.GetWaitsFor() {
+			if w.GetKey() != "" && !seen[w.GetKey()] {
+				seen[w.GetKey()] = true
+				list = append(list, w)
+			}
+		}
+	}
+	return list
 }
 
 // waitsForOthers reports whether a value waits for the key of a value that is not among the others.

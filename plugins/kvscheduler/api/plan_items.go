@@ -198,6 +198,7 @@ type itemGroup struct {
 	first, last int32 // operations on the item itself; -1: none
 	operations  int32
 	reverted    bool
+	removed     bool // the last operation on the item itself is an executed deletion
 	cause       string
 	failure     string  // of a revert
 	parts       []int32 // the last operations on derived values
@@ -311,12 +312,17 @@ func (op *RecordedTxnOp) leaves(reason string) bool {
 	return reason != "" && op.NOOP && (kind == StepUpdate || kind == StepCreate)
 }
 
-// outcome is step, or StepNever for an executed operation that failed.
+// outcome is step, except for an executed operation that failed (StepNever), and for the deletion
+// of a value that stays configured and waits afterwards (StepWait).
 func (op *RecordedTxnOp) outcome() StepKind {
-	if op.NewErrMsg != "" {
+	switch kind := op.step(); {
+	case op.NewErrMsg != "":
 		return StepNever
+	case kind == StepDelete && op.NewState == kvscheduler.ValueState_PENDING:
+		return StepWait
+	default:
+		return kind
 	}
-	return op.step()
 }
 
 // change adds an operation on the item itself.
@@ -324,9 +330,10 @@ func (g *itemGroup) change(op *RecordedTxnOp, i int32) {
 	kind := op.outcome()
 	if g.first < 0 {
 		g.first = i
-	} else if kind == StepCreate && (g.kind == StepDelete || g.kind == StepRecreate) {
+	} else if kind == StepCreate && (g.removed || g.kind == StepRecreate) {
 		kind = StepRecreate
 	}
+	g.removed = op.step() == StepDelete
 	g.last, g.place, g.kind = i, i, kind
 	g.cause = cmp.Or(op.Cause, g.cause)
 }

@@ -178,10 +178,13 @@ func (g *Flags) use(agent *announced.Agent) (err error) {
 	return nil
 }
 
-// splitURL takes the scheme and the port of --host from a URL ("https://edge-1:9191").
+// splitURL takes the port of --host ("edge-1:9191"), and the scheme of a URL ("https://edge-1:9191").
 func (g *Flags) splitURL() error {
 	scheme, _, ok := strings.Cut(g.Host, "://")
-	if !ok || scheme == "unix" {
+	if !ok {
+		return g.splitPort(g.Host)
+	}
+	if scheme == "unix" {
 		return nil
 	}
 	u, err := url.Parse(g.Host)
@@ -195,11 +198,22 @@ func (g *Flags) splitURL() error {
 	default:
 		return exit.Usagef("--host: %q: expected http:// or https://", g.Host)
 	}
-	if g.Host = u.Hostname(); u.Port() != "" {
-		if g.HTTPPort, err = strconv.Atoi(u.Port()); err != nil {
-			return exit.Usagef("--host: %q: expected a number as port", u.Host)
-		}
+	if g.Host = u.Hostname(); u.Port() == "" {
+		return nil
 	}
+	return g.splitPort(u.Host)
+}
+
+// splitPort takes host and port from an address that has a port.
+func (g *Flags) splitPort(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host == "unix" {
+		return nil // without a port, or a socket
+	}
+	if g.HTTPPort, err = strconv.Atoi(port); err != nil {
+		return exit.Usagef("--host: %q: expected a number as port", address)
+	}
+	g.Host = host
 	return nil
 }
 

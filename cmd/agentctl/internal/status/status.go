@@ -164,27 +164,30 @@ func effectOf(p client.HealthState) string {
 // reasonOf returns ": reason: error" of a plugin, or of its first part which is not
 // well.
 func reasonOf(p client.HealthState) string {
+	if part := troubledPart(p); part != nil {
+		return ": " + part.Name + reasonOf(*part)
+	}
 	said := slices.DeleteFunc([]string{p.Reason, p.Error}, func(s string) bool { return s == "" })
 	if len(said) > 0 {
 		return ": " + strings.Join(said, ": ")
 	}
-	for _, part := range p.Parts {
-		if !part.Well() {
-			return ": " + part.Name + reasonOf(part)
-		}
-	}
 	return ""
+}
+
+// troubledPart returns the first part that is not well, if the plugin reports no error itself: its
+// reason then says how it is, not what is wrong.
+func troubledPart(p client.HealthState) *client.HealthState {
+	i := slices.IndexFunc(p.Parts, func(part client.HealthState) bool { return !part.Well() })
+	if i < 0 || p.Error != "" {
+		return nil
+	}
+	return &p.Parts[i]
 }
 
 // sinceOf returns the time since when the reason that reasonOf returns holds.
 func sinceOf(p client.HealthState) time.Time {
-	if p.Reason != "" || p.Error != "" {
-		return p.Since
-	}
-	for _, part := range p.Parts {
-		if !part.Well() {
-			return sinceOf(part)
-		}
+	if part := troubledPart(p); part != nil {
+		return sinceOf(*part)
 	}
 	return p.Since
 }
