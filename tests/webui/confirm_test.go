@@ -20,7 +20,7 @@ func TestConfirmationTimer(t *testing.T) {
 	apply := func(timeout string) {
 		b.text(loop2 + waits)
 		b.click("button", "Plan")
-		b.sees("p", "1 that waits for what does not exist yet")
+		b.sees("p", ", 1 waiting (")
 		b.do(fmt.Sprintf("document.querySelector('select').add(new Option(%q, %q)); document.querySelector('select').value = %[2]q", timeout, timeout))
 		b.click("button", "Apply")
 		b.sees(".wait", "The agent reverts the change")
