@@ -11,12 +11,12 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/fields"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
@@ -100,8 +100,11 @@ func (p *Plugin) acceptSource(w http.ResponseWriter, r *http.Request) {
 // problem is an error in one item of a body.
 type problem struct {
 	response.Problem
-	item   string // the key of the item, as far as it can be determined
-	absent bool   // the text does not have the field, or the error has none
+	item string // the key of the item, as far as it can be determined
+	// invalid is the message with the error, and field the path of its wrong field; empty: the error
+	// names none.
+	invalid proto.Message
+	field   string
 }
 
 func (p *Plugin) validate(w http.ResponseWriter, r *http.Request) {
@@ -198,7 +201,8 @@ func (p *Plugin) body(r *http.Request) (*body, error) {
 		items = append(items, KeyVal{Key: it.Key, Val: it.Value, Location: at.Line(it.Line)})
 	}
 	problems = append(problems, p.semantic(text, doc.Items)...)
-	problems = append(problems, slices.DeleteFunc(p.semantic(text, doc.Partial), func(wrong problem) bool { return wrong.absent })...)
+	partial := p.semantic(text, doc.Partial) // a field without a value may be one that could not be read
+	problems = append(problems, slices.DeleteFunc(partial, func(wrong problem) bool { return !hasField(wrong.invalid, wrong.field) })...)
 	slices.SortStableFunc(problems, func(a, b problem) int { return cmp.Compare(a.Line, b.Line) })
 	return &body{items, problems, text, doc}, nil
 }
@@ -223,57 +227,43 @@ func (p *Plugin) semantic(text []byte, items []document.Item) []problem {
 		return nil
 	}
 	var problems []problem
-	fields := document.Locator{Text: text}
+	positions := document.Locator{Text: text}
 	for _, e := range invalid.MessageErrors {
 		it, ok := byMessage[e.Message]
 		if !ok {
 			it = byMessage[e.ParentMessage]
 		}
 		for _, err := range single(e.Err) {
-			path, at, absent := it.Key, it.Position, true
+			path, at, first := it.Key, it.Position, ""
 			if field := (*api.InvalidValueError)(nil); errors.As(err, &field) && len(field.Fields()) > 0 {
 				path += ": " + strings.Join(field.Fields(), ", ")
-				err, absent = field.Unwrap(), !hasField(e.Message, field.Fields()[0])
+				err, first = field.Unwrap(), field.Fields()[0]
 				if ok && len(problems) < maxLocated {
-					at = fields.Locate(at, field.Fields()[0])
+					at = positions.Locate(at, first)
 				}
 			}
 			wrong := response.Problem{Path: path, Error: err.Error(), Key: it.Key, Line: at.Line, Column: at.Column, Item: p.part(it.Value)}
 			if !ok {
 				wrong.Derived = p.part(e.Message)
 			}
-			problems = append(problems, problem{wrong, it.Key, absent})
+			problems = append(problems, problem{wrong, it.Key, e.Message, first})
 		}
 	}
 	return problems
 }
 
 // hasField reports whether a message has a value in the field with a path
-// ("rules[0].ip_rule.ip.source_network").
+// ("rules[0].ip_rule.ip.source_network"), or in a part of that field.
 func hasField(msg proto.Message, path string) bool {
-	m := msg.ProtoReflect()
-	steps := strings.Split(path, ".")
-	for i, step := range steps {
-		name, index, listed := strings.Cut(strings.TrimSuffix(step, "]"), "[")
-		field := m.Descriptor().Fields().ByName(protoreflect.Name(name))
-		if field == nil || !m.Has(field) {
-			return false
-		}
-		value := m.Get(field)
-		if listed && field.IsList() {
-			n, err := strconv.Atoi(index)
-			if err != nil || n >= value.List().Len() {
-				return false
-			}
-			value = value.List().Get(n)
-		}
-		nested, ok := value.Interface().(protoreflect.Message)
-		if !ok || i == len(steps)-1 {
+	if path == "" {
+		return false
+	}
+	for set := range fields.Of(msg).Set() {
+		if rest, ok := strings.CutPrefix(set, path); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 			return true
 		}
-		m = nested
 	}
-	return true
+	return false
 }
 
 // part returns a value as YAML, without its secrets.
