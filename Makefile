@@ -49,7 +49,7 @@ run: build ## start the agent with examples/quickstart; Ctrl-C ends it and clean
 
 .PHONY: deps
 deps: ## install the programs that the tests use (Debian and Ubuntu, as root); prints what it installs
-	@./.ci/need ip iptables nft ping ps setsid zsh fish busybox etcd etcdctl redis-server consul systemd-analyze promtool chromium
+	@./.ci/need ip iptables nft ping ps setsid zsh fish busybox etcd etcdctl redis-server consul systemd-analyze promtool chromium openssl
 
 # "make check" vets. Without symbols, programs of tests link faster. Four packages at once: many tests wait
 # more than they compute, and the longest packages come first.
