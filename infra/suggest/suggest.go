@@ -48,22 +48,22 @@ func onlyWithPrefix(prefix string, known []string) (only string) {
 	return only
 }
 
-// ByParts returns the known name that was probably meant by a name such as
-// "vpp.nat.nat44-dnat". Names have parts, which are separated by dots and dashes. It is the
-// shortest one whose parts contain all parts of name ("vpp.nat.dnat44"), or the one that name
-// goes on from ("vpp.interfaces" for "vpp.interfaces.memif"), or else the nearest one.
+// ByParts returns the known name that a name was probably meant to be. Dots, dashes and
+// underscores separate the parts of names. It tries in this order: the shortest known name whose
+// parts contain all parts of name ("vpp.nat.dnat44" for "vpp.nat.nat44-dnat"), a known name that
+// name begins with ("vpp.interfaces" for "vpp.interfaces.memif"), and Nearest.
 func ByParts(name string, known []string) string {
-	best, above := "", ""
+	best, beginning := "", ""
 	parts := partsOf(name)
 	for _, k := range known {
 		if strings.HasPrefix(name, k+".") {
-			above = k
+			beginning = k
 		}
 		if hasAll(partsOf(k), parts) && (best == "" || len(k) < len(best)) {
 			best = k
 		}
 	}
-	return cmp.Or(best, above, Nearest(name, known))
+	return cmp.Or(best, beginning, Nearest(name, known))
 }
 
 func partsOf(name string) []string {

@@ -55,7 +55,7 @@ func TestHistory(t *testing.T) {
 	for i, s := range []readState{
 		counted(0, 1, 1_000_000, "a"), counted(15, 1, 1_000_150, "a"),
 		counted(30, 2, 5_000_000, "a"),                        // VPP restarted, and counts more than before
-		counted(45, 2, 5_000_300, "a"),                        // it goes on
+		counted(45, 2, 5_000_300, "a"),                        // the counters grow again
 		counted(60, 2, 10, "a"),                               // the interface was created again
 		{err: errors.New("no VPP"), at: counted(75, 2, 0).at}, // VPP cannot be read
 		counted(90, 2, 1000, "a", "b"),
@@ -144,15 +144,15 @@ func TestGapsAreNull(t *testing.T) {
 	}
 }
 
-// told records what is reported about buffers.
-type told struct {
+// healthReports records the reported states of the buffers.
+type healthReports struct {
 	health.Reporter
 	texts []string
 }
 
-func (r *told) Scope(string) health.Reporter { return r }
-func (r *told) OK(string)                    { r.texts = append(r.texts, "OK") }
-func (r *told) Degraded(reason string, _ error) {
+func (r *healthReports) Scope(string) health.Reporter { return r }
+func (r *healthReports) OK(string)                    { r.texts = append(r.texts, "OK") }
+func (r *healthReports) Degraded(reason string, _ error) {
 	r.texts = append(r.texts, reason)
 }
 
@@ -171,7 +171,7 @@ func TestOutOfBuffers(t *testing.T) {
 			t.Errorf("%+v, packets dropped %t: %q, expected %q", c.pool, c.dropped, got, c.want)
 		}
 	}
-	r := &told{}
+	r := &healthReports{}
 	p := &Plugin{}
 	p.Health = r
 	for _, pools := range []string{"", "p", "p", "", ""} {

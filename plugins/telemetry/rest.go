@@ -152,7 +152,7 @@ func (p *Plugin) serveHistory(w http.ResponseWriter, r *http.Request) {
 // maxAsked is the number of interfaces in one response with histories.
 const maxAsked = 100
 
-// fill adds the series of VPP, or those of interfaces.
+// fill adds the series of VPP, or of the named interfaces.
 func (h *history) fill(out *History, names []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

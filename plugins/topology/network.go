@@ -39,7 +39,7 @@ type input struct {
 	links map[linkName]linkState
 	// hosts are the interfaces of the kernel that exist in the namespace of the agent.
 	hosts map[string]bool
-	// reasons are those of a plan, by key; without one the status of the value has the reason.
+	// reasons says why values wait after a plan, by key. Without a plan the status has the reason.
 	reasons map[string]string
 }
 
@@ -467,9 +467,9 @@ func valueState(s *api.ValueStatus) string {
 	return response.Up
 }
 
-// setState computes the state of a node: that of its items, what VPP or the kernel reports about
-// the link, and derived values that are no links. The worst wins, except that a link that is down
-// explains what waits for it.
+// setState computes the state of a node: the worst state of its items, of its link as VPP or the
+// kernel reports it, and of derived values that are not links. A link that is down takes
+// precedence over values that wait for it.
 func (b *builder) setState(n *node) {
 	if len(n.values) == 0 {
 		if n.model != "" {

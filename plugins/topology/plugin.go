@@ -87,7 +87,7 @@ func (p *Plugin) Init() error {
 		endpoints = append(endpoints, rest.Endpoint{
 			Path: Path, Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Query: append(query, "replace"),
 			Response: response.Network{}, Handler: p.servePlan,
-			Doc: "the network as the configuration in the body would make it, with what appears, changes and goes; the body and ?replace are those of /scheduler/plan",
+			Doc: "the network after the configuration in the body was applied, with the change of each node and link; body and ?replace as for /scheduler/plan",
 		})
 	}
 	return p.HTTP.Register(p.String(), endpoints...)

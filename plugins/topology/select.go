@@ -230,7 +230,8 @@ func hubsOf(n response.Network) map[string][]string {
 	return hubs
 }
 
-// surplus groups what does not fit: neighbours before what was asked for, and the best state before worse ones.
+// surplus groups the nodes beyond the limit. Neighbours are grouped before requested nodes, and
+// nodes in good states before nodes in bad states.
 func surplus(n response.Network, center string, limit int, of func(response.Node) group) grouping {
 	order := slices.Clone(n.Nodes)
 	slices.SortStableFunc(order, func(a, b response.Node) int {

@@ -222,13 +222,7 @@ func TestLargeNetwork(t *testing.T) {
 	if status, body := request(t, http.MethodGet, url+"/scheduler/wait?prefix=config/vpp/v2/interfaces/&timeout=9m", "", nil); status != http.StatusOK {
 		t.Fatalf("wait: %d %s", status, body)
 	}
-	for _, cache := range []string{"empty", "warm"} {
-		b.goTo("about:blank")
-		b.goTo(url + "/ui/")
-		b.await("performance.getEntriesByName('first-view').length === 1")
-		took := eval[float64](b, "performance.getEntriesByName('first-view')[0].startTime")
-		t.Logf("first view of 2,000 interfaces, cache %s: %.0f ms", cache, took)
-	}
+	b.logFirstView(url+"/ui/", "2,000 interfaces")
 	b.sees(".crumbs", "in groups")
 	b.await("document.querySelectorAll('svg .node').length <= 60")
 	b.picture("network-many")

@@ -271,6 +271,18 @@ func TestCounters(t *testing.T) {
 	b.sees("p", "VPP offers no counters now")
 }
 
+// logFirstView opens a page with an empty and with a warm cache, and logs the time of its first view.
+func (b *browser) logFirstView(url, what string) {
+	b.t.Helper()
+	for _, cache := range []string{"empty", "warm"} {
+		b.goTo("about:blank")
+		b.goTo(url)
+		b.await("performance.getEntriesByName('first-view').length === 1")
+		took := eval[float64](b, "performance.getEntriesByName('first-view')[0].startTime")
+		b.t.Logf("first view of %s, cache %s: %.0f ms", what, cache, took)
+	}
+}
+
 // TestManyValues shows 100,000 values in groups and pages, and logs the time of the first
 // view.
 func TestManyValues(t *testing.T) {
@@ -280,13 +292,7 @@ func TestManyValues(t *testing.T) {
 	if status, body := request(t, http.MethodGet, url+"/scheduler/wait?prefix=config/vpp/v2/route/&state=CONFIGURED,PENDING&timeout=9m", "", nil); status != http.StatusOK {
 		t.Fatalf("wait: %d %s", status, body)
 	}
-	for _, cache := range []string{"empty", "warm"} {
-		b.goTo("about:blank")
-		b.goTo(url + "/ui/#/values")
-		b.await("performance.getEntriesByName('first-view').length === 1")
-		took := eval[float64](b, "performance.getEntriesByName('first-view')[0].startTime")
-		t.Logf("first view of 100,000 values, cache %s: %.0f ms", cache, took)
-	}
+	b.logFirstView(url+"/ui/#/values", "100,000 values")
 	b.sees(".crumbs", "in groups")
 	b.sees("svg [role=button]", "vpp-route: 100,000 values")
 	b.named("many values")

@@ -42,7 +42,7 @@ func TestTopology(t *testing.T) {
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatalf("the picture is\n%s\nexpected that of %s (-update writes it)", got, golden)
+			t.Fatalf("the topology is\n%s\nexpected the content of %s (-update writes it)", got, golden)
 		}
 	}
 

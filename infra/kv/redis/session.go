@@ -98,13 +98,12 @@ func (d *database) update(ctx context.Context, l *listener, v *follow.View) erro
 	return nil
 }
 
-// removals are the events after which a key does not exist, except for evictions: a client
-// requested each of them.
+// removals are the events of removals that clients requested. Evictions are not among them.
 var removals = []string{"del", "expired", "rename_from", "move_from"}
 
-// withCauses returns the events whose cause is known. A key that was removed after an event
-// such as "expire" is announced again, with the reason of the removal: the next update handles
-// it. Nobody is known to have removed a key that no server announces within announcement.
+// withCauses returns the events whose cause is known. A key may be removed while an earlier event,
+// such as "expire", is handled. Then the server announces the removal too, and the next update
+// handles it. If no announcement comes within the time limit, the deletion is Inferred.
 func (d *database) withCauses(ctx context.Context, l *listener, announced map[string]string, events []kv.Event) []kv.Event {
 	removed := func(ev kv.Event) bool {
 		return ev.Deleted && announced[ev.Key] != "evicted" && !slices.Contains(removals, announced[ev.Key])

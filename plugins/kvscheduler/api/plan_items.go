@@ -272,7 +272,7 @@ func (b *itemBuilder) listed(limit int) []int32 {
 	return kept
 }
 
-// group returns the group of an item, which is added in the place of an operation.
+// group returns the group of an item. A new group is listed at the place of an operation.
 func (b *itemBuilder) group(key string, place int) *itemGroup {
 	i, ok := b.at[key]
 	if !ok {

@@ -45,8 +45,8 @@ type RecordedTxnOp struct {
 	// start; 0: none. Waited reports why it waited. Only executed operations have them.
 	After int32
 	Key   string
-	// Base is the key of the value that a derived one is derived from. Cause is the key of the
-	// base value whose change makes the value be created again; empty: that of the value itself.
+	// Base is the key of the base value; empty: the value is not derived. Cause is the key of the
+	// base value whose change caused the re-creation; empty: the value's own change, or none.
 	Base, Cause string
 
 	PrevState, NewState   ValueState

@@ -76,15 +76,15 @@ func (o *deleteOptions) run(cmd *cobra.Command, args []string) error {
 
 // missing returns the items that clients have not put.
 func (o *deleteOptions) missing(ctx context.Context, conn *rpc.ClientConn, keys []string) (list []string, err error) {
-	resp, err := tenutov1.NewAgentServiceClient(conn).ListItems(ctx, &tenutov1.ListItemsRequest{})
-	if err != nil {
-		return nil, err
-	}
 	put := map[string]bool{}
-	for _, it := range resp.GetItems() {
+	err = eachItem(ctx, tenutov1.NewAgentServiceClient(conn), false, func(it *tenutov1.SourcedItem) error {
 		for _, s := range it.GetSources() {
 			put[it.GetKey()] = put[it.GetKey()] || s.GetSource() == orchestrator.GRPC
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	for _, key := range keys {
 		if !put[key] {
@@ -158,27 +158,20 @@ func (o *retrieveOptions) run(cmd *cobra.Command, _ []string) error {
 // for those that another program has changed.
 func (o *retrieveOptions) given(ctx context.Context, c tenutov1.AgentServiceClient) (map[string]proto.Message, error) {
 	given := map[string]proto.Message{}
-	for req := (&tenutov1.ListItemsRequest{Values: true, PageSize: itemsPerPage}); ; {
-		resp, err := c.ListItems(ctx, req)
-		if err != nil {
-			return nil, err
+	err := eachItem(ctx, c, true, func(it *tenutov1.SourcedItem) error {
+		m, ok := o.Models.Set().ForKey(it.GetKey())
+		if !ok || len(it.GetSources()) == 0 || it.GetSources()[0].GetValue() == nil {
+			return nil
 		}
-		for _, it := range resp.GetItems() {
-			m, ok := o.Models.Set().ForKey(it.GetKey())
-			if !ok || len(it.GetSources()) == 0 {
-				continue
-			}
-			value := m.NewInstance()
-			if any := it.GetSources()[0].GetValue(); any != nil {
-				if err := any.UnmarshalTo(value); err != nil {
-					return nil, fmt.Errorf("item %s: %w", it.GetKey(), err)
-				}
-				given[it.GetKey()] = value
-			}
+		value := m.NewInstance()
+		if err := it.GetSources()[0].GetValue().UnmarshalTo(value); err != nil {
+			return fmt.Errorf("item %s: %w", it.GetKey(), err)
 		}
-		if req.PageToken = resp.GetNextPageToken(); req.PageToken == "" {
-			break
-		}
+		given[it.GetKey()] = value
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	drift, err := c.GetDrift(ctx, &tenutov1.GetDriftRequest{Detect: true})
 	if err != nil {
@@ -196,6 +189,24 @@ func (o *retrieveOptions) given(ctx context.Context, c tenutov1.AgentServiceClie
 
 // itemsPerPage keeps a response below the 4 MiB that gRPC clients accept by default.
 const itemsPerPage = 5000
+
+// eachItem calls f for the items of all sources, with or without their values.
+func eachItem(ctx context.Context, c tenutov1.AgentServiceClient, values bool, f func(*tenutov1.SourcedItem) error) error {
+	for req := (&tenutov1.ListItemsRequest{Values: values, PageSize: itemsPerPage}); ; {
+		resp, err := c.ListItems(ctx, req)
+		if err != nil {
+			return err
+		}
+		for _, it := range resp.GetItems() {
+			if err := f(it); err != nil {
+				return err
+			}
+		}
+		if req.PageToken = resp.GetNextPageToken(); req.PageToken == "" {
+			return nil
+		}
+	}
+}
 
 // retrieved is what was read.
 type retrieved struct {

@@ -95,7 +95,7 @@ func (w *Writer) line(indent string, kind api.StepKind, key, state, reason strin
 	w.lines.WriteString(indent + line + "\n")
 }
 
-// partIndent aligns the signs of derived values with those of fields.
+// partIndent puts the signs of derived values and of fields into the same column.
 const partIndent = "    "
 
 // parts writes the derived values of an item: all of them, or those that matter.

@@ -123,7 +123,8 @@ func (e *explainer) find(name string) (m models.Known, fields []string, err erro
 // maxModels is the number of models that are named which have the same field.
 const maxModels = 5
 
-// modelsWithField returns the paths of a field whose name is given instead of that of a model.
+// modelsWithField returns the paths of the fields with a name, for a user who gave the name of a
+// field instead of a model.
 func (e *explainer) modelsWithField(name string) (paths []string) {
 	for _, m := range e.set.All() {
 		for _, f := range fieldsIn(m.NewInstance().ProtoReflect().Descriptor()) {

@@ -19,8 +19,8 @@ type shownPlan struct {
 	Changes *api.Plan
 
 	Findings []response.Finding
-	// The items that are changed or left, and those of clients that the plan does not name; see
-	// the orchestrator.
+	// The items of the plan, and the items of clients that are not in the file and stay; see
+	// response.Plan of the orchestrator.
 	Effects      []api.PlanItem
 	ItemCounts   map[api.StepKind]int
 	OmittedItems int

@@ -210,7 +210,7 @@ func (o *options) byName(list []valueData) []valueData {
 	return list
 }
 
-// isFound reports whether the agent has found a value, and not made it or what is derived from it.
+// isFound reports whether a value and all values derived from it are OBTAINED.
 func isFound(v valueData) bool {
 	obtained := func(s *api.ValueStatus) bool { return s.GetState() == kvscheduler.ValueState_OBTAINED }
 	return obtained(v.Value) && !slices.ContainsFunc(v.DerivedValues, func(d *api.ValueStatus) bool { return !obtained(d) })

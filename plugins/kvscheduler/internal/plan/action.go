@@ -83,8 +83,9 @@ func (n *node) root() *node {
 	return n
 }
 
-// outlived returns the provider because of which n can no longer exist as it is: n was created
-// with another one, or an update changes what n was created with. Nil: there is none.
+// outlived returns the provider whose change requires that n is created again: it is another
+// provider than n was created with, or its update changes a property that n was created with.
+// Nil: there is none.
 func (n *node) outlived(p *planner) *node {
 	for i := range n.have.Deps {
 		dep := &n.have.Deps[i]

@@ -49,8 +49,8 @@ type Op struct {
 	Self, BaseSelf *Handle
 	Desc           *registry.Descriptor
 	Base           string // key of the base value; empty: not derived
-	// Cause is the key of the base value because of which the value goes down and comes up again;
-	// empty: the value itself, or its own base value, or it does not.
+	// Cause is the key of the base value whose change caused the re-creation; empty: the value's own
+	// change or that of its base value, or no re-creation.
 	Cause string
 
 	// Want is the desired value after the operation; SetWant: it changes.
@@ -242,7 +242,7 @@ type node struct {
 	place    int32 // in the list
 	children []*node
 
-	cause *node // the base value because of which n bounces; nil: n itself
+	cause *node // the base value whose change caused the re-creation; nil: n itself
 
 	away *registry.Value // what n is between two updates; see Vacate. Nil: there is one
 
