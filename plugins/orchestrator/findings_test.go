@@ -87,6 +87,27 @@ func TestOverrides(t *testing.T) {
 	})
 }
 
+// A rollback does not remove an item of clients if another source's item would take effect.
+func TestRollbackWithItemBelow(t *testing.T) {
+	t.Parallel()
+	s := server{http.NewServeMux(), t}
+	below := &fakeStore{name: "below"}
+	w := start(t, nil, orchestrator.UseHTTP(s), orchestrator.UseWatchers(datasync.KeyValProtoWatcher(below)),
+		orchestrator.UseConf(orchestrator.Config{InitialSyncTimeout: patience, SourcePriority: []string{"below", orchestrator.GRPC}}))
+	<-below.resync()
+	w.waitSynced()
+	var at struct {
+		SeqNum json.Number `json:"seq_num"`
+	}
+	plan := s.do("POST", "/scheduler/plan", "vppConfig: {interfaces: [{name: c, mtu: 1}]}", 200)
+	fatal(t, json.Unmarshal([]byte(s.do("POST", "/scheduler/apply", plan, 200)), &at))
+	w.push(orchestrator.GRPC, iface("a", 1))
+	fatal(t, below.change(iface("a", 2)))
+	s.do("POST", "/scheduler/rollback?to="+at.SeqNum.String(), "", 409, "not restored: 1 value: "+iface("a", 0).Key+
+		": source below has an item for the key too, which would take effect; remove it there first")
+	w.wantMTU("a", 1)
+}
+
 // A rollback that cannot restore a value is a failure that names the value and the source.
 func TestRollbackOfOverriddenItems(t *testing.T) {
 	t.Parallel()

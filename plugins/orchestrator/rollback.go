@@ -163,6 +163,7 @@ func (p *Plugin) restore(then *past) (items []KeyVal, left []api.PlanReason) {
 // itemFor returns the item of the source of remote clients that puts a value
 // into effect (nil: none), or the reason why there is no such item.
 func (p *Plugin) itemFor(key string, want proto.Message) (item KeyVal, reason string) {
+	_, now := p.store.effective(key)
 	for _, val := range []proto.Message{nil, want} {
 		item = KeyVal{Key: key, Val: val}
 		_, undo := p.store.edit(GRPC, []KeyVal{item}, false)
@@ -175,6 +176,9 @@ func (p *Plugin) itemFor(key string, want proto.Message) (item KeyVal, reason st
 			reason = "source " + owner.name + " has a higher priority"
 			if want == nil {
 				reason = "source " + owner.name + " configures it; remove it there"
+				if now != nil && now.name == GRPC {
+					reason = "source " + owner.name + " has an item for the key too, which would take effect; remove it there first"
+				}
 			}
 		}
 	}

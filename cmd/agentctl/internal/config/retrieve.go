@@ -187,7 +187,7 @@ func (o *retrieveOptions) given(ctx context.Context, c tenutov1.AgentServiceClie
 	return given, nil
 }
 
-// itemsPerPage keeps a response below the 4 MiB that gRPC clients accept by default.
+// itemsPerPage limits the memory of a response.
 const itemsPerPage = 5000
 
 // eachItem calls f for the items of all sources, with or without their values.
