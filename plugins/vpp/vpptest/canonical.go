@@ -101,7 +101,7 @@ func renamed(line string, names, domains map[string]string) string {
 		}
 		return s
 	}
-	line = labelPath.ReplaceAllString(line, "$1payload $2")
+	line = labelPath.ReplaceAllString(line, "${1}payload $2")
 	line = localSID.ReplaceAllString(line, "$1 to $2$3 from ")
 	line = natReceives.ReplaceAllString(line, "$1")
 	if m := vrrpGroup.FindStringSubmatch(line); m != nil {
