@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/fields"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
@@ -84,4 +85,76 @@ func TestCompact(t *testing.T) {
 			t.Errorf("%v -> %v:\n%s\nexpected\n%s", c.before, c.after, got, c.want)
 		}
 	}
+}
+
+// An element that is inserted or removed is no change of those behind it.
+func TestLists(t *testing.T) {
+	t.Parallel()
+	rules := func(names ...string) *acl.ACL {
+		a := &acl.ACL{Name: "a"}
+		for _, name := range names {
+			network, port, _ := strings.Cut(name, ":")
+			r := &acl.ACL_Rule{IpRule: &acl.ACL_Rule_IpRule{Ip: &acl.ACL_Rule_IpRule_Ip{SourceNetwork: network}}}
+			if port != "" {
+				r.Action = acl.ACL_Rule_PERMIT
+			}
+			a.Rules = append(a.Rules, r)
+		}
+		return a
+	}
+	ports := func(names ...string) *l2.BridgeDomain {
+		b := &l2.BridgeDomain{Name: "b"}
+		for _, name := range names {
+			b.Interfaces = append(b.Interfaces, &l2.BridgeDomain_Interface{Name: name})
+		}
+		return b
+	}
+	const network = ".ip_rule.ip.source_network: "
+	for _, c := range []struct {
+		before, after proto.Message
+		want          string
+	}{
+		{rules("b", "c"), rules("a", "b", "c"), "+ rules[0].action: DENY\n+ rules[0]" + network + `"a"`},
+		{rules("a", "b", "c"), rules("a", "c"), "- rules[1].action: DENY\n- rules[1]" + network + `"b"`},
+		{rules("a", "b", "c"), rules("c", "a", "b"), "+ rules[0].action: DENY\n+ rules[0]" + network + "\"c\"\n- rules[2].action: DENY\n- rules[2]" + network + `"c"`},
+		{rules("a", "b", "c"), rules("x", "a", "b:1", "c"), "+ rules[0].action: DENY\n+ rules[0]" + network + "\"x\"\n~ rules[2].action: DENY -> PERMIT"},
+		{rules("a", "a", "a"), rules("a", "a"), "- rules[2].action: DENY\n- rules[2]" + network + `"a"`},
+		{ports("x", "y"), ports("y"), `- interfaces[0].name: "x"`},
+		{ports("x", "y"), ports("x", "z", "w"), "~ interfaces[1].name: \"y\" -> \"z\"\n+ interfaces[2].name: \"w\""},
+		{ports(), ports(strings.Split("0123456789a", "")...), "+ interfaces[9].name: \"9\"\n+ interfaces[10].name: \"a\""},
+	} {
+		if got := shown(fields.Compact(c.before, c.after)); !strings.HasSuffix(got, c.want) || c.before.(interface{ GetName() string }).GetName() == "a" && got != c.want {
+			t.Errorf("%v -> %v:\n%s\nexpected\n%s", c.before, c.after, got, c.want)
+		}
+	}
+}
+
+// Numbers of elements never hide a difference: whatever changes in a list is a change of the message.
+func TestEveryDifferenceIsListed(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		list := func(label string) *acl.ACL {
+			a := &acl.ACL{Name: "a"}
+			for _, n := range rapid.SliceOfN(rapid.IntRange(0, 4), 0, 8).Draw(t, label) {
+				a.Rules = append(a.Rules, &acl.ACL_Rule{Action: acl.ACL_Rule_Action(n % 2), IpRule: &acl.ACL_Rule_IpRule{Ip: &acl.ACL_Rule_IpRule_Ip{SourceNetwork: fmt.Sprint(n)}}})
+			}
+			return a
+		}
+		before, after := list("before"), list("after")
+		changes := fields.Compact(before, after)
+		if (len(changes) == 0) != proto.Equal(before, after) {
+			t.Fatalf("%v -> %v: %v", before, after, changes)
+		}
+		added := len(after.GetRules()) - len(before.GetRules())
+		for _, c := range changes {
+			if strings.HasSuffix(c.Path, ".action") && !c.Had {
+				added--
+			} else if strings.HasSuffix(c.Path, ".action") && !c.Has {
+				added++
+			}
+		}
+		if added != 0 {
+			t.Fatalf("%v -> %v: %d more rules than the changes say: %v", before, after, added, changes)
+		}
+	})
 }
