@@ -79,10 +79,12 @@ func conflicting(conflicts []api.PlanConflict, found []response.Finding) (list [
 	return list
 }
 
-// locate adds the positions of the fields to findings about items of the request.
+// locate adds the positions of the fields to findings about items of the request, and the finding
+// about items under other keys.
 func (b *body) locate(findings []response.Finding) []response.Finding {
+	renamed := constraints.OtherKeys(b.doc.Items)
 	if len(findings) == 0 {
-		return nil
+		return renamed
 	}
 	at := make(map[string]document.Position, len(b.doc.Items))
 	for _, it := range b.doc.Items {
@@ -96,7 +98,7 @@ func (b *body) locate(findings []response.Finding) []response.Finding {
 			f.Line, f.Column = place.Line, place.Column
 		}
 	}
-	return findings
+	return append(renamed, findings...)
 }
 
 // maxOverrides is the maximum number of overridden items that a response names.

@@ -93,6 +93,9 @@ func outcomeOf(r *Result, e *Effect) response.Item {
 		if w.GetKey() != "" {
 			o.WaitsFor = append(o.WaitsFor, w.GetKey())
 		}
+		for _, prefix := range w.GetPrefixes() {
+			o.WaitsFor = append(o.WaitsFor, prefix+"*")
+		}
 	}
 	return o
 }

@@ -26,22 +26,13 @@ type Effect struct {
 // InEffect reports whether the item is in effect.
 func (e Effect) InEffect() bool { return e.Reason == "" }
 
-// effectStates returns the states of values that are not in effect, from the worst
-// on.
-func effectStates() []api.ValueState {
-	return []api.ValueState{
-		kvspb.ValueState_FAILED, kvspb.ValueState_RETRYING, kvspb.ValueState_MISSING, kvspb.ValueState_INVALID,
-		kvspb.ValueState_UNIMPLEMENTED, kvspb.ValueState_PENDING,
-	}
-}
-
 // effect returns the effect of a changed item of the source.
 func (r *Result) effect(source string) (e Effect) {
 	e.State = r.Status.GetValue().GetState()
 	if r.Err != nil && r.Status == nil {
 		return Effect{State: kvspb.ValueState_INVALID, Reason: r.Err.Error()}
 	}
-	for _, state := range effectStates() {
+	for _, state := range api.TroubleStates() {
 		if s := r.inState(state); s != nil {
 			e.State, e.Reason = state, api.Reason(s)
 			if state == kvspb.ValueState_PENDING {
@@ -68,12 +59,11 @@ func (r *Result) inState(state api.ValueState) (found *api.ValueStatus) {
 	if v := r.Status.GetValue(); v.GetState() == state {
 		return v
 	}
-	derived := r.Status.GetDerivedValues()
-	for _, d := range derived {
+	for _, d := range r.Status.GetDerivedValues() {
 		if d.GetState() != state {
 			continue
 		}
-		if waitsForOthers(d, derived) {
+		if slices.ContainsFunc(d.GetWaitsFor(), func(w *kvspb.ValueStatus_Unmet) bool { return !w.GetOwn() }) {
 			return d
 		}
 		if found == nil {
@@ -85,27 +75,16 @@ func (r *Result) inState(state api.ValueState) (found *api.ValueStatus) {
 
 // waitsFor returns what the item and its derived values wait for, each once, except for each other.
 func (r *Result) waitsFor() (list []*kvspb.ValueStatus_Unmet) {
-	own := append([]*api.ValueStatus{r.Status.GetValue()}, r.Status.GetDerivedValues()...)
 	seen := map[string]bool{}
-	for _, s := range own {
-		seen[s.GetKey()] = true
-	}
-	for _, s := range own {
+	for _, s := range append([]*api.ValueStatus{r.Status.GetValue()}, r.Status.GetDerivedValues()...) {
 		for _, w := range s.GetWaitsFor() {
-			if w.GetKey() != "" && !seen[w.GetKey()] {
-				seen[w.GetKey()] = true
+			if !w.GetOwn() && !seen[w.GetText()] {
+				seen[w.GetText()] = true
 				list = append(list, w)
 			}
 		}
 	}
 	return list
-}
-
-// waitsForOthers reports whether a value waits for the key of a value that is not among the others.
-func waitsForOthers(s *api.ValueStatus, others []*api.ValueStatus) bool {
-	return slices.ContainsFunc(s.GetWaitsFor(), func(w *kvspb.ValueStatus_Unmet) bool {
-		return w.GetKey() != "" && !slices.ContainsFunc(others, func(o *api.ValueStatus) bool { return o.GetKey() == w.GetKey() })
-	})
 }
 
 // Effects returns the effects of the items of a change of the source.
@@ -116,9 +95,14 @@ func Effects(source string, results []Result) ([]Effect, response.Summary) {
 }
 
 func summarize(results []Result, effects []Effect) response.Summary {
-	s := response.Summary{Items: len(results)}
+	s := response.Summary{}
 	first := map[string]string{} // reasons
 	for i, e := range effects {
+		if e.InEffect() && results[i].Source == "" {
+			s.Removed++
+			continue
+		}
+		s.Items++
 		state := e.State.String()
 		switch {
 		case e.InEffect():
@@ -141,8 +125,17 @@ func summarize(results []Result, effects []Effect) response.Summary {
 			}
 		}
 	}
-	parts := []string{fmt.Sprintf("%d of %d in effect", s.InEffect, s.Items)}
-	states := effectStates()
+	s.Text = summaryText(&s, first)
+	return s
+}
+
+// summaryText describes a summary; first are the reasons of the first item in each state.
+func summaryText(s *response.Summary, first map[string]string) string {
+	var parts []string
+	if s.Items > 0 || s.Removed == 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d in effect", s.InEffect, s.Items))
+	}
+	states := api.TroubleStates()
 	for i := range states { // pending items come first
 		name := states[(i+len(states)-1)%len(states)].String()
 		n := s.States[name]
@@ -158,8 +151,10 @@ func summarize(results []Result, effects []Effect) response.Summary {
 	if s.Shadowed > 0 {
 		parts = append(parts, fmt.Sprintf("%d overridden by another source", s.Shadowed))
 	}
-	s.Text = strings.Join(parts, ", ")
-	return s
+	if s.Removed > 0 {
+		parts = append(parts, fmt.Sprintf("%d removed", s.Removed))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func shown(state string) string {

@@ -82,3 +82,18 @@ func TestWaitForAnOutcome(t *testing.T) {
 		t.Errorf("it is pending: %+v", got.Summary)
 	}
 }
+
+// Removed items are counted apart from those in effect.
+func TestOutcomeOfRemovals(t *testing.T) {
+	t.Parallel()
+	s := server{http.NewServeMux(), t}
+	w := start(t, nil, orchestrator.UseHTTP(s))
+	w.waitSynced()
+	s.outcome("PUT", "/configuration", "vppConfig: {interfaces: [{name: a}, {name: b}, {name: c}]}", 200)
+	const rest = "vppConfig: {interfaces: [{name: a}], routes: [{dstNetwork: 10.0.0.0/8, outgoingInterface: x}]}"
+	plan := s.do("POST", "/scheduler/plan?replace=1", rest, 200)
+	const want = "1 of 2 in effect, 1 pending (config/vpp/v2/route/if/x/vrf/0/dst/10.0.0.0/8/ waits for config/vpp/v2/interfaces/x (interface)), 2 removed"
+	if got := s.outcome("POST", "/scheduler/apply", plan, 200); got.Summary == nil || got.Summary.Text != want {
+		t.Errorf("plan: %+v, expected %s", got.Summary, want)
+	}
+}

@@ -74,8 +74,13 @@ func TestMistakes(t *testing.T) {
 		})
 	}
 	waiting.Wait()
-	golden := filepath.Join("testdata", "mistakes.txt")
-	got := strings.Join(screens, "")
+	checkGolden(t, "mistakes.txt", strings.Join(screens, ""))
+}
+
+// checkGolden compares what check prints with a file in testdata.
+func checkGolden(t *testing.T, file, got string) {
+	t.Helper()
+	golden := filepath.Join("testdata", file)
 	if *update {
 		infratest.Fatal(t, os.WriteFile(golden, []byte(got), 0o600))
 	}
@@ -84,4 +89,26 @@ func TestMistakes(t *testing.T) {
 	if got != string(want) {
 		t.Errorf("check prints\n%s\nexpected\n%s\n(-update writes what it prints)", got, want)
 	}
+}
+
+// A reference that nothing in the file meets is named with its field, through derived values as well;
+// equal ones are counted. Items wait for what is not in the file even if others have mistakes.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	program := agentProgram(t)
+	routes := "vppConfig:\n  interfaces: [{name: wan, type: SOFTWARE_LOOPBACK}]\n  routes:\n"
+	for i := range 300 {
+		routes += fmt.Sprintf("  - {dstNetwork: 10.%d.%d.0/24, outgoingInterface: wann}\n", i/200, i%200)
+	}
+	const keys = "data:\n- {key: config/vpp/v2/interfaces/a, value: {name: b, type: SOFTWARE_LOOPBACK}}\n" +
+		"- {key: config/vpp/v2/route/vrf/0/dst/10.0.0.0/8/gw/1.2.3.4, value: {dst_network: 10.0.0.0/8, next_hop_addr: 1.2.3.4, outgoing_interface: b}}\n"
+	references, err := os.ReadFile("testdata/references.yaml")
+	infratest.Fatal(t, err)
+	got := ""
+	for _, text := range []string{string(references), routes, keys} {
+		file := write(t, "net.yaml", text)
+		r := run(t, nil, "check", "--program", program, file)
+		got += fmt.Sprintf("%sexit code %d\n\n", strings.ReplaceAll(r.out+r.err, file, "net.yaml"), r.code)
+	}
+	checkGolden(t, "references.txt", got)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/custommodel"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
@@ -142,15 +143,18 @@ func Check(ctx context.Context, text []byte, links []string, opts ...Option) (ch
 	defer func() { err = errors.Join(err, sim.Stop()) }()
 	c := client.New(client.Options{Host: socket})
 	defer c.Close()
-	return apply(ctx, c, text)
+	return apply(ctx, c, plugins.Orchestrator.Codec, text)
 }
 
-// apply applies a text to a simulated agent.
-func apply(ctx context.Context, c *client.Client, text []byte) (checked response.Checked, err error) {
+// apply applies a text to a simulated agent: if some of its items have problems, the others.
+func apply(ctx context.Context, c *client.Client, codec *document.Codec, text []byte) (checked response.Checked, err error) {
 	awaitSimulator(ctx, c)
 	checked.Outcome, err = c.Configuration.Update(ctx, text, client.ChangeOptions{Wait: settleTime})
 	if refused, ok := errors.AsType[*client.ProblemsError](err); ok {
 		checked.Problems, err = refused.Problems, nil
+		if rest := without(codec, text, refused.Problems); rest != nil {
+			checked.Outcome, err = c.Configuration.Update(ctx, rest, client.ChangeOptions{Wait: settleTime})
+		}
 	}
 	if checked.Outcome != nil { // some items failed
 		err = nil
@@ -166,6 +170,23 @@ func apply(ctx context.Context, c *client.Client, text []byte) (checked response
 		checked.Models = &theirs
 	}
 	return checked, nil
+}
+
+// without returns the items of a text that have no problems, as a text; nil if there are none.
+func without(codec *document.Codec, text []byte, problems []response.Problem) []byte {
+	items := codec.Decode("", text, "").Items
+	items = slices.DeleteFunc(items, func(it document.Item) bool {
+		return slices.ContainsFunc(problems, func(p response.Problem) bool { return p.Key == it.Key })
+	})
+	messages := make([]proto.Message, len(items))
+	for i, it := range items {
+		messages[i] = it.Value
+	}
+	rest, err := codec.Encode(messages...)
+	if len(items) == 0 || err != nil {
+		return nil
+	}
+	return rest
 }
 
 // awaitSimulator waits until the simulated agent is ready, because values are PENDING before.

@@ -149,10 +149,14 @@ type Inspector interface {
 
 // StateSummary is the result of Inspector.SummarizeStates.
 type StateSummary struct {
-	Counts   map[ValueState]int
-	Groups   []ValueGroup   // only of Browser.SummarizeValues; sorted by descriptor
-	Troubles int            // number of values that are not in effect
-	Worst    []*ValueStatus // some of them, FAILED ones first, sorted by key within a state
+	Counts map[ValueState]int
+	// Items counts the items: each in the worst state of its value and those derived from it.
+	Items    map[ValueState]int
+	Groups   []ValueGroup // only of Browser.SummarizeValues; sorted by descriptor
+	Troubles int          // number of items that are not in effect
+	// Worst are some of them, each with the value that says why: FAILED ones first, and within a
+	// state those that do not wait for another trouble; sorted by key.
+	Worst []*ValueStatus
 }
 
 // Sessions is for the plugin that holds the connection to a southbound.

@@ -73,6 +73,8 @@ type PlanConflict struct{ Key, Other string }
 type PlanReason struct {
 	Key, Reason string
 	Base        string `json:",omitempty"`
+	// Own: it only waits for other values of its item, which wait, too.
+	Own bool `json:",omitempty"`
 }
 
 // PlanBase has digests of the desired and the actual value when the plan was made; empty:

@@ -29,9 +29,10 @@ type PlanItem struct {
 	// Parts are derived values that an operator should know of: those that wait, that cannot
 	// become CONFIGURED, that failed, or that are created again because of another item; all of
 	// them if there is no operation on the item itself. OmittedParts counts those beyond the
-	// first ten.
+	// first ten. Following counts those that only wait for others of them.
 	Parts        []PlanPart `json:",omitempty"`
 	OmittedParts int        `json:",omitempty"`
+	Following    int        `json:",omitempty"`
 	// Error is the error of an executed operation, and Reverted reports that it was undone.
 	Error    string `json:",omitempty"`
 	Reverted bool   `json:",omitempty"`
@@ -92,7 +93,9 @@ type Items struct {
 	// List has the items in the order of their operations, and then those that are left as they are.
 	// DescribeItems adds the fields.
 	List []PlanItem
-	// Counts counts all items by kind, and Omitted those that are not in List.
+	// Counts counts all items by kind. StepWait includes items of another kind of which a derived
+	// value waits.
+	// Omitted counts the items that are not in List.
 	Counts  map[StepKind]int
 	Omitted int
 }
@@ -108,6 +111,13 @@ func (p *Plan) ByItem(limit int) Items {
 func (t *RecordedTxn) ByItem(limit int) Items {
 	b := itemBuilder{ops: t.Executed}
 	return b.build(limit)
+}
+
+// CountItems counts the items of the transaction by what it did to them.
+func (t *RecordedTxn) CountItems() map[StepKind]int {
+	b := itemBuilder{ops: t.Executed}
+	b.group()
+	return b.counts()
 }
 
 // Leave adds items that are left as they are, as many as the limit allows.
@@ -183,6 +193,7 @@ type itemBuilder struct {
 	forced, secrets map[string][]string
 
 	reasons map[string]string // by key
+	own     map[string]bool   // keys of values with PlanReason.Own
 	used    map[string]bool   // keys of reasons for an operation
 	groups  []itemGroup
 	at      map[string]int32 // index in groups, by key of the item
@@ -213,9 +224,23 @@ type partOps struct {
 }
 
 func (b *itemBuilder) build(limit int) (out Items) {
-	b.reasons, b.used = make(map[string]string, len(b.list)), map[string]bool{}
+	b.group()
+	out.Counts = b.counts()
+	for _, i := range b.listed(limit) {
+		out.List = append(out.List, b.item(&b.groups[i]))
+	}
+	out.Omitted = len(b.groups) - len(out.List)
+	return out
+}
+
+// group finds the items and what is done to them.
+func (b *itemBuilder) group() {
+	b.reasons, b.used, b.own = make(map[string]string, len(b.list)), map[string]bool{}, map[string]bool{}
 	for _, r := range b.list {
 		b.reasons[r.Key] = r.Reason
+		if r.Own {
+			b.own[r.Key] = true
+		}
 	}
 	b.at, b.parts = make(map[string]int32, len(b.ops)), map[string]partOps{}
 	for i := range b.ops {
@@ -228,15 +253,20 @@ func (b *itemBuilder) build(limit int) (out Items) {
 		b.add(int32(i))
 	}
 	b.leave()
-	out.Counts = map[StepKind]int{}
+}
+
+// counts counts the groups by kind; see Items.Counts.
+func (b *itemBuilder) counts() map[StepKind]int {
+	counts := map[StepKind]int{}
+	waits := func(i int32) bool { return b.ops[i].outcome() == StepWait }
 	for i := range b.groups {
-		out.Counts[b.groups[i].kind]++
+		g := &b.groups[i]
+		counts[g.kind]++
+		if g.kind != StepWait && (len(g.left) > 0 || slices.ContainsFunc(g.parts, waits)) {
+			counts[StepWait]++
+		}
 	}
-	for _, i := range b.listed(limit) {
-		out.List = append(out.List, b.item(&b.groups[i]))
-	}
-	out.Omitted = len(b.groups) - len(out.List)
-	return out
+	return counts
 }
 
 // listed returns the groups to list, in their order.
@@ -272,8 +302,8 @@ func (b *itemBuilder) listed(limit int) []int32 {
 	return kept
 }
 
-// group returns the group of an item. A new group is listed at the place of an operation.
-func (b *itemBuilder) group(key string, place int) *itemGroup {
+// groupOf returns the group of an item. A new group is listed at the place of an operation.
+func (b *itemBuilder) groupOf(key string, place int) *itemGroup {
 	i, ok := b.at[key]
 	if !ok {
 		i = int32(len(b.groups))
@@ -293,7 +323,7 @@ func (b *itemBuilder) add(i int32) {
 	if reason != "" {
 		b.used[op.Key] = true
 	}
-	g := b.group(cmp.Or(op.Base, op.Key), int(i))
+	g := b.groupOf(cmp.Or(op.Base, op.Key), int(i))
 	g.operations++
 	switch {
 	case op.IsRevert:
@@ -344,7 +374,7 @@ func (b *itemBuilder) leave() {
 		if b.used[r.Key] {
 			continue
 		}
-		g := b.group(cmp.Or(r.Base, r.Key), len(b.ops))
+		g := b.groupOf(cmp.Or(r.Base, r.Key), len(b.ops))
 		if int(g.place) == len(b.ops) {
 			g.kind = StepLeft
 		}
@@ -372,11 +402,19 @@ func (b *itemBuilder) item(g *itemGroup) PlanItem {
 		it.forced = b.forced[g.key]
 	}
 	for _, i := range g.parts {
-		if part, matters := b.part(g, i); matters {
+		switch part, matters := b.part(g, i); {
+		case !matters:
+		case part.Kind == StepWait && b.own[part.Key]:
+			it.Following++
+		default:
 			it.part(part)
 		}
 	}
 	for _, i := range g.left {
+		if b.list[i].Own {
+			it.Following++
+			continue
+		}
 		it.part(PlanPart{Kind: StepWait, Key: b.list[i].Key, Reason: b.list[i].Reason})
 	}
 	return it

@@ -65,7 +65,7 @@ func TestItemsOfPlan(t *testing.T) {
 	if got := shownItems(items.List); got != want {
 		t.Errorf("got\n%s\nexpected\n%s", got, want)
 	}
-	if fmt.Sprint(items.Counts) != "map[-/+:2 =:1]" || items.Omitted != 0 {
+	if fmt.Sprint(items.Counts) != "map[-/+:2 =:1 ?:1]" || items.Omitted != 0 {
 		t.Errorf("counts %v, omitted %d", items.Counts, items.Omitted)
 	}
 }

@@ -1,10 +1,30 @@
 package api
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
+
+// TroubleStates returns the states of values that are not in effect, the worst first.
+func TroubleStates() []ValueState {
+	return []ValueState{
+		kvscheduler.ValueState_FAILED, kvscheduler.ValueState_RETRYING, kvscheduler.ValueState_MISSING,
+		kvscheduler.ValueState_INVALID, kvscheduler.ValueState_UNIMPLEMENTED, kvscheduler.ValueState_PENDING,
+	}
+}
+
+// StateOfItem returns the state of an item: the worst of its value and of those derived from it.
+func StateOfItem(s *BaseValueStatus) ValueState {
+	for _, state := range TroubleStates() {
+		is := func(v *ValueStatus) bool { return v.GetState() == state }
+		if is(s.GetValue()) || slices.ContainsFunc(s.GetDerivedValues(), is) {
+			return state
+		}
+	}
+	return s.GetValue().GetState()
+}
 
 // WaitsForItself begins the last of the details of a PENDING value that is part
 // of a cycle.

@@ -75,6 +75,9 @@ func writeItems(text *strings.Builder, items []api.PlanItem) {
 		for _, p := range it.Parts {
 			line("  ", p.Kind, p.Key, p.Reason, p.Because)
 		}
+		if it.Following > 0 {
+			fmt.Fprintf(text, "  %d more wait for these\n", it.Following)
+		}
 	}
 }
 

@@ -31,14 +31,17 @@ type Item struct {
 	Error  string `json:"error,omitempty"`
 	// Reason is why the item is not in effect: its error, or its missing dependencies.
 	Reason string `json:"reason,omitempty"`
-	// WaitsFor are the keys of the missing dependencies.
+	// WaitsFor are the keys of the missing dependencies, and PREFIX* for one on any value with a
+	// prefix.
 	WaitsFor []string `json:"waits_for,omitempty"`
 }
 
-// Summary counts the effects of the items of a change.
+// Summary counts the effects of the items of a change. Removed are the items that the change
+// removed; Items and InEffect do not count them.
 type Summary struct {
 	Items    int `json:"items"`
 	InEffect int `json:"in_effect"`
+	Removed  int `json:"removed,omitempty"`
 	// States counts the items that are not in effect by the state of their values,
 	// Shadowed those that another source overrides.
 	States   map[string]int `json:"states,omitempty"`
@@ -101,7 +104,7 @@ type Applied struct {
 }
 
 // Checked is what "vpp-agent check" prints: the outcome of a file, or the problems for which it
-// was rejected as a whole.
+// was rejected as a whole, and then the outcome of its items without problems; nil if there are none.
 type Checked struct {
 	Outcome  *Outcome  `json:"outcome,omitempty"`
 	Problems []Problem `json:"problems,omitempty"`

@@ -330,7 +330,11 @@ type ValueStatus_Unmet struct {
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// In words: the key with the label of the dependency
 	// ("config/vpp/v2/interfaces/wan (interface-exists)"), or another reason.
-	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// The dependency is on another value of the same item, which is not in effect either.
+	Own bool `protobuf:"varint,3,opt,name=own,proto3" json:"own,omitempty"`
+	// Of a dependency on any of several values: prefixes of their keys.
+	Prefixes      []string `protobuf:"bytes,4,rep,name=prefixes,proto3" json:"prefixes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -379,21 +383,37 @@ func (x *ValueStatus_Unmet) GetText() string {
 	return ""
 }
 
+func (x *ValueStatus_Unmet) GetOwn() bool {
+	if x != nil {
+		return x.Own
+	}
+	return false
+}
+
+func (x *ValueStatus_Unmet) GetPrefixes() []string {
+	if x != nil {
+		return x.Prefixes
+	}
+	return nil
+}
+
 var File_ligato_kvscheduler_value_status_proto protoreflect.FileDescriptor
 
 const file_ligato_kvscheduler_value_status_proto_rawDesc = "" +
 	"\n" +
-	"%ligato/kvscheduler/value_status.proto\x12\x12ligato.kvscheduler\"\xc1\x02\n" +
+	"%ligato/kvscheduler/value_status.proto\x12\x12ligato.kvscheduler\"\xef\x02\n" +
 	"\vValueStatus\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x124\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1e.ligato.kvscheduler.ValueStateR\x05state\x12\x14\n" +
 	"\x05error\x18\x03 \x01(\tR\x05error\x12G\n" +
 	"\x0elast_operation\x18\x04 \x01(\x0e2 .ligato.kvscheduler.TxnOperationR\rlastOperation\x12\x18\n" +
 	"\adetails\x18\x05 \x03(\tR\adetails\x12B\n" +
-	"\twaits_for\x18\x06 \x03(\v2%.ligato.kvscheduler.ValueStatus.UnmetR\bwaitsFor\x1a-\n" +
+	"\twaits_for\x18\x06 \x03(\v2%.ligato.kvscheduler.ValueStatus.UnmetR\bwaitsFor\x1a[\n" +
 	"\x05Unmet\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"\x90\x01\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x10\n" +
+	"\x03own\x18\x03 \x01(\bR\x03own\x12\x1a\n" +
+	"\bprefixes\x18\x04 \x03(\tR\bprefixes\"\x90\x01\n" +
 	"\x0fBaseValueStatus\x125\n" +
 	"\x05value\x18\x01 \x01(\v2\x1f.ligato.kvscheduler.ValueStatusR\x05value\x12F\n" +
 	"\x0ederived_values\x18\x02 \x03(\v2\x1f.ligato.kvscheduler.ValueStatusR\rderivedValues*\xac\x01\n" +

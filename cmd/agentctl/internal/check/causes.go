@@ -22,23 +22,34 @@ type causes struct {
 	items   map[string]document.Item
 	names   map[string][]string       // key prefix of a model -> names of its items
 	results map[string]*response.Item // items that are not in effect
+	waits   map[string][]string       // key of an item -> what it waits for, see waitsFor
 	waiting map[string][]string       // key of a cause -> keys of the items that wait for it
 	because map[string]string         // key of an item that only waits for others -> key of the cause
+	broken  map[string]bool           // keys of items with mistakes, which were not applied
 }
 
-func newCauses(set *models.Set, items []document.Item, results []response.Item) *causes {
+func newCauses(set *models.Set, doc *document.Document, problems []response.Problem, results []response.Item) *causes {
 	c := &causes{
 		set: set, items: map[string]document.Item{}, names: map[string][]string{}, results: map[string]*response.Item{},
-		waiting: map[string][]string{}, because: map[string]string{},
+		waits: map[string][]string{}, waiting: map[string][]string{}, because: map[string]string{}, broken: map[string]bool{},
 	}
-	for _, it := range items {
+	for _, p := range problems {
+		if p.Key != "" {
+			c.broken[p.Key] = true
+		}
+	}
+	for _, it := range doc.Partial {
+		c.broken[it.Key] = true
+	}
+	for _, it := range slices.Concat(doc.Items, doc.Partial) {
 		c.items[it.Key] = it
 		if m, ok := set.ForKey(it.Key); ok {
 			c.names[m.KeyPrefix()] = append(c.names[m.KeyPrefix()], m.Label(it.Key))
 		}
 	}
 	for i := range results {
-		c.results[results[i].Key] = &results[i]
+		r := &results[i]
+		c.results[r.Key], c.waits[r.Key] = r, c.waitsFor(r)
 	}
 	for i := range results {
 		if r := &results[i]; c.follows(r) {
@@ -53,16 +64,64 @@ func newCauses(set *models.Set, items []document.Item, results []response.Item) 
 
 // follows reports whether an item waits only for items of the file that are not in effect.
 func (c *causes) follows(r *response.Item) bool {
-	return r.State == "PENDING" && len(r.WaitsFor) > 0 &&
-		!slices.ContainsFunc(r.WaitsFor, func(key string) bool { return c.results[key] == nil })
+	waits := c.waits[r.Key]
+	return r.State == "PENDING" && len(waits) > 0 && !slices.ContainsFunc(waits, func(key string) bool { return c.results[key] == nil && !c.broken[key] })
+}
+
+// derivedFrom are the models of the items that values are derived from, by prefix of the keys of the
+// values, after which the name of the item follows.
+var derivedFrom = []struct{ prefix, model string }{
+	{"vpp/interface/", "vpp.interfaces"},
+	{"vpp/bd/", "vpp.l2.bridge-domain"},
+	{"linux/interface/state/", "linux.interfaces.interface"},
+	{"linux/interface/", "linux.interfaces.interface"},
+	{"linux/link-local-route/", "linux.interfaces.interface"},
+}
+
+// waitsFor returns the keys that an item waits for. It replaces a key of a derived value, such as an
+// address of an interface, by the key of the item if that is not in effect or not in the file.
+func (c *causes) waitsFor(r *response.Item) (keys []string) {
+	for _, key := range r.WaitsFor {
+		if item := c.itemOf(r, key); item != "" {
+			key = item
+		}
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// itemOf returns the key of the item that a derived value belongs to, as far as a field of the waiting
+// item names it; empty for others, and if the item is in effect.
+func (c *causes) itemOf(r *response.Item, key string) string {
+	for _, d := range derivedFrom {
+		rest, ok := strings.CutPrefix(key, d.prefix)
+		m, known := c.set.ForName(d.model)
+		if !ok || !known {
+			continue
+		}
+		name := ""
+		for _, text := range fields.Of(c.items[r.Key].Value).Set() {
+			if text = strings.Trim(text, `"`); len(text) > len(name) && strings.HasPrefix(rest, text+"/") {
+				name = text
+			}
+		}
+		item := m.KeyPrefix() + name
+		if _, exists := c.items[item]; name == "" || item == r.Key || exists && c.results[item] == nil && !c.broken[item] {
+			return ""
+		}
+		return item
+	}
+	return ""
 }
 
 // rootOf returns the item at the end of a chain of items that wait for each other; the item
 // itself if they wait in a circle.
 func (c *causes) rootOf(key string) string {
 	seen := map[string]bool{}
-	for at := key; !seen[at]; at = c.results[at].WaitsFor[0] {
-		if !c.follows(c.results[at]) {
+	for at := key; !seen[at]; at = c.waits[at][0] {
+		if c.broken[at] || !c.follows(c.results[at]) {
 			return at
 		}
 		seen[at] = true
@@ -106,9 +165,9 @@ type unknownItem struct {
 
 // unknown returns the references of an item to others that the file does not have.
 func (c *causes) unknown(r *response.Item) (list []unknownItem) {
-	for _, key := range r.WaitsFor {
+	for _, key := range c.waits[r.Key] {
 		m, ok := c.set.ForKey(key)
-		if !ok || !m.Matches(key) || c.results[key] != nil {
+		if !ok || !m.Matches(key) || c.results[key] != nil || c.broken[key] {
 			continue
 		}
 		u := unknownItem{key: key, field: referenceTo(c.items[r.Key], m.Label(key))}
@@ -163,12 +222,14 @@ func (o *options) notInEffect(c *causes, file string, locator *document.Locator,
 		if u.similar != "" {
 			f.Message += "; did you mean " + u.similar + "?"
 		}
+		f.Common = f.Message
 		f.Message += o.dependents(c, r.Key)
 		f.Text = (&document.Error{Position: at, Field: text, Msg: f.Message}).Error()
 		list = append(list, f)
 	}
 	if len(unknown) == 0 {
-		f.Message = o.Models.ShortText(r.Reason) + o.dependents(c, r.Key)
+		f.Common = o.Models.ShortText(r.Reason)
+		f.Message = f.Common + o.dependents(c, r.Key)
 		f.Text = (&document.Error{Position: where, Field: key, Msg: r.State + ": " + f.Message}).Error()
 		list = append(list, f)
 	}

@@ -4,6 +4,7 @@ package check
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -85,15 +86,11 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 		}
 		o.Models.Use(set)
 	}
-	if checked.Outcome != nil {
-		return o.printChecked(file, text, checked.Outcome)
-	}
 	errs := outcome.Problems(o.Factory, file, &client.ProblemsError{Problems: checked.Problems})
-	together, _ := o.predicted(file, text)
 	if o.modelsFile == "" && slices.ContainsFunc(errs, isUnknownGroup) {
 		defer fmt.Fprintln(o.Err, "For models that vpp-agent does not have: --program, or agentctl model export > models.json && agentctl check --models models.json")
 	}
-	return o.refuse(file, errs, together...)
+	return o.printChecked(file, text, errs, checked)
 }
 
 // isUnknownGroup reports whether an error is about a group of items that
@@ -102,41 +99,53 @@ func isUnknownGroup(e *document.Error) bool {
 	return strings.HasSuffix(e.Field, "Config") && !strings.Contains(e.Field, ".")
 }
 
-// refuse prints the errors in a file, and what else was found.
-func (o *options) refuse(file string, errs []*document.Error, more ...outcome.Finding) error {
-	var list []outcome.Finding
+// refuse prints the errors in a file that was not applied.
+func (o *options) refuse(file string, errs []*document.Error) error {
+	return o.printFindings(findingsOf(errs), outcome.Refusal(file, len(errs)))
+}
+
+func findingsOf(errs []*document.Error) []outcome.Finding {
+	list := make([]outcome.Finding, 0, len(errs))
 	for _, e := range errs {
 		list = append(list, outcome.Finding{File: e.File, Line: e.Line, Column: e.Column, Field: e.Field, Message: e.Msg, Text: e.Error()})
 	}
-	mistakes := len(errs)
-	for i := range more {
-		if more[i].Level == outcome.Error {
-			mistakes++
-		}
-	}
-	return o.printFindings(append(list, more...), outcome.Refusal(file, mistakes))
+	return list
 }
 
 // printFindings prints findings and returns the verdict.
 func (o *options) printFindings(list []outcome.Finding, verdict error) error {
 	return errors.Join(output.Show(o.Printer, list, func(list []outcome.Finding) error {
+		common := map[string]int{} // number of findings
 		for _, f := range list {
-			if f.Because == "" {
+			if f.Because != "" {
+				continue
+			}
+			if common[f.Common]++; f.Common == "" || common[f.Common] <= outcome.MaxPerReason {
 				fmt.Fprintln(o.Err, f.Text)
+			}
+		}
+		for _, what := range slices.Sorted(maps.Keys(common)) {
+			if more := common[what] - outcome.MaxPerReason; more > 0 && what != "" {
+				fmt.Fprintf(o.Err, "and %d more: %s\n", more, what)
 			}
 		}
 		return nil
 	}), verdict)
 }
 
-// printChecked prints the items that are not in effect, with their positions.
-func (opts *options) printChecked(file string, text []byte, o *response.Outcome) error {
-	items := document.New(opts.Models.Set()).Decode(file, text, "").Items
-	why, locator := newCauses(opts.Models.Set(), items, o.Results), &document.Locator{Text: text}
-	list, refused := opts.predicted(file, text)
-	waiting, warnings, wrong := 0, 0, 0
+// printChecked prints the errors in a file, and the items that are not in effect, with their positions.
+func (o *options) printChecked(file string, text []byte, errs []*document.Error, checked response.Checked) error {
+	applied := checked.Outcome
+	if applied == nil {
+		applied = &response.Outcome{Summary: &response.Summary{}}
+	}
+	doc := document.New(o.Models.Set()).Decode(file, text, "")
+	why, locator := newCauses(o.Models.Set(), doc, checked.Problems, applied.Results), &document.Locator{Text: text}
+	list := findingsOf(errs)
+	predicted, refused := o.predicted(file, text)
+	waiting, warnings, wrong := 0, 0, len(errs)
 	constrained := map[place]bool{}
-	for _, f := range list {
+	for _, f := range predicted {
 		constrained[placeOf(f)] = true
 		if f.Level == outcome.Warning {
 			warnings++
@@ -145,34 +154,39 @@ func (opts *options) printChecked(file string, text []byte, o *response.Outcome)
 		wrong++
 		refused[f.Other] = true // one of the two is refused; which of them depends on the order
 	}
-	for i := range o.Results {
-		r := &o.Results[i]
-		switch {
-		case r.State == "PENDING":
+	list = append(list, predicted...)
+	for i := range applied.Results {
+		r := &applied.Results[i]
+		switch pending := r.State == "PENDING"; {
+		case pending && why.broken[why.because[r.Key]], !pending && refused[r.Key]:
+			continue // the mistake or the constraint says why
+		case pending:
 			waiting++
-		case refused[r.Key]:
-			continue // the constraint says why
 		default:
 			wrong++
 		}
-		for _, f := range opts.notInEffect(why, file, locator, r) {
-			if !constrained[placeOf(f)] { // otherwise the constraint says why
-				list = append(list, f)
-			}
-		}
+		found := o.notInEffect(why, file, locator, r)
+		list = append(list, slices.DeleteFunc(found, func(f outcome.Finding) bool { return constrained[placeOf(f)] })...)
 	}
-	if list == nil {
-		list = []outcome.Finding{}
+	if applied.Omitted > 0 {
+		return o.printFindings(list, fmt.Errorf("%s: %s", file, o.Models.ShortText(applied.Summary.Text)))
 	}
+	if wrong+waiting == 0 {
+		return errors.Join(o.printFindings(list, nil), o.printOK(applied.Summary.Items, warnings))
+	}
+	return o.printFindings(list, o.verdict(file, wrong, waiting, applied))
+}
+
+// verdict is the verdict about a file with mistakes, or with items that wait.
+func (o *options) verdict(file string, wrong, waiting int, applied *response.Outcome) error {
+	waits := fmt.Sprintf("%d of %d items wait for what is not in it%s", waiting, applied.Summary.Items, o.linksHint(applied.Results))
 	switch {
-	case o.Omitted > 0:
-		return opts.printFindings(list, fmt.Errorf("%s: %s", file, opts.Models.ShortText(o.Summary.Text)))
-	case wrong > 0:
-		return opts.printFindings(list, outcome.Refusal(file, wrong))
-	case waiting > 0:
-		return opts.printFindings(list, exit.Findingf("%s is valid; %d of %d items wait for what is not in it%s", file, waiting, o.Summary.Items, opts.linksHint(o.Results)))
+	case wrong == 0:
+		return exit.Findingf("%s is valid; %s", file, waits)
+	case waiting == 0:
+		return outcome.Refusal(file, wrong)
 	}
-	return errors.Join(opts.printFindings(list, nil), opts.printOK(o.Summary.Items, warnings))
+	return fmt.Errorf("%w; %s", outcome.Refusal(file, wrong), waits)
 }
 
 // printOK prints the verdict about a file whose items would all be in effect.

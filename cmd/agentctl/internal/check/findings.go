@@ -16,6 +16,9 @@ func (o *options) predicted(file string, text []byte) (list []outcome.Finding, r
 	}
 	refused = map[string]bool{}
 	fields := document.Locator{Text: text}
+	for _, f := range constraints.OtherKeys(doc.Items) {
+		list = append(list, outcome.FindingOf(o.Factory, file, f))
+	}
 	for _, f := range constraints.Check(items) {
 		place := fields.Locate(at[f.Key], f.Field)
 		f.Line, f.Column = place.Line, place.Column

@@ -114,6 +114,9 @@ func (w *Writer) parts(it *api.PlanItem) {
 		p := &it.Parts[i]
 		w.line(partIndent, p.Kind, p.Key, "", p.Reason, p.Because)
 	}
+	if it.Following > 0 {
+		fmt.Fprintf(&w.lines, "%s    and %s for these\n", partIndent, waiting(it.Following))
+	}
 	if it.OmittedParts > 0 {
 		fmt.Fprintf(&w.lines, "%s    and %s more\n", partIndent, output.Thousands(uint64(it.OmittedParts)))
 	}
@@ -128,15 +131,37 @@ var (
 	Executed = Words{"changed", "created", "updated", "deleted", "created again", "not in effect"}
 )
 
+// Counts counts items in short: "2 created, 1 waiting".
+func (words *Words) Counts(counts map[api.StepKind]int) string {
+	var parts []string
+	for _, m := range words.all() {
+		if n := counts[m.kind]; n > 0 {
+			parts = append(parts, output.Thousands(uint64(n))+" "+m.what)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+type word struct {
+	kind api.StepKind
+	what string
+}
+
+// changes is the number of words in all that are about changes.
+const changes = 4
+
+func (words *Words) all() []word {
+	return []word{
+		{api.StepCreate, words.create}, {api.StepUpdate, words.update}, {api.StepDelete, words.remove}, {api.StepRecreate, words.recreate},
+		{api.StepWait, "waiting"}, {api.StepDrop, "no longer configured"}, {api.StepNever, words.never}, {api.StepLeft, "left as is"},
+	}
+}
+
 // Summary counts items: "3 items to change (7 operations): 2 to create, 1 to delete".
 func (words *Words) Summary(counts map[api.StepKind]int, operations int) string {
 	changed, kinds := 0, []string{}
-	for _, m := range []struct {
-		kind api.StepKind
-		what string
-	}{
-		{api.StepCreate, words.create}, {api.StepUpdate, words.update}, {api.StepDelete, words.remove}, {api.StepRecreate, words.recreate},
-	} {
+	all := words.all()
+	for _, m := range all[:changes] {
 		if n := counts[m.kind]; n > 0 {
 			changed += n
 			kinds = append(kinds, output.Thousands(uint64(n))+" "+m.what)
@@ -150,12 +175,7 @@ func (words *Words) Summary(counts map[api.StepKind]int, operations int) string 
 	} else if len(kinds) > 1 {
 		parts = append(parts, Count(changed, "item")+" "+words.change+ops+": "+strings.Join(kinds, ", "))
 	}
-	for _, m := range []struct {
-		kind api.StepKind
-		what string
-	}{
-		{api.StepWait, "waiting"}, {api.StepDrop, "no longer configured"}, {api.StepNever, words.never}, {api.StepLeft, "left as is"},
-	} {
+	for _, m := range all[changes:] {
 		if n := counts[m.kind]; n > 0 {
 			parts = append(parts, Count(n, "item")+" "+m.what)
 		}
@@ -217,4 +237,12 @@ func Count(n int, what string) string {
 		what += "s"
 	}
 	return output.Thousands(uint64(n)) + " " + what
+}
+
+// waiting returns "1 more waits" or "2 more wait".
+func waiting(n int) string {
+	if n == 1 {
+		return "1 more waits"
+	}
+	return output.Thousands(uint64(n)) + " more wait"
 }

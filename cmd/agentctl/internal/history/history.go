@@ -4,7 +4,6 @@ package history
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
-	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 type options struct {
@@ -139,19 +137,19 @@ func (o *options) history(ctx context.Context, seq *uint64, details bool) error 
 }
 
 func (o *options) printHistory(txns []*response.BriefTxn, details bool) error {
-	headings := []string{"SEQ", "TYPE", "START", "INPUT", "OPERATIONS", "RESULT", "SUMMARY"}
+	headings := []string{"SEQ", "TYPE", "START", "INPUT", "ITEMS", "RESULT", "DESCRIPTION"}
 	if details {
 		headings = append(headings, "DETAILS")
 	}
 	t := output.NewTable(headings...)
 	for _, txn := range txns {
-		operations := counted(txn.Operations)
+		items := effects.Executed.Counts(txn.ItemCounts)
 		if txn.OmittedOps > 0 {
-			operations += fmt.Sprintf(", %d not kept", txn.OmittedOps)
+			items = strings.TrimPrefix(fmt.Sprintf("%s, %s not kept", items, effects.Count(txn.OmittedOps, "operation")), ", ")
 		}
 		row := []any{
 			txn.SeqNum, txnType(o.Factory, &txn.RecordedTxn), output.Age(o.Now(), txn.Start), txnInput(&txn.RecordedTxn),
-			operations, txnResult(o.Factory, txn), counted(txn.States),
+			items, txnResult(o.Factory, txn), txn.Description,
 		}
 		if details {
 			row = append(row, o.txnDetails(txn))
@@ -230,23 +228,9 @@ func txnResult(f *cmdutil.Factory, t *response.BriefTxn) string {
 	return f.Paint(output.Green, "ok")
 }
 
-// counted returns "NAME:n, ..." without what does not exist.
-func counted(counts map[string]int) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		if name != kvscheduler.ValueState_NONEXISTENT.String() {
-			parts = append(parts, fmt.Sprintf("%s:%d", name, counts[name]))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
 // txnDetails describes the operations whose values are not configured.
 func (o *options) txnDetails(t *response.BriefTxn) string {
 	var lines []string
-	if t.Description != "" {
-		lines = append(lines, t.Description)
-	}
 	problems := t.Executed
 	if t.Effects != nil {
 		problems = nil // printItems prints them

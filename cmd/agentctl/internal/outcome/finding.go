@@ -15,6 +15,7 @@ type Finding struct {
 	// them, otherwise "warning"; and the name of the constraint.
 	Level, Constraint string `json:",omitempty"`
 
-	Text  string `json:"-"` // for people
-	Other string `json:"-"` // key of the other item of a constraint
+	Text   string `json:"-"` // for people
+	Common string `json:"-"` // what other findings may say as well; empty if they do not
+	Other  string `json:"-"` // key of the other item of a constraint
 }

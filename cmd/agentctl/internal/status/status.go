@@ -223,7 +223,7 @@ func (o *options) printStatus(d statusData) error {
 		writeQueue(o.Factory, &b, d.Queue)
 	}
 	if d.Values != nil {
-		b.WriteString("\nVALUES\n")
+		b.WriteString("\nITEMS\n")
 		writeSummary(o.Factory, &b, d.Values)
 	}
 	b.WriteString("\nPLUGINS\n")
@@ -269,23 +269,27 @@ func (o *options) writePlugins(b *strings.Builder, all []client.HealthState) {
 	}
 }
 
-// writeSummary writes the number of values by state, and the worst values.
+// writeSummary writes the number of items by state, and the worst values.
 func writeSummary(f *cmdutil.Factory, b *strings.Builder, sum *response.Summary) {
 	if sum.Values == 0 {
 		b.WriteString("    none\n")
 		return
 	}
-	counts := maps.Clone(sum.States)
+	counts := maps.Clone(sum.Items)
 	if len(counts) > 1 && !f.Wide {
 		delete(counts, "OBTAINED") // what the agent has found is no news
 	}
 	states := slices.SortedFunc(maps.Keys(counts), func(x, y string) int {
-		return cmp.Or(cmp.Compare(sum.States[y], sum.States[x]), cmp.Compare(x, y))
+		return cmp.Or(cmp.Compare(counts[y], counts[x]), cmp.Compare(x, y))
 	})
 	for i, state := range states {
-		states[i] = fmt.Sprintf("%d %s", sum.States[state], f.PaintState(state))
+		states[i] = fmt.Sprintf("%d %s", counts[state], f.PaintState(state))
 	}
-	f.WriteField(b, "    ", strings.Join(states, ", "))
+	text := strings.Join(states, ", ")
+	if f.Wide {
+		text += fmt.Sprintf(" (%d values)", sum.Values)
+	}
+	f.WriteField(b, "    ", text)
 	for _, v := range sum.Troubles {
 		f.WriteField(b, "    "+f.PaintState(v.State)+" ", f.Models.ShortKey(v.Key)+": "+oneLine(f.Models.ShortText(v.Reason)))
 	}

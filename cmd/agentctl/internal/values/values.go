@@ -2,8 +2,10 @@
 package values
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/effects"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -180,11 +183,13 @@ func (o *options) printValues(list []valueData) error {
 		t.Row(append(cells, o.Models.ShortText(api.Reason(s)))...)
 	}
 	found := 0
+	counts := map[kvscheduler.ValueState]int{}
 	for _, v := range o.byName(list) {
 		if !o.all && isFound(v) {
 			found++
 			continue
 		}
+		counts[api.StateOfItem(&api.BaseValueStatus{Value: v.Value, DerivedValues: v.DerivedValues})]++
 		row(o.Models.ShortKey(v.Value.GetKey()), v.Value, v)
 		for _, d := range v.DerivedValues {
 			row("  "+d.GetKey(), d, valueData{})
@@ -196,9 +201,26 @@ func (o *options) printValues(list []valueData) error {
 	case found == len(list):
 		return o.Printf("no values but %d OBTAINED (--all)\n", found)
 	case found > 0:
-		return errors.Join(t.Write(o.Printer), o.Printf("and %d OBTAINED (--all)\n", found))
+		return errors.Join(t.Write(o.Printer), o.Printf("%s; %d OBTAINED (--all)\n", itemCounts(counts), found))
 	}
-	return t.Write(o.Printer)
+	return errors.Join(t.Write(o.Printer), o.Printf("%s\n", itemCounts(counts)))
+}
+
+// itemCounts returns "3 items: 2 CONFIGURED, 1 PENDING"; the worst state is last.
+func itemCounts(counts map[kvscheduler.ValueState]int) string {
+	order := api.TroubleStates()
+	states := slices.SortedFunc(maps.Keys(counts), func(a, b kvscheduler.ValueState) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, a), slices.Index(order, b)), cmp.Compare(a, b))
+	})
+	all := 0
+	for _, n := range counts {
+		all += n
+	}
+	var parts []string
+	for _, state := range states {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[state], cmdutil.StateName(state)))
+	}
+	return effects.Count(all, "item") + ": " + strings.Join(parts, ", ")
 }
 
 // byName returns the values in the order of the names that are printed.

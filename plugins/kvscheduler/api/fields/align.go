@@ -56,7 +56,7 @@ func (a aligner) lists(path place, before, after protoreflect.List) {
 func texts(list protoreflect.List) []string {
 	out := make([]string, list.Len())
 	for i := range out {
-		// An error leaves what was encoded, which is good enough to compare.
+		// In an error case the text has only a part of the message, which is enough to compare.
 		text, _ := proto.MarshalOptions{Deterministic: true, AllowPartial: true}.Marshal(list.Get(i).Message().Interface())
 		out[i] = string(text)
 	}

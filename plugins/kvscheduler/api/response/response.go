@@ -21,11 +21,11 @@ type BriefTxn struct {
 	States     map[string]int `json:",omitempty"`
 	Failed     int            `json:",omitempty"`
 
-	// Effects are what the transaction did by item, ItemCounts counts them by kind, and
-	// OmittedItems those that are not in Effects; only in the answer for one transaction. Operations
+	// ItemCounts counts what the transaction did by item, by kind. Effects describes the items, and
+	// OmittedItems counts those that it lacks; both only in the answer for one transaction. Operations
 	// that the history has dropped are not in them.
-	Effects      []api.PlanItem       `json:",omitempty"`
 	ItemCounts   map[api.StepKind]int `json:",omitempty"`
+	Effects      []api.PlanItem       `json:",omitempty"`
 	OmittedItems int                  `json:",omitempty"`
 }
 
@@ -35,8 +35,10 @@ type Summary struct {
 	// each state.
 	Values int
 	States map[string]int
-	// Troubles are values that are not in effect, the worst first; Omitted counts the
-	// others.
+	// Items counts the items: each in the worst state of its value and those derived from it.
+	Items map[string]int `json:",omitempty"`
+	// Troubles are items that are not in effect, the worst first and causes before what waits for
+	// them; Omitted counts the others.
 	Troubles []Trouble
 	Omitted  int `json:",omitempty"`
 	// Groups are the numbers of values by descriptor, if they were asked for.
@@ -53,7 +55,7 @@ type Group struct {
 	States    map[string]int
 }
 
-// Trouble is a value that is not in effect, with the reason.
+// Trouble is a value that is not in effect, with the reason: of each item the one that says most.
 type Trouble struct{ Key, State, Reason string }
 
 // DumpedValue is a value in the answer of /scheduler/dump.

@@ -67,7 +67,7 @@ func (p *plans) base(key string) api.PlanBase {
 
 // reasons explains why values stay PENDING, INVALID or unchanged.
 func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
-	after := pl.After(p.state.graph)
+	after, own := pl.After(p.state.graph), pendingOf(pl)
 	list := p.sharedObjects(pl)
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
@@ -92,7 +92,9 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 		case kvscheduler.ValueState_UNIMPLEMENTED:
 			list = append(list, api.PlanReason{Key: op.Key, Base: op.Base, Reason: api.Reason(&api.ValueStatus{State: op.After})})
 		case kvscheduler.ValueState_PENDING:
-			list = append(list, api.PlanReason{Key: op.Key, Base: op.Base, Reason: p.waitsFor(op, after)})
+			reason := api.PlanReason{Key: op.Key, Base: op.Base}
+			reason.Reason, reason.Own = p.waitsFor(op, after, own)
+			list = append(list, reason)
 		case kvscheduler.ValueState_CONFIGURED:
 			if op.Want.Observed {
 				list = append(list, api.PlanReason{Key: op.Key, Base: op.Base, Reason: "the value of another process (ownership policy observe)"})
@@ -142,29 +144,75 @@ func givenBack(op *plan.Op, n *graph.Node) bool {
 }
 
 // waitsFor returns why a value will be PENDING; empty for one that is removed and then created
-// again.
-func (p *plans) waitsFor(op *plan.Op, after graph.Projection) string {
+// again. It reports whether the value only waits for others of its item.
+func (p *plans) waitsFor(op *plan.Op, after graph.Projection, pending *pendingValues) (reason string, own bool) {
 	if op.Want.Observed {
-		return "waits for another process to create it (ownership policy observe)"
+		return "waits for another process to create it (ownership policy observe)", false
 	}
 	if problem := p.sessions.problem(op.Desc.Session()); problem != "" {
-		return problem
+		return problem, false
 	}
 	if problem := p.unreadable.notRead(op.Key, op.Desc); problem != "" && op.Base == "" {
-		return "waits for " + problem
+		return "waits for " + problem, false
 	}
 	var unmet []string
+	own = true
 	graph.Lacks(after, op.Want, func(_ int, dep *api.Dependency) bool {
 		unmet = append(unmet, dep.String())
+		own = own && pending.own(op, dep)
 		return true
 	})
 	if len(unmet) == 0 && op.Kind == plan.Down {
-		return ""
+		return "", false
 	}
 	if len(unmet) == 0 {
-		return "waits for what does not exist yet"
+		return "waits for what does not exist yet", false
 	}
-	return "waits for " + strings.Join(unmet, ", ")
+	return "waits for " + strings.Join(unmet, ", "), own
+}
+
+// pendingValues are the derived values that will be PENDING after a plan.
+type pendingValues struct {
+	base  map[string]string   // of a value
+	keys  map[string][]string // by base
+	known map[pendingPattern]bool
+}
+
+type pendingPattern struct {
+	base    string
+	pattern graph.KeyPattern
+}
+
+func pendingOf(pl *plan.Plan) *pendingValues {
+	p := &pendingValues{map[string]string{}, map[string][]string{}, map[pendingPattern]bool{}}
+	for i := range pl.Ops {
+		if op := &pl.Ops[i]; op.Base != "" && op.Want != nil && op.After == kvscheduler.ValueState_PENDING {
+			p.base[op.Key] = op.Base
+			p.keys[op.Base] = append(p.keys[op.Base], op.Key)
+		}
+	}
+	return p
+}
+
+// own reports whether another of the values, derived from the same base, would meet a dependency.
+func (p *pendingValues) own(op *plan.Op, dep *api.Dependency) bool {
+	if op.Base == "" {
+		return false
+	}
+	if dep.Key != "" {
+		return p.base[dep.Key] == op.Base
+	}
+	return slices.ContainsFunc(graph.Prefixes(dep), func(prefix string) bool {
+		at := pendingPattern{op.Base, graph.NewKeyPattern(prefix, dep.AnyOf.KeySelector)}
+		met, known := p.known[at]
+		if !known {
+			met = slices.ContainsFunc(p.keys[op.Base], func(key string) bool {
+				return key != op.Key && strings.HasPrefix(key, prefix) && at.pattern.Selects(key)
+			})
+			p.known[at] = met
+		}
+		return met
+	})
 }
 
 // stale returns an error if a plan differs from the plan that the client expects.

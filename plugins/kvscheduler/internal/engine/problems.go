@@ -13,12 +13,10 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// ProblemStates lists the states of values with a problem, the worst one first.
+// ProblemStates lists the states of values with a problem, the worst one first: a value that waits has
+// none.
 func ProblemStates() []api.ValueState {
-	return []api.ValueState{
-		kvscheduler.ValueState_FAILED, kvscheduler.ValueState_RETRYING, kvscheduler.ValueState_MISSING,
-		kvscheduler.ValueState_INVALID, kvscheduler.ValueState_UNIMPLEMENTED,
-	}
+	return slices.DeleteFunc(api.TroubleStates(), func(s api.ValueState) bool { return s == kvscheduler.ValueState_PENDING })
 }
 
 // Problems summarizes the base values that have a problem, or that have a derived value

@@ -75,6 +75,7 @@ func briefed(r *http.Request, txns []*api.RecordedTxn) []response.BriefTxn {
 		b := response.BriefTxn{RecordedTxn: *txn, Operations: map[string]int{}, States: map[string]int{}}
 		b.Executed, b.Planned, b.Values = nil, nil, nil
 		b.OmittedValues += len(txn.Values)
+		b.ItemCounts = txn.CountItems()
 		for n := range txn.Executed {
 			op := &txn.Executed[n]
 			b.Operations[op.Operation.String()]++
@@ -102,7 +103,7 @@ func addItems(r *http.Request, b *response.BriefTxn, txn *api.RecordedTxn) {
 		api.HideItemSecrets(items.List)
 	}
 	api.DescribeItems(items.List)
-	b.Effects, b.ItemCounts, b.OmittedItems = items.List, items.Counts, items.Omitted
+	b.Effects, b.OmittedItems = items.List, items.Omitted
 }
 
 // settled reports whether a value of this state is as it should be.

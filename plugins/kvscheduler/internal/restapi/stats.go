@@ -99,10 +99,10 @@ func ownerOf(descriptors []*api.KVDescriptor, key string) string {
 	return ""
 }
 
-// troublesShown is the default number of values that a summary names.
+// troublesShown is the default number of items that a summary names.
 const troublesShown = 3
 
-// summary counts the values by state and names the worst.
+// summary counts the values and items by state and names the worst.
 func (s *server) summary(_ *http.Request, args arguments) (answer, error) {
 	limit, given, err1 := args.number("limit")
 	groups, err2 := args.flag("groups")
@@ -114,7 +114,7 @@ func (s *server) summary(_ *http.Request, args arguments) (answer, error) {
 		limit = troublesShown
 	}
 	states := s.Scheduler.SummarizeValues(filter, int(min(limit, math.MaxInt32)))
-	sum := response.Summary{States: statesByName(states.Counts), Troubles: []response.Trouble{}, Omitted: states.Troubles - len(states.Worst)}
+	sum := response.Summary{States: statesByName(states.Counts), Items: statesByName(states.Items), Troubles: []response.Trouble{}, Omitted: states.Troubles - len(states.Worst)}
 	for _, n := range sum.States {
 		sum.Values += n
 	}

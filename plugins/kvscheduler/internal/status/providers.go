@@ -1,6 +1,8 @@
 package status
 
 import (
+	"slices"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -59,8 +61,26 @@ func (r *Reader) lacks(s *api.ValueStatus, n *graph.Node) {
 	graph.Lacks(now, n.Want, func(_ int, dep *api.Dependency) bool {
 		reason := reasons[now.Why(dep)]
 		s.Details = append(s.Details, label(dep)+reason)
-		s.WaitsFor = append(s.WaitsFor, &kvscheduler.ValueStatus_Unmet{Key: dep.Key, Text: dep.String() + reason})
+		s.WaitsFor = append(s.WaitsFor, &kvscheduler.ValueStatus_Unmet{Key: dep.Key, Text: dep.String() + reason, Own: r.own(n, dep), Prefixes: dep.AnyOf.KeyPrefixes})
 		return true
+	})
+}
+
+// own reports whether another value of the same item would meet a dependency of a value.
+func (r *Reader) own(n *graph.Node, dep *api.Dependency) bool {
+	return r.desired(dep, func(other *graph.Node) bool { return other.Root() == n.Root() })
+}
+
+// desired reports whether a value would meet a dependency that is desired and selected. For a
+// dependency on any of several values, it looks at the first two.
+func (r *Reader) desired(dep *api.Dependency, selected func(*graph.Node) bool) bool {
+	is := func(n *graph.Node) bool { return n.Desired() != nil && selected(n) }
+	if dep.Key != "" {
+		n := r.Graph.Node(dep.Key)
+		return n != nil && is(n)
+	}
+	return slices.ContainsFunc(graph.Prefixes(dep), func(prefix string) bool {
+		return slices.ContainsFunc(r.any(graph.NewKeyPattern(prefix, dep.AnyOf.KeySelector)), is)
 	})
 }
 

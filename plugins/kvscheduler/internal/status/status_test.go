@@ -230,5 +230,36 @@ func TestSummary(t *testing.T) {
 		if got, want := fmt.Sprint(sum.Counts), "map[PENDING:2 CONFIGURED:2 INVALID:1 FAILED:1]"; len(got) != len(want) || sum.Counts[pb.ValueState_CONFIGURED] != 2 || sum.Counts[pb.ValueState_PENDING] != 2 {
 			t.Errorf("counts %s, want %s", got, want)
 		}
+		if got := sum.Items; got[pb.ValueState_PENDING] != 2 || got[pb.ValueState_CONFIGURED] != 1 || got[pb.ValueState_INVALID]+got[pb.ValueState_FAILED] != 2 || len(got) != 4 {
+			t.Errorf("items %v", got)
+		}
+	}
+}
+
+// An item counts once, and a cause is named before what waits for it: within an item and between items.
+func TestSummaryNamesCauses(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put("route/1", &model.Item{Deps: []string{"tap/1"}}, false)
+	f.put("route/2", &model.Item{Deps: []string{"tap/2", "tap/8"}}, false)
+	f.put("route/3", &model.Item{AnyOf: []string{"tap/1"}}, false)
+	f.put("tap/1", &model.Item{Deps: []string{"tap/9"}}, false)
+	f.put("tap/2", &model.Item{Derived: []*model.Derived{
+		{Key: "piece/a", Item: &model.Item{AnyOf: []string{"piece/b"}}}, {Key: "piece/b", Item: &model.Item{Deps: []string{"tap/7"}}}, {Key: "piece/c", Item: &model.Item{Deps: []string{"piece/a"}}},
+	}}, true)
+	sum := f.reader().Summary(api.ValueFilter{}, 9)
+	var named []string
+	for _, v := range sum.Worst {
+		named = append(named, v.Key)
+	}
+	if got, want := strings.Join(named, " "), "piece/b route/2 tap/1 route/1 route/3"; got != want || sum.Troubles != 5 {
+		t.Errorf("%d troubles: %s, want %s", sum.Troubles, got, want)
+	}
+	var own []string
+	for _, v := range f.reader().Base("tap/2").GetDerivedValues() {
+		own = append(own, fmt.Sprint(v.GetWaitsFor()[0].GetOwn()))
+	}
+	if got := strings.Join(own, " "); got != "true false true" {
+		t.Errorf("piece/a and piece/c wait for their own item: %s", got)
 	}
 }
