@@ -66,6 +66,18 @@ type Identity struct {
 	Run      string `json:"run,omitempty"`      // of the server process; another value: it was restarted
 	Revision int64  `json:"revision,omitempty"` // a smaller value: the store went back
 	Evicted  int64  `json:"evicted,omitempty"`  // entries that the process removed without a request; another value: it did again
+	// Put is the key of the newest put that is known, prefix included, and PutRevision its revision: a
+	// store that has its history can find out whether that put is part of it.
+	Put         string `json:"put,omitempty"`
+	PutRevision int64  `json:"put_revision,omitempty"`
+}
+
+// Rememberer is implemented by stores that can use what a receiver remembers of them from before a
+// restart.
+type Rememberer interface {
+	// Remember is called before Watch with the last identity that the receiver has recorded. If the
+	// store had another history then, the identity that it reports went back.
+	Remember(last Identity)
 }
 
 // Differs reports whether a later identity names another store, process or history, or evictions.
@@ -97,7 +109,11 @@ func (id Identity) Then(now Identity) Identity {
 	if !id.Restarted(now) {
 		evicted = cmp.Or(now.Evicted, id.Evicted)
 	}
-	return Identity{cmp.Or(now.Store, id.Store), cmp.Or(now.Run, id.Run), cmp.Or(now.Revision, id.Revision), evicted}
+	put := now
+	if now.Put == "" {
+		put = id
+	}
+	return Identity{cmp.Or(now.Store, id.Store), cmp.Or(now.Run, id.Run), cmp.Or(now.Revision, id.Revision), evicted, put.Put, put.PutRevision}
 }
 
 // Change is a key that was put or deleted.

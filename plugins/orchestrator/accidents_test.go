@@ -247,6 +247,17 @@ func TestEtcdThatLies(t *testing.T) {
 			p.Start(t)
 			putAll(t, db, some(tamperedItems, 1)[1:])
 		}},
+		{name: "restored older data, and other keys written", reason: "its content would delete 1 of 6 items", accident: func(t *testing.T, p *kvtest.Process, db kv.DB) {
+			heal := p.Partition(t)
+			defer heal()
+			p.Stop()
+			p.Wipe(t)
+			p.Start(t)
+			putAll(t, db, some(tamperedItems, 1)[1:])
+			for range 100 { // the revision is larger
+				fatal(t, db.Put(t.Context(), "/other", []byte("x")))
+			}
+		}},
 		{name: "restarted with all data", accident: func(t *testing.T, p *kvtest.Process, _ kv.DB) { p.Restart(t) }, left: tamperedItems},
 		{name: "connection silently dead", left: tamperedItems - 1, accident: func(t *testing.T, p *kvtest.Process, db kv.DB) {
 			deadConnection(t, &serverUnderTest{process: p, db: db})

@@ -60,6 +60,9 @@ func (p *Plugin) watch() error {
 		if r, ok := w.(interface{ Receivers(key string) []string }); ok {
 			s.receivers = r.Receivers
 		}
+		if r, ok := w.(kv.Rememberer); ok {
+			r.Remember(p.recalled[s.name].Identity)
+		}
 		// All keys, not only keys of models: the others are counted.
 		reg, err := w.Watch(p.String(), s.changes, s.resyncs)
 		if err != nil {

@@ -71,6 +71,13 @@ func (p *Plugin) Refused(key string) error {
 	return nil
 }
 
+// Remember implements kv.Rememberer.
+func (p *Plugin) Remember(last kv.Identity) {
+	if r, ok := p.KvPlugin.(kv.Rememberer); ok {
+		r.Remember(last)
+	}
+}
+
 // Put stores the value of a key of this agent; nil removes it.
 func (p *Plugin) Put(key string, value proto.Message, opts ...datasync.PutOption) error {
 	w, err := p.writer("put", key)

@@ -25,6 +25,8 @@ type Base[C any] struct {
 	base  *C     // of UseConf; nil if it was not used
 	store Store  // zero if the plugin is disabled
 	claim *claim // nil: several agents may use the label
+
+	remembered kv.Identity // see kv.Rememberer
 }
 
 // Deps are the dependencies of the plugin.
@@ -135,11 +137,14 @@ func (b *Base[C]) Servers() []string { return b.store.Servers }
 // DB provides access to the entries; nil if the plugin is disabled.
 func (b *Base[C]) DB() kv.DB { return b.store.DB }
 
+// Remember implements kv.Rememberer.
+func (b *Base[C]) Remember(last kv.Identity) { b.remembered = last }
+
 // Watch follows the store, see kv.Store.
 func (b *Base[C]) Watch(ctx context.Context, prefix string, handle func(kv.Update) error) error {
 	run := func(ctx context.Context) error {
 		return follow.Run(ctx, follow.Options{
-			Store: b.String(), Prefix: prefix, MaxPause: b.store.MaxPause, Resync: b.store.Resync, Value: b.store.Value,
+			Store: b.String(), Prefix: prefix, MaxPause: b.store.MaxPause, Resync: b.store.Resync, Value: b.store.Value, Remembered: b.remembered,
 			Log: b.Log, Health: b.Health,
 		}, b.store.Session, handle)
 	}

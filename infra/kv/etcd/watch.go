@@ -54,10 +54,10 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 // put and the server, of the same cluster, has it, too.
 //
 // lost is the revision of the last put if the server has another history there: older data were
-// restored. The revision of the server says nothing about it, because agents write when they
+// restored, since the last session or since the agent stopped. The revision of the server says nothing about it, because agents write when they
 // connect again.
 func (d *database) resume(ctx context.Context, v *follow.View) (from, lost int64, err error) {
-	put, ok := v.LastPut()
+	put, of, ok := v.LastPut()
 	if !ok {
 		return 0, 0, nil
 	}
@@ -69,7 +69,7 @@ func (d *database) resume(ctx context.Context, v *follow.View) (from, lost int64
 		return 0, 0, nil
 	case err != nil:
 		return 0, 0, err
-	case cluster(resp.Header) != v.Identity().Store:
+	case cluster(resp.Header) != of.Store:
 		return 0, 0, nil
 	case len(resp.Kvs) == 0 || resp.Kvs[0].ModRevision != put.Revision:
 		return 0, put.Revision, nil

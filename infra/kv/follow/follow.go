@@ -31,6 +31,8 @@ type Options struct {
 	Prefix string // the prefix to follow; reported keys do not include it
 	// MaxPause is the maximum delay between two attempts to connect.
 	MaxPause time.Duration
+	// Remembered is the identity of the store that the receiver has recorded before a restart.
+	Remembered kv.Identity
 	// Resync passes the whole content again after every reconnect.
 	Resync bool
 	// Value converts bytes to a value; nil: kv.Encoded.

@@ -25,7 +25,6 @@ type View struct {
 	connected   bool
 	onConnected func()
 	last        Change
-	lastPut     Change // the newest that is no deletion
 
 	mu       sync.Mutex  // guards the fields below
 	identity kv.Identity // of the store, as of the last listing or event
@@ -65,8 +64,15 @@ func (v *View) Last() (last Change, ok bool) {
 	return v.last, v.listed && !v.o.Resync && v.last.Revision > 0
 }
 
-// LastPut returns the newest put that is known. ok is false if there is none.
-func (v *View) LastPut() (last Change, ok bool) { return v.lastPut, v.listed && v.lastPut.Revision > 0 }
+// LastPut returns the newest put that is known, before the first listing from before a restart, and the
+// identity of the store that has it. ok is false if there is none.
+func (v *View) LastPut() (last Change, of kv.Identity, ok bool) {
+	of = v.Identity()
+	if !v.listed {
+		of = v.o.Remembered
+	}
+	return Change{Key: of.Put, Revision: of.PutRevision}, of, of.PutRevision > 0
+}
 
 // Identity returns the identity of the store, as of the last listing or event.
 func (v *View) Identity() kv.Identity {
@@ -131,7 +137,9 @@ func (v *View) replace(listing kv.Listing, inferred bool) {
 			v.last = Change{Key: item.Key, Revision: item.Revision}
 		}
 	}
-	v.lastPut = v.last
+	if v.last.Revision > 0 {
+		listing.Identity.Put, listing.Identity.PutRevision = v.last.Key, v.last.Revision
+	}
 	if !all {
 		for _, key := range slices.Sorted(maps.Keys(v.told)) {
 			if _, there := told[key]; !there {
@@ -167,10 +175,7 @@ func (v *View) apply(events []kv.Event, differing bool) {
 	for _, ev := range events {
 		if ev.Revision > 0 {
 			v.last = Change{Key: ev.Key, Revision: ev.Revision, Deleted: ev.Deleted}
-			if !ev.Deleted {
-				v.lastPut = v.last
-			}
-			v.reached(ev.Revision)
+			v.reached(v.last)
 		}
 		ch, sum := v.change(ev)
 		before, known := v.told[ch.Key]
@@ -187,10 +192,13 @@ func (v *View) apply(events []kv.Event, differing bool) {
 	v.put(false, changes)
 }
 
-// reached records the revision of an event.
-func (v *View) reached(revision int64) {
+// reached records the revision of an event, and the put.
+func (v *View) reached(last Change) {
 	v.mu.Lock()
-	v.identity.Revision = max(v.identity.Revision, revision)
+	v.identity.Revision = max(v.identity.Revision, last.Revision)
+	if !last.Deleted {
+		v.identity.Put, v.identity.PutRevision = last.Key, last.Revision
+	}
 	v.mu.Unlock()
 }
 
