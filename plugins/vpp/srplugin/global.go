@@ -16,58 +16,46 @@ import (
 	srv6 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/srv6"
 )
 
-// There is one source address of encapsulating packets, "::" in a VPP that was not told any.
-// VPP writes it into segment lists when it makes them, so the lists of policies are made again
-// when it changes. Only the command line shows it.
-
 var sourceOperation = session.Require("SRv6 source address", "",
 	(*sr.SrSetEncapSource)(nil), (*sr.SrSetEncapSourceReply)(nil))
 
-type global struct{ vpp *session.VPP }
+// source is the source address of encapsulating packets, "::" in a VPP that was just started.
+type source = ip_types.IP6Address
 
-type globalKV = kvs.KV[*srv6.SRv6Global, kvs.Metadata]
-
-// NewGlobal describes what is common to all policies.
+// NewGlobal describes what is common to all policies: the source address. VPP writes it into segment
+// lists when it makes them, so a change makes the lists of policies again.
 func NewGlobal(vpp *session.VPP) *kvs.KVDescriptor {
-	d := &global{vpp}
-	return kvs.Adapt(kvs.Describe(GlobalModel, kvs.Descriptor[*srv6.SRv6Global, kvs.Metadata]{
-		Name:            GlobalName,
-		Southbound:      item.Southbound,
-		ValueComparator: func(_ string, a, b *srv6.SRv6Global) bool { return source(a) == source(b) },
-		CreateContext: func(ctx context.Context, _ string, v *srv6.SRv6Global) (kvs.Metadata, error) {
-			return nil, d.set(ctx, v)
+	return item.NewSingleton(vpp, item.Singleton[*srv6.SRv6Global, source]{
+		Name: GlobalName, Model: GlobalModel,
+		Resolve: func(_ *item.Resolver, v *srv6.SRv6Global) source {
+			a, _ := ipconv.ParseAddr(v.GetEncapSourceAddress()) // empty: "::"
+			return a.As16()
 		},
-		UpdateContext: func(ctx context.Context, _ string, _, v *srv6.SRv6Global, _ kvs.Metadata) (kvs.Metadata, error) {
-			return nil, d.set(ctx, v)
+		Value: func(s source) *srv6.SRv6Global {
+			return &srv6.SRv6Global{EncapSourceAddress: netip.AddrFrom16(s).String()}
 		},
-		DeleteContext: func(ctx context.Context, _ string, _ *srv6.SRv6Global, _ kvs.Metadata) error {
-			return d.set(ctx, &srv6.SRv6Global{})
+		Set: func(ctx context.Context, _, s *source) error {
+			if err := sourceOperation.Check(vpp); err != nil {
+				return err
+			}
+			request := &sr.SrSetEncapSource{}
+			if s != nil {
+				request.EncapsSource = *s
+			}
+			if err := vpp.Call(ctx, request, &sr.SrSetEncapSourceReply{}); err != nil {
+				return err
+			}
+			return (&policies{vpp}).renew(ctx)
 		},
-		RetrieveContext:    d.retrieve,
-		ConcurrentRetrieve: true,
-	}))
+		Get:      func(ctx context.Context) (*source, error) { return readSource(ctx, vpp) },
+		Implicit: func(s source) bool { return s == source{} },
+	})
 }
 
-// source returns the address; "::" if there is none.
-func source(v *srv6.SRv6Global) ip_types.IP6Address {
-	a, _ := ipconv.ParseAddr(v.GetEncapSourceAddress())
-	return a.As16()
-}
-
-func (d *global) set(ctx context.Context, v *srv6.SRv6Global) error {
-	if err := sourceOperation.Check(d.vpp); err != nil {
-		return err
-	}
-	if err := d.vpp.Call(ctx, &sr.SrSetEncapSource{EncapsSource: source(v)}, &sr.SrSetEncapSourceReply{}); err != nil {
-		return err
-	}
-	return (&policies{d.vpp}).renew(ctx)
-}
-
-// retrieve reads the address. "::" is there as soon as it is wanted.
-func (d *global) retrieve(ctx context.Context, correlate []globalKV) ([]globalKV, error) {
+// readSource reads the address from the command line: VPP has no message that returns it.
+func readSource(ctx context.Context, vpp *session.VPP) (*source, error) {
 	const command, answer = "show sr encaps source addr", "SR encaps source addr = "
-	shown, err := d.vpp.Command(ctx, command)
+	shown, err := vpp.Command(ctx, command)
 	if err != nil {
 		return nil, err
 	}
@@ -76,15 +64,6 @@ func (d *global) retrieve(ctx context.Context, correlate []globalKV) ([]globalKV
 	if err != nil {
 		return nil, fmt.Errorf("command %q shows %q, expected %q and an address", command, shown, answer)
 	}
-	kv := globalKV{Key: GlobalModel.Key(nil), Value: &srv6.SRv6Global{EncapSourceAddress: a.String()}, Origin: kvs.UnknownOrigin}
-	if len(correlate) > 0 {
-		kv.Origin = kvs.FromNB
-		if source(correlate[0].Value) == a.As16() {
-			kv.Value = correlate[0].Value
-		}
-	}
-	if a.IsUnspecified() && (len(correlate) == 0 || kv.Value != correlate[0].Value) {
-		return nil, nil
-	}
-	return []globalKV{kv}, nil
+	s := source(a.As16())
+	return &s, nil
 }
