@@ -3,10 +3,9 @@
 package abfplugin
 
 import (
-	"github.com/tenuto-dev/tenuto/plugins/vpp/abfplugin/descriptor"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/abfplugin/vppcalls"
 	acl "github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
 // DefaultName is the name of the plugin.
@@ -15,16 +14,15 @@ const DefaultName = "vpp-abfplugin"
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 	return itemplugin.New(itemplugin.Spec{
-		Name: DefaultName, Operations: vppcalls.Operations,
+		Name: DefaultName, Operations: session.Operations{policies, attachments},
 		Register: func(to *itemplugin.Registrar) error {
 			lists, err := acl.NewLists(to.Metadata(acl.ACLName))
 			if err != nil {
 				return err
 			}
-			calls := vppcalls.New(to.VPP)
 			return to.Add(
-				descriptor.NewABF(calls, to.Interfaces, lists),
-				descriptor.NewABFInterface(calls, to.Interfaces),
+				NewABF(to.VPP, to.Interfaces, lists),
+				NewABFInterface(to.VPP, to.Interfaces),
 			)
 		},
 	}, opts)

@@ -1,4 +1,4 @@
-package descriptor
+package abfplugin
 
 import (
 	"context"
@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"strconv"
 
+	"go.fd.io/govpp/binapi/interface_types"
+
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/abfplugin/model"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/abfplugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	abf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf"
 )
 
@@ -17,14 +19,8 @@ import (
 // It must go before the interface does: VPP would keep it for the next interface with the same
 // index. VPP has a policy on an interface for one version of IP only.
 
-// attachCalls is what the use of policies needs of VPP.
-type attachCalls interface {
-	Attach(ctx context.Context, wanted []vppcalls.Attachment) []error
-	Detach(ctx context.Context, gone []vppcalls.Attachment) []error
-}
-
 type abfInterfaceDescriptor struct {
-	vpp attachCalls
+	calls
 	ifs item.Interfaces
 }
 
@@ -34,8 +30,8 @@ type (
 )
 
 // NewABFInterface describes the use of policies on interfaces.
-func NewABFInterface(vpp attachCalls, ifs item.Interfaces) *kvs.KVDescriptor {
-	d := &abfInterfaceDescriptor{vpp, ifs}
+func NewABFInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
+	d := &abfInterfaceDescriptor{calls{vpp}, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*abf.ABF_AttachedInterface, kvs.Metadata]{
 		Name:        ABFInterfaceName,
 		Southbound:  item.Southbound,
@@ -54,9 +50,9 @@ func NewABFInterface(vpp attachCalls, ifs item.Interfaces) *kvs.KVDescriptor {
 }
 
 func (d *abfInterfaceDescriptor) attach(ctx context.Context, values []attachedValue) []attachedResult {
-	results := d.change(ctx, values, d.vpp.Attach, func(v *attachedValue) *abf.ABF_AttachedInterface { return v.New })
+	results := d.change(ctx, values, d.calls.attach, func(v *attachedValue) *abf.ABF_AttachedInterface { return v.New })
 	for i := range results {
-		if err := results[i].Err; errors.Is(err, vppcalls.ErrOtherVersion) {
+		if err := results[i].Err; errors.Is(err, errOtherVersion) {
 			results[i].Err = fmt.Errorf("attached_interfaces.is_ipv6: %q has the policy for the other one already: %w; use another policy",
 				values[i].New.GetInputInterface(), err)
 		}
@@ -66,7 +62,7 @@ func (d *abfInterfaceDescriptor) attach(ctx context.Context, values []attachedVa
 
 // detach does nothing on an interface that VPP does not have.
 func (d *abfInterfaceDescriptor) detach(ctx context.Context, values []attachedValue) []attachedResult {
-	results := d.change(ctx, values, d.vpp.Detach, func(v *attachedValue) *abf.ABF_AttachedInterface { return v.Old })
+	results := d.change(ctx, values, d.calls.detach, func(v *attachedValue) *abf.ABF_AttachedInterface { return v.Old })
 	for i := range results {
 		if _, known := d.ifs.LookupByName(values[i].Old.GetInputInterface()); !known {
 			results[i].Err = nil
@@ -76,9 +72,9 @@ func (d *abfInterfaceDescriptor) detach(ctx context.Context, values []attachedVa
 }
 
 func (d *abfInterfaceDescriptor) change(ctx context.Context, values []attachedValue,
-	do func(context.Context, []vppcalls.Attachment) []error, of func(*attachedValue) *abf.ABF_AttachedInterface) []attachedResult {
+	do func(context.Context, []attachment) []error, of func(*attachedValue) *abf.ABF_AttachedInterface) []attachedResult {
 	results := make([]attachedResult, len(values))
-	var all []vppcalls.Attachment
+	var all []attachment
 	var sent []int
 	for i := range values {
 		a, err := d.resolve(values[i].Key, of(&values[i]))
@@ -95,18 +91,20 @@ func (d *abfInterfaceDescriptor) change(ctx context.Context, values []attachedVa
 	return results
 }
 
-func (d *abfInterfaceDescriptor) resolve(key string, a *abf.ABF_AttachedInterface) (vppcalls.Attachment, error) {
+func (d *abfInterfaceDescriptor) resolve(key string, a *abf.ABF_AttachedInterface) (attachment, error) {
 	args, ok := model.InterfaceIPv6Key.Parse(key)
 	if !ok {
 		args, ok = model.InterfaceKey.Parse(key)
 	}
 	if !ok {
-		return vppcalls.Attachment{}, fmt.Errorf("%q is not the key of a policy on an interface", key)
+		return attachment{}, fmt.Errorf("%q is not the key of a policy on an interface", key)
 	}
 	policy, err := strconv.ParseUint(args[0], 10, 32)
 	if err != nil {
-		return vppcalls.Attachment{}, fmt.Errorf("policy %q: %w", args[0], err)
+		return attachment{}, fmt.Errorf("policy %q: %w", args[0], err)
 	}
 	index, err := item.SwIfIndex(d.ifs, a.GetInputInterface())
-	return vppcalls.Attachment{Policy: uint32(policy), SwIfIndex: index, Priority: a.GetPriority(), IPv6: a.GetIsIpv6()}, err
+	return attachment{
+		PolicyID: uint32(policy), SwIfIndex: interface_types.InterfaceIndex(index), Priority: a.GetPriority(), IsIPv6: a.GetIsIpv6(),
+	}, err
 }
