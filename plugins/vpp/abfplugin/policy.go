@@ -326,12 +326,8 @@ func (d *abfDescriptor) retrieve(ctx context.Context, correlate []abfKV) ([]abfK
 	uses := map[uint32][]*abf.ABF_AttachedInterface{}
 	var others item.Foreign[*abf.ABF, kvs.Metadata]
 	for _, a := range attached {
-		name, ok := snapshot.Name(uint32(a.SwIfIndex))
-		if text, untagged := snapshot.Untagged(uint32(a.SwIfIndex)); !ok && untagged {
-			v := &abf.ABF{Index: a.PolicyID}
-			others.Add(model.ABFModel.Key(v), v, text)
-		}
-		if ok {
+		v := &abf.ABF{Index: a.PolicyID}
+		if name, ok := others.Interface(snapshot, uint32(a.SwIfIndex), model.ABFModel.Key(v), v); ok {
 			uses[a.PolicyID] = append(uses[a.PolicyID], &abf.ABF_AttachedInterface{InputInterface: name, Priority: a.Priority, IsIpv6: a.IsIPv6})
 		}
 	}

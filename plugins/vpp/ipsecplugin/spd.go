@@ -20,6 +20,8 @@ import (
 
 // A policy database has nothing but its number; policies and interfaces are values of their
 // own. The interfaces are derived from it.
+//
+// It is no item.Entry, which reads no derived values with its values.
 
 var spdOperation = session.Require("IPsec SPD", "",
 	(*ipsecapi.IpsecSpdAddDel)(nil), (*ipsecapi.IpsecSpdAddDelReply)(nil),
@@ -110,12 +112,8 @@ func (d *spdDescriptor) retrieve(ctx context.Context, correlate []spdKV) ([]spdK
 	used := map[uint32][]string{} // by the number of the database
 	var others item.Foreign[*ipsec.SecurityPolicyDatabase, kvs.Metadata]
 	for _, b := range on {
-		name, ok := snapshot.Name(b.swIfIndex)
-		if text, untagged := snapshot.Untagged(b.swIfIndex); !ok && untagged {
-			v := &ipsec.SecurityPolicyDatabase{Index: b.spd}
-			others.Add(model.SPDModel.Key(v), v, text)
-		}
-		if ok {
+		v := &ipsec.SecurityPolicyDatabase{Index: b.spd}
+		if name, ok := others.Interface(snapshot, b.swIfIndex, model.SPDModel.Key(v), v); ok {
 			used[b.spd] = append(used[b.spd], name)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	l2api "go.fd.io/govpp/binapi/l2"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
@@ -23,6 +22,8 @@ import (
 // another process. Its interfaces are derived values, so that it exists whichever
 // of them do; VPP refuses to delete it while it has any. All parameters can be
 // changed in place.
+//
+// It is no item.Object: the agent chooses the number, and a bridge domain takes several requests.
 
 // maxTag is the longest name, in bytes.
 const maxTag = 63
@@ -200,18 +201,19 @@ func (d *bridgeDomainDescriptor) retrieve(ctx context.Context, _ []bridgeDomainK
 		if found.BdTag == "" {
 			continue
 		}
-		bd := describe(found, answers[found.BdID], snapshot)
+		bd := describe(found, answers[found.BdID])
 		if seen[bd.Name]++; seen[bd.Name] > 1 {
 			bd.Name = fmt.Sprintf("%s-DUPLICATE%d", bd.Name, seen[bd.Name])
 		}
+		key := model.BridgeDomainModel.Key(bd)
 		for _, m := range found.SwIfDetails {
-			if text, ok := snapshot.Untagged(uint32(m.SwIfIndex)); ok {
-				others.Add(model.BridgeDomainModel.Key(bd), &l2.BridgeDomain{Name: bd.Name}, text)
+			if name, ok := others.Interface(snapshot, uint32(m.SwIfIndex), key, &l2.BridgeDomain{Name: bd.Name}); ok {
+				bd.Interfaces = append(bd.Interfaces, &l2.BridgeDomain_Interface{
+					Name: name, BridgedVirtualInterface: m.SwIfIndex == found.BviSwIfIndex, SplitHorizonGroup: uint32(m.Shg),
+				})
 			}
 		}
-		out = append(out, bridgeDomainKV{
-			Key: model.BridgeDomainModel.Key(bd), Value: bd, Metadata: &BDMeta{found.BdID}, Origin: kvs.FromNB,
-		})
+		out = append(out, bridgeDomainKV{Key: key, Value: bd, Metadata: &BDMeta{found.BdID}, Origin: kvs.FromNB})
 	}
 	return append(out, others.All...), snapshot.Err()
 }
@@ -226,19 +228,13 @@ func settingsOf(d *l2api.BridgeDomainDetails) bridgeSettings {
 	return bridgeSettings{d.ArpUfwd, uint32(d.UuFwdSwIfIndex)}
 }
 
-func describe(found *l2api.BridgeDomainDetails, answers []vppcalls.ARPAnswer, snapshot *ifaceidx.Snapshot) *l2.BridgeDomain {
+// describe translates what VPP has of a bridge domain, but for its interfaces.
+func describe(found *l2api.BridgeDomainDetails, answers []vppcalls.ARPAnswer) *l2.BridgeDomain {
 	bd := &l2.BridgeDomain{
 		Name: found.BdTag, Flood: found.Flood, UnknownUnicastFlood: found.UuFlood, Forward: found.Forward,
 		Learn: found.Learn, ArpTermination: found.ArpTerm, MacAge: uint32(found.MacAge),
 	}
 	kvs.AddUnmodeled(bd, item.Unmodeled(settingsOf(found), bridgeSettings{UuFwdSwIfIndex: item.NoInterface})...)
-	for _, m := range found.SwIfDetails {
-		if name, ok := snapshot.Name(uint32(m.SwIfIndex)); ok {
-			bd.Interfaces = append(bd.Interfaces, &l2.BridgeDomain_Interface{
-				Name: name, BridgedVirtualInterface: m.SwIfIndex == found.BviSwIfIndex, SplitHorizonGroup: uint32(m.Shg),
-			})
-		}
-	}
 	for _, a := range answers {
 		bd.ArpTerminationTable = append(bd.ArpTerminationTable, &l2.BridgeDomain_ArpTerminationEntry{
 			IpAddress: item.Addr(a.IP), PhysAddress: a.Mac.String(),

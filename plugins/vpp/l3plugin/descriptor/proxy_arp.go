@@ -89,10 +89,8 @@ func readProxyARP(ctx context.Context, vpp *session.VPP, ifs item.Interfaces) (p
 	var foreign item.Foreign[proto.Message, kvs.Metadata]
 	snapshot := ifs.Snapshot(ctx)
 	for _, d := range on {
-		if name, ok := snapshot.Name(d.SwIfIndex); ok {
+		if name, ok := foreign.Interface(snapshot, d.SwIfIndex, model.ProxyARPModel.KeyPrefix(), &l3.ProxyARP{}); ok {
 			p.Interfaces = append(p.Interfaces, &l3.ProxyARP_Interface{Name: name})
-		} else if text, untagged := snapshot.Untagged(d.SwIfIndex); untagged {
-			foreign.Add(model.ProxyARPModel.KeyPrefix(), &l3.ProxyARP{}, text)
 		}
 	}
 	return p, foreign.All, snapshot.Err()
