@@ -101,7 +101,8 @@ type interfaceDescriptor struct {
 type interfaceKV = kvs.KV[*cnat.Interface, kvs.Metadata]
 
 // NewInterface describes interfaces that source NAT looks at. VPP keeps them in its lists when they
-// are deleted, so they leave before.
+// are deleted, so they leave before. They are no item.Entry, which takes a change that failed for
+// one that had no effect.
 func NewInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	d := &interfaceDescriptor{vpp, ifs, session.NewState(func() *uses { return &uses{of: map[uint32]knownUse{}} })}
 	return kvs.Adapt(kvs.Describe(InterfaceModel, kvs.Descriptor[*cnat.Interface, kvs.Metadata]{

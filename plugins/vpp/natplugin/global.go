@@ -21,6 +21,9 @@ import (
 // items go before; and it stays enabled, as it is, while other clients of VPP use it. The
 // interfaces and addresses that the item lists (the deprecated form) are derived values; of those
 // in VPP it has the ones that are expected, for the others may be of items of their own.
+//
+// It is no item.Singleton: which kind is read, and which interfaces and addresses, depends on the
+// value that is expected.
 
 type globalDescriptor struct {
 	vpp *session.VPP

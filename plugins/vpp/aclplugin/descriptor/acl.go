@@ -23,6 +23,9 @@ import (
 // configuration in its tag: one without a tag was made by another process. It has rules for
 // IP or for MAC addresses; VPP has requests and indexes of their own for each kind. Its rules
 // are replaced in place, whether it is in use or not. Its interfaces are derived values.
+//
+// It is no item.Object: the requests depend on the kind of the rules, and the metadata have the
+// order of lists on interfaces.
 
 // Names of the descriptors.
 const (

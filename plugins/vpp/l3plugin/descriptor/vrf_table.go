@@ -22,6 +22,9 @@ import (
 // name of a table cannot be changed, so another label is another table. VPP
 // does not report the flow hash; what was set in this session is remembered in the
 // metadata.
+//
+// It is no item.Entry, which does not remember in metadata what it set, and would report
+// table 0 as an object of another client.
 
 const (
 	// maxLabel is the longest name of a table, in bytes.
