@@ -3,15 +3,17 @@ package topology
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/tenuto-dev/tenuto/infra/suggest"
 	"github.com/tenuto-dev/tenuto/plugins/topology/response"
 )
 
 // selection is a part of the network.
 type selection struct {
-	item     string // MODEL/NAME, a key, or the ID of a node; empty: all
+	item     string // MODEL/NAME, a key, the ID of a node, or its label if only one has it; empty: all
 	contains string // in the label, an item or an address; upper and lower case are the same
 	kind     string // of the nodes; empty: all
 	box      string // of the nodes; empty: all
@@ -33,10 +35,29 @@ func (s selection) takes(n response.Node) bool {
 }
 
 // errNoNode is the error for an item that is no node.
-type errNoNode struct{ item string }
+type errNoNode struct{ item, similar string }
 
 func (e errNoNode) Error() string {
-	return fmt.Sprintf("%q: no such part of the network; expected an interface, bridge domain or VRF, as MODEL/NAME", e.item)
+	text := fmt.Sprintf("%q: no such part of the network; expected an interface, bridge domain or VRF, as MODEL/NAME", e.item)
+	if e.similar != "" {
+		text += "; did you mean " + e.similar + "?"
+	}
+	return text
+}
+
+// similarNode returns the item that was probably meant by MODEL/NAME, or by a name.
+func similarNode(n response.Network, item string) string {
+	names := map[string]string{}
+	for _, node := range n.Nodes {
+		for _, it := range node.Items {
+			if strings.Contains(item, "/") {
+				names[it.Name] = it.Name
+			} else {
+				names[node.Label] = it.Name
+			}
+		}
+	}
+	return names[suggest.Nearest(item, slices.Sorted(maps.Keys(names)))]
 }
 
 // choose returns the selected part of a network.
@@ -44,7 +65,7 @@ func choose(n response.Network, s selection) (response.Network, error) {
 	center := ""
 	if s.item != "" {
 		if center = findNode(n, s.item); center == "" {
-			return n, errNoNode{s.item}
+			return n, errNoNode{s.item, similarNode(n, s.item)}
 		}
 	}
 	if !s.all() {
@@ -75,12 +96,19 @@ func choose(n response.Network, s selection) (response.Network, error) {
 
 // findNode returns the ID of the node of an item; empty: none.
 func findNode(n response.Network, item string) string {
+	labelled, found := 0, ""
 	for _, node := range n.Nodes {
 		if node.ID == item || slices.ContainsFunc(node.Items, func(i response.Item) bool { return i.Name == item || i.Key == item }) {
 			return node.ID
 		}
+		if node.Label == item {
+			labelled, found = labelled+1, node.ID
+		}
 	}
-	return ""
+	if labelled != 1 {
+		return ""
+	}
+	return found
 }
 
 // around returns a node, or the nodes that are asked for, with their neighbours. If the nodes alone

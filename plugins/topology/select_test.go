@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
@@ -152,8 +153,20 @@ func TestContains(t *testing.T) {
 			}
 		}
 	}
-	if _, err := choose(n, selection{item: "vpp.interfaces/none"}); !errors.As(err, &errNoNode{}) {
+	if _, err := choose(n, selection{item: "nothing/like-it"}); !errors.As(err, &errNoNode{}) || strings.Contains(err.Error(), "did you mean") {
 		t.Errorf("an unknown item: %v", err)
+	}
+	small := response.Network{Nodes: []response.Node{
+		{ID: "a", Label: "wan.20", Items: []response.Item{{Name: "vpp.interfaces/wan.20"}}}, {ID: "b", Label: "wan", Items: []response.Item{{Name: "vpp.interfaces/wan"}}},
+		{ID: "c", Label: "lan", Items: []response.Item{{Name: "vpp.interfaces/lan"}}}, {ID: "d", Label: "lan", Items: []response.Item{{Name: "vpp.l2.bridge-domain/lan"}}},
+	}}
+	for item, want := range map[string]string{"wan20": "did you mean vpp.interfaces/wan.20?", "vpp.interfaces/wann": "did you mean vpp.interfaces/wan?", "lan": "did you mean"} {
+		if _, err := choose(small, selection{item: item}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, expected %s", item, err, want)
+		}
+	}
+	if got, err := choose(small, selection{item: "wan"}); err != nil || len(got.Nodes) != 1 {
+		t.Errorf("the label of one node: %v, %v", got.Nodes, err)
 	}
 }
 

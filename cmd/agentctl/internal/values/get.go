@@ -81,7 +81,7 @@ func (o *getOptions) item(ctx context.Context, given, key string) (data itemData
 	}
 	data.Timeline, err = o.Client.Scheduler.Timeline(ctx, key)
 	if cmdutil.NotServed(err) {
-		return data, fmt.Errorf("there is no value %s: %s", key, cmp.Or(data.Why.Reason, "not configured"))
+		return data, noValue(ctx, o.Factory, key, cmp.Or(data.Why.Reason, "not configured"))
 	}
 	if err != nil {
 		return data, err
@@ -166,8 +166,8 @@ func (o *getOptions) printItem(key string, data itemData, why string) error {
 		section(&b, "SOURCES", strings.ReplaceAll("\n"+sources.Describe(*data.Sources), "\n  ", "\n")[1:])
 	}
 	section(&b, "METADATA", metadataLines(last.MetadataFields))
-	section(&b, "RELATIONS", relations(last.Targets))
-	section(&b, "WAITS FOR AND DEPENDS ON", why)
+	section(&b, "RELATIONS", o.Models.ShortText(relations(last.Targets)))
+	section(&b, "WAITS FOR AND DEPENDS ON", o.Models.ShortText(why))
 	section(&b, "NEEDED BY", o.neededByLines(data.NeededBy))
 	b.WriteString("\nHISTORY\n")
 	for _, n := range data.Timeline {

@@ -2,12 +2,15 @@ package values
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/infra/suggest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -30,9 +33,30 @@ func (o *options) checkKeys(ctx context.Context, list []valueData, patterns []st
 		if err != nil {
 			return err
 		}
-		return fmt.Errorf("there is no value %s: %s", key, e.Reason)
+		return noValue(ctx, o.Factory, key, e.Reason)
 	}
 	return nil
+}
+
+// noValue is the error for a key without a value.
+func noValue(ctx context.Context, f *cmdutil.Factory, key, reason string) error {
+	short := f.Models.ShortKey(key)
+	text := fmt.Sprintf("there is no value %s: %s", short, f.Models.ShortText(reason))
+	if similar := alike(ctx, f, short); len(similar) > 0 {
+		text += "; did you mean " + strings.Join(similar, ", ") + "?"
+	}
+	return errors.New(text)
+}
+
+// didYouMean replaces the error about a word that is no model or key, if items have such a name.
+func didYouMean(ctx context.Context, f *cmdutil.Factory, given string, err error) error {
+	if strings.Contains(given, "/") {
+		return err
+	}
+	if similar := alike(ctx, f, given); len(similar) > 0 {
+		return fmt.Errorf("%s is no key; did you mean %s?", given, strings.Join(similar, ", "))
+	}
+	return err
 }
 
 // whyKey returns the explanation of the agent for a key, or the error of notAKey.
@@ -41,10 +65,8 @@ func whyKey(ctx context.Context, f *cmdutil.Factory, given, key string) (api.Exp
 	if err == nil {
 		err = notAKey(f, given, key, e)
 	}
-	if err != nil && !strings.Contains(given, "/") {
-		if keys := named(ctx, f, given); len(keys) > 0 {
-			err = fmt.Errorf("%s is no key; did you mean %s?", given, strings.Join(keys, ", "))
-		}
+	if err != nil {
+		err = didYouMean(ctx, f, given, err)
 	}
 	return e, err
 }
@@ -52,18 +74,31 @@ func whyKey(ctx context.Context, f *cmdutil.Factory, given, key string) (api.Exp
 // maxNamed is the number of values with the same name that are suggested.
 const maxNamed = 5
 
-// named returns the short keys of values that have a name: the last part of their keys.
-func named(ctx context.Context, f *cmdutil.Factory, name string) (keys []string) {
+// alike returns the short keys of the items that were probably meant by a name, or by MODEL/NAME: those
+// with this name, or else one with a similar name.
+func alike(ctx context.Context, f *cmdutil.Factory, given string) (found []string) {
 	list, err := f.Client.Scheduler.Values(ctx)
 	if err != nil {
-		return nil
+		return nil // the first error says more
 	}
+	model, name, both := strings.Cut(given, "/")
+	if !both {
+		model, name = "", given
+	}
+	byName := map[string][]string{}
 	for _, v := range list {
-		if key := v.Value.GetKey(); strings.HasSuffix(key, "/"+name) && len(keys) < maxNamed {
-			keys = append(keys, f.Models.ShortKey(key))
+		key := v.Value.GetKey()
+		short := f.Models.ShortKey(key)
+		of, label, ok := strings.Cut(short, "/")
+		if short != key && ok && (model == "" || of == model) {
+			byName[label] = append(byName[label], short)
 		}
 	}
-	return keys
+	found = byName[name]
+	if len(found) == 0 {
+		found = byName[suggest.Nearest(name, slices.Sorted(maps.Keys(byName)))]
+	}
+	return found[:min(len(found), maxNamed)]
 }
 
 // notAKey explains why no value can have a key; given is the key as entered, e

@@ -67,8 +67,11 @@ func (o *options) run(cmd *cobra.Command, patterns []string) error {
 		return err
 	}
 	o.all = o.all || o.Wide || len(patterns)+len(o.states) > 0
-	if _, err := o.selectValues(nil, patterns, o.states); err != nil {
-		return err // no request is needed for this
+	if _, err := o.selectValues(nil, patterns, o.states); err != nil { // it needs no request
+		if len(patterns) == 1 {
+			err = didYouMean(cmd.Context(), o.Factory, patterns[0], err)
+		}
+		return err
 	}
 	if o.watch {
 		return o.watchValues(cmd.Context(), func(list []valueData) ([]valueData, error) { return o.selectValues(list, patterns, o.states) })
