@@ -138,31 +138,31 @@ func TestAFPacketSurvivesFlappingPeer(t *testing.T) {
 	h.await(t, "config/vpp/v2/interfaces/af", pb.ValueState_CONFIGURED)
 	before, _ := h.VPPIfPlugin.Interfaces().LookupByName("af")
 	created := h.LocalVPP.Simulator().Count("af_packet_create_v3")
-	own, err := h.Simulation.Linux().Open("")
+	own, err := h.Simulation.Linux().Open("", netlinkapi.Gate{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns, err := h.Simulation.Linux().Open("/run/netns/sim-ns")
+	ns, err := h.Simulation.Linux().Open("/run/netns/sim-ns", netlinkapi.Gate{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	peer, err := ns.LinkByName("sim-a")
+	peer, err := ns.LinkByName(t.Context(), "sim-a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, up := range []bool{false, true, false} {
-		if err := ns.SetUp(peer.Index, up); err != nil {
+		if err := ns.SetUp(t.Context(), peer.Index, up); err != nil {
 			t.Fatal(err)
 		}
 		// The flap lasts longer than the watcher waits before it believes one.
 		for n, begin := 0, time.Now(); n < 2 || time.Since(begin) < 50*time.Millisecond; n++ {
 			name := fmt.Sprintf("mark%d.%d", i, n)
-			if err := own.AddLink(name, netlinkapi.Dummy{}, 0); err != nil {
+			if err := own.AddLink(t.Context(), name, netlinkapi.Dummy{}, 0); err != nil {
 				t.Fatal(err)
 			}
-			link, err := own.LinkByName(name)
+			link, err := own.LinkByName(t.Context(), name)
 			if err == nil {
-				err = own.SetUp(link.Index, true)
+				err = own.SetUp(t.Context(), link.Index, true)
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -69,7 +69,7 @@ func (p *Plugin) links(ctx context.Context, ns *namespace.NetNamespace) (map[int
 		return nil, err
 	}
 	defer closeHandle(h)
-	links, err := h.Links()
+	links, err := h.Links(ctx)
 	byIndex := make(map[int]netlinkapi.Link, len(links))
 	for _, l := range links {
 		byIndex[l.Index] = l

@@ -19,16 +19,16 @@ import (
 // makeDevice makes a link as another process would, up and running.
 func makeDevice(t *testing.T, h netlinkapi.Handle, name string) int {
 	t.Helper()
-	must(t, h.AddVeth(name, name+"-p"))
+	must(t, h.AddVeth(t.Context(), name, name+"-p"))
 	for _, n := range []string{name, name + "-p"} {
-		must(t, h.SetUp(nltest.MustLink(t, h, n).Index, true))
+		must(t, h.SetUp(t.Context(), nltest.MustLink(t, h, n).Index, true))
 	}
 	return nltest.MustLink(t, h, name).Index
 }
 
 func addAddress(t *testing.T, h netlinkapi.Handle, link int, prefix string) {
 	t.Helper()
-	must(t, h.AddAddress(netlinkapi.Address{Link: link, Prefix: netip.MustParsePrefix(prefix)}))
+	must(t, h.AddAddress(t.Context(), netlinkapi.Address{Link: link, Prefix: netip.MustParsePrefix(prefix)}))
 }
 
 func exists(a *linuxtest.Agent, key string) func() bool {
@@ -52,11 +52,11 @@ func TestWatcher(t *testing.T) {
 		a.Quiet("its address is known", exists(a, addr))
 		a.ExpectKey(obtained, late)
 
-		must(t, own.SetUp(index, false))
+		must(t, own.SetUp(t.Context(), index, false))
 		a.Quiet("it is down", func() bool { return !exists(a, late)() })
-		must(t, own.SetUp(index, true))
+		must(t, own.SetUp(t.Context(), index, true))
 		a.Quiet("it is up", exists(a, late))
-		must(t, own.DeleteLink(index))
+		must(t, own.DeleteLink(t.Context(), index))
 		a.Quiet("it is gone", func() bool { return !exists(a, late)() && !exists(a, addr)() })
 		a.ExpectKey(obtained, ifmodel.HostInterfaceKey.Key("early"))
 	})
@@ -69,7 +69,7 @@ func TestWatcherIgnoresTheCarrier(t *testing.T) {
 		own := w.Open(t, "")
 		a := linuxtest.Start(t, w)
 		must(t, a.Resync())
-		must(t, own.AddVeth("dev", "dev-p"))
+		must(t, own.AddVeth(t.Context(), "dev", "dev-p"))
 		dev, peer := nltest.MustLink(t, own, "dev").Index, nltest.MustLink(t, own, "dev-p").Index
 		key := ifmodel.HostInterfaceKey.Key("dev")
 		why := func(want string) {
@@ -77,13 +77,13 @@ func TestWatcherIgnoresTheCarrier(t *testing.T) {
 			a.Quiet("it is said why the link is no use: "+want, func() bool { return strings.Contains(a.Explain(key).Reason, want) })
 		}
 		why("exists but is down; \"ip link set dev up\" sets it up")
-		must(t, own.SetUp(dev, true))
+		must(t, own.SetUp(t.Context(), dev, true))
 		a.Quiet("it is known although it has no carrier", exists(a, key))
 		if nltest.MustLink(t, own, "dev").Running {
 			t.Error("the link has a carrier")
 		}
 		for i, up := range []bool{true, false, true, false} {
-			must(t, own.SetUp(peer, up))
+			must(t, own.SetUp(t.Context(), peer, up))
 			nltest.Poll(t, "the carrier follows the peer", func() bool { return nltest.MustLink(t, own, "dev").Running == up })
 			// The flap lasts longer than the watcher waits before it believes one.
 			for n, begin := 0, time.Now(); n < 2 || time.Since(begin) < 50*time.Millisecond; n++ {
@@ -99,7 +99,7 @@ func TestWatcherIgnoresTheCarrier(t *testing.T) {
 				}
 			}
 		}
-		must(t, own.DeleteLink(dev))
+		must(t, own.DeleteLink(t.Context(), dev))
 		a.Quiet("it is gone", func() bool { return !exists(a, key)() })
 		why(`there is no link "dev" in the network namespace of the agent`)
 	})
@@ -141,7 +141,7 @@ func TestExisting(t *testing.T) {
 			t.Error("a resync does not leave just the wanted addresses")
 		}
 		unchanged(t, a, e)
-		must(t, own.DeleteLink(index))
+		must(t, own.DeleteLink(t.Context(), index))
 		a.Quiet("the value waits", func() bool { return a.State(linuxtest.Key(t, e)).GetState() == pending })
 		makeDevice(t, own, "dev")
 		a.Quiet("the value is configured again", func() bool { return a.State(linuxtest.Key(t, e)).GetState() == configured })

@@ -78,7 +78,7 @@ func TestNamespaceDeleted(t *testing.T) {
 		index := expectLink(t, own, "h-x").Index
 		w.Remove(t, "left")
 		a.Quiet("the pair is made again", func() bool {
-			l, err := own.LinkByName("h-x")
+			l, err := own.LinkByName(t.Context(), "h-x")
 			return err == nil && l.Index != index && l.Up
 		})
 		a.Quiet("everything is configured again", func() bool {
@@ -178,7 +178,7 @@ func TestLoopbackRestored(t *testing.T) {
 		left := w.Open(t, "left")
 		for _, up := range []bool{false, true} {
 			before := nltest.MustLink(t, left, "lo")
-			must(t, errors.Join(left.SetUp(before.Index, up), left.SetMTU(before.Index, 1500)))
+			must(t, errors.Join(left.SetUp(t.Context(), before.Index, up), left.SetMTU(t.Context(), before.Index, 1500)))
 			lo := &interfaces.Interface{Name: "lo1", Type: interfaces.Interface_LOOPBACK, Namespace: named("left"), Enabled: true, Mtu: 9000}
 			stateDir := t.TempDir()
 			a := linuxtest.StartIn(t, w, stateDir)

@@ -132,7 +132,7 @@ func TestRemovedVLANsOfExisting(t *testing.T) {
 
 func expectVLANs(t *testing.T, h netlinkapi.Handle, link string, want ...netlinkapi.PortVLAN) {
 	t.Helper()
-	all, err := h.PortVLANs()
+	all, err := h.PortVLANs(t.Context())
 	must(t, err)
 	if now := all[nltest.MustLink(t, h, link).Index]; len(now) != len(want) || now[0] != want[0] {
 		t.Errorf("VLANs are %v, expected %v", now, want)

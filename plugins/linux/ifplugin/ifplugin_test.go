@@ -56,7 +56,7 @@ func expectLink(t *testing.T, h netlinkapi.Handle, name string) netlinkapi.Link 
 
 func expectNoLink(t *testing.T, h netlinkapi.Handle, name string) {
 	t.Helper()
-	if _, err := h.LinkByName(name); !errors.Is(err, netlinkapi.ErrNotFound) {
+	if _, err := h.LinkByName(t.Context(), name); !errors.Is(err, netlinkapi.ErrNotFound) {
 		t.Errorf("link %q: got error %v, expected that there is none", name, err)
 	}
 }
@@ -65,7 +65,7 @@ func expectNoLink(t *testing.T, h netlinkapi.Handle, name string) {
 // besides lo.
 func expectLinks(t *testing.T, h netlinkapi.Handle, names ...string) {
 	t.Helper()
-	links, err := h.Links()
+	links, err := h.Links(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func expectLinks(t *testing.T, h netlinkapi.Handle, names ...string) {
 func hasAddress(t *testing.T, h netlinkapi.Handle, link, prefix string) bool {
 	t.Helper()
 	l := nltest.MustLink(t, h, link)
-	addrs, err := h.Addresses()
+	addrs, err := h.Addresses(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestAddressOfRouterAdvertisement(t *testing.T) {
 		x, y := veth("x", "y", "", "fd00:1::1/64"), veth("y", "x", "")
 		must(t, a.Apply(x, y))
 		own := w.Open(t, "")
-		must(t, own.AddAddress(netlinkapi.Address{
+		must(t, own.AddAddress(t.Context(), netlinkapi.Address{
 			Link: expectLink(t, own, "h-x").Index, Prefix: netip.MustParsePrefix("fd00:2::1/64"), Valid: 3600,
 		}))
 		unchanged(t, a, x, y)
@@ -227,8 +227,8 @@ func obtainedOrConfigured(a *linuxtest.Agent, key string) api.ValueState {
 func TestForeignLinks(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		own := w.Open(t, "")
-		must(t, own.AddVeth("h-x", "foreign"))
-		must(t, own.SetAlias(expectLink(t, own, "foreign").Index, "another/x/y"))
+		must(t, own.AddVeth(t.Context(), "h-x", "foreign"))
+		must(t, own.SetAlias(t.Context(), expectLink(t, own, "foreign").Index, "another/x/y"))
 		a := linuxtest.Start(t, w)
 		must(t, a.Resync())
 		expectLinks(t, own, "h-x", "foreign")

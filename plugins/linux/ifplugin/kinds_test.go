@@ -156,10 +156,10 @@ func TestParent(t *testing.T) {
 		must(t, a.Apply(veth("p", "q", "")))
 		a.Expect(configured, v)
 
-		must(t, own.DeleteLink(expectLink(t, own, "h-p").Index)) // by another process
+		must(t, own.DeleteLink(t.Context(), expectLink(t, own, "h-p").Index)) // by another process
 		a.Quiet("everything is there again", func() bool {
-			_, up := find(own, "h-p")
-			_, on := find(left, "dev")
+			_, up := find(t.Context(), own, "h-p")
+			_, on := find(t.Context(), left, "dev")
 			return up && on && a.State(linuxtest.Key(t, v)).GetState() == configured
 		})
 	})
@@ -208,13 +208,13 @@ func TestBridge(t *testing.T) {
 		a = linuxtest.Start(t, w)
 		unchanged(t, a, port("b1"), veth("y", "x", "left"), bridge("b1"))
 
-		must(t, own.SetMaster(index, 0)) // by another process
-		a.Quiet("the port is back", func() bool { l, _ := find(own, "h-x"); return l.Master != 0 })
+		must(t, own.SetMaster(t.Context(), index, 0)) // by another process
+		a.Quiet("the port is back", func() bool { l, _ := find(t.Context(), own, "h-x"); return l.Master != 0 })
 		must(t, a.Apply(port("")))
 		master("")
 
-		must(t, own.AddLink("foreign", netlinkapi.Bridge{}, 0))
-		must(t, own.SetMaster(index, expectLink(t, own, "foreign").Index))
+		must(t, own.AddLink(t.Context(), "foreign", netlinkapi.Bridge{}, 0))
+		must(t, own.SetMaster(t.Context(), index, expectLink(t, own, "foreign").Index))
 		err := a.Apply(port("b1"))
 		if text := linuxtest.ErrorText(err); !strings.Contains(text, `belongs to "foreign"`) {
 			t.Errorf("error is %q", text)
@@ -291,7 +291,7 @@ func TestVRFParameter(t *testing.T) {
 		left, stateDir := w.Open(t, "left"), t.TempDir()
 		expect := func(when string, want int) {
 			t.Helper()
-			all, err := left.Sysctls("", []string{netlinkapi.TCPAcceptL3Master})
+			all, err := left.Sysctls(t.Context(), "", []string{netlinkapi.TCPAcceptL3Master})
 			if got := all[netlinkapi.TCPAcceptL3Master]; err != nil || got != want {
 				t.Errorf("%s: %s is %d (error %v), expected %d", when, netlinkapi.TCPAcceptL3Master, got, err, want)
 			}
@@ -319,18 +319,18 @@ func TestVRFParameter(t *testing.T) {
 		must(t, a.Delete(blue))
 		expect("without VRFs", 0)
 
-		must(t, left.AddLink("h-other", netlinkapi.VRF{Table: 12}, 0))
+		must(t, left.AddLink(t.Context(), "h-other", netlinkapi.VRF{Table: 12}, 0))
 		must(t, a.Apply(red))
 		must(t, a.Delete(red))
 		expect("with a VRF of another program", 1)
-		must(t, left.DeleteLink(nltest.MustLink(t, left, "h-other").Index))
+		must(t, left.DeleteLink(t.Context(), nltest.MustLink(t, left, "h-other").Index))
 
-		must(t, left.SetSysctl("", netlinkapi.TCPAcceptL3Master, 1))
+		must(t, left.SetSysctl(t.Context(), "", netlinkapi.TCPAcceptL3Master, 1))
 		must(t, a.Apply(red))
 		must(t, a.Delete(red))
 		expect("set before", 1)
 
-		must(t, left.SetSysctl("", netlinkapi.TCPAcceptL3Master, 0))
+		must(t, left.SetSysctl(t.Context(), "", netlinkapi.TCPAcceptL3Master, 0))
 		if w.Sim != nil {
 			w.Sim.Fail("AddLink", netlinkapi.ErrUnsupported, 1)
 			if err := a.Apply(red); err == nil {

@@ -21,7 +21,7 @@ import (
 func addressOn(t *testing.T, h netlinkapi.Handle, host, prefix string) (netlinkapi.Address, bool) {
 	t.Helper()
 	link := expectLink(t, h, host).Index
-	all, err := h.Addresses()
+	all, err := h.Addresses(t.Context())
 	must(t, err)
 	at := slices.IndexFunc(all, func(a netlinkapi.Address) bool { return a.Link == link && a.Prefix == netip.MustParsePrefix(prefix) })
 	if at < 0 {
@@ -58,7 +58,7 @@ func TestLifetimes(t *testing.T) {
 		is("fd00:1::1/64", true, true)
 		is("10.2.0.1/24", false, false)
 		first, _ := addressOn(t, own, "h-x", "10.1.0.1/24")
-		must(t, own.SetAddress(netlinkapi.Address{Link: first.Link, Prefix: first.Prefix, Valid: 900, Preferred: 300, Agent: true})) // later
+		must(t, own.SetAddress(t.Context(), netlinkapi.Address{Link: first.Link, Prefix: first.Prefix, Valid: 900, Preferred: 300, Agent: true})) // later
 		unchanged(t, a, x, y)
 		a.Stop()
 		a = linuxtest.Start(t, w)
@@ -77,7 +77,7 @@ func TestLifetimes(t *testing.T) {
 		is("fd00:1::1/64", false, false)
 		is("10.2.0.1/24", true, true)
 		unchanged(t, a, changed, y)
-		must(t, own.SetAddress(netlinkapi.Address{Link: first.Link, Prefix: first.Prefix, Valid: 900})) // by another process
+		must(t, own.SetAddress(t.Context(), netlinkapi.Address{Link: first.Link, Prefix: first.Prefix, Valid: 900})) // by another process
 		must(t, a.Resync(changed, y))
 		is("10.1.0.1/24", false, false)
 	})
@@ -135,7 +135,7 @@ func TestForeignLifetimes(t *testing.T) {
 		must(t, a.Apply(x, y))
 		own := w.Open(t, "")
 		for _, p := range []string{"10.7.0.1/24", "fd00:7::1/64"} {
-			must(t, own.AddAddress(netlinkapi.Address{Link: expectLink(t, own, "h-x").Index, Prefix: netip.MustParsePrefix(p), Valid: 3600}))
+			must(t, own.AddAddress(t.Context(), netlinkapi.Address{Link: expectLink(t, own, "h-x").Index, Prefix: netip.MustParsePrefix(p), Valid: 3600}))
 		}
 		unchanged(t, a, x, y)
 		a.Stop()
@@ -148,7 +148,7 @@ func TestForeignLifetimes(t *testing.T) {
 				t.Errorf("address %s: %t, expected %t", p, there, want)
 			}
 		}
-		routes, err := own.Routes()
+		routes, err := own.Routes(t.Context())
 		must(t, err)
 		for _, r := range routes {
 			if r.Dst == netip.MustParsePrefix("fd00:1::/64") {

@@ -1,6 +1,7 @@
 package ifplugin_test
 
 import (
+	"context"
 	"net/netip"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func pairWithRoute() (x, y, route proto.Message) {
 
 func hasRoute(t *testing.T, h netlinkapi.Handle, dst string) bool {
 	t.Helper()
-	routes, err := h.Routes()
+	routes, err := h.Routes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +35,8 @@ func hasRoute(t *testing.T, h netlinkapi.Handle, dst string) bool {
 	return false
 }
 
-func find(h netlinkapi.Handle, name string) (netlinkapi.Link, bool) {
-	l, err := h.LinkByName(name)
+func find(ctx context.Context, h netlinkapi.Handle, name string) (netlinkapi.Link, bool) {
+	l, err := h.LinkByName(ctx, name)
 	return l, err == nil
 }
 
@@ -47,10 +48,14 @@ func TestLostLinkIsCreatedAgain(t *testing.T) {
 			what string
 			lose func(t *testing.T, own, inside netlinkapi.Handle)
 		}{
-			{"deleted", func(t *testing.T, own, _ netlinkapi.Handle) { must(t, own.DeleteLink(expectLink(t, own, "h-y").Index)) }},
-			{"deleted in its namespace", func(t *testing.T, _, in netlinkapi.Handle) { must(t, in.DeleteLink(expectLink(t, in, "h-x").Index)) }},
+			{"deleted", func(t *testing.T, own, _ netlinkapi.Handle) {
+				must(t, own.DeleteLink(t.Context(), expectLink(t, own, "h-y").Index))
+			}},
+			{"deleted in its namespace", func(t *testing.T, _, in netlinkapi.Handle) {
+				must(t, in.DeleteLink(t.Context(), expectLink(t, in, "h-x").Index))
+			}},
 			{"moved", func(t *testing.T, own, _ netlinkapi.Handle) {
-				must(t, own.Move(expectLink(t, own, "h-y").Index, w.Make(t, "elsewhere")))
+				must(t, own.Move(t.Context(), expectLink(t, own, "h-y").Index, w.Make(t, "elsewhere")))
 			}},
 		} {
 			t.Run(c.what, func(t *testing.T) {
@@ -64,8 +69,8 @@ func TestLostLinkIsCreatedAgain(t *testing.T) {
 
 				c.lose(t, own, inside)
 				a.Quiet("both ends exist again", func() bool {
-					near, ok1 := find(own, "h-y")
-					far, ok2 := find(inside, "h-x")
+					near, ok1 := find(t.Context(), own, "h-y")
+					far, ok2 := find(t.Context(), inside, "h-x")
 					return ok1 && ok2 && near.Index != before.Index && far.Index != there.Index &&
 						a.State(linuxtest.Key(t, route)).GetState() == configured
 				})
@@ -89,10 +94,10 @@ func TestRenamedLinkIsLost(t *testing.T) {
 		x, y, route := pairWithRoute()
 		must(t, a.Apply(x, y, route))
 		index := expectLink(t, own, "h-y").Index
-		must(t, own.SetUp(index, false))
-		must(t, own.Rename(index, "stolen"))
+		must(t, own.SetUp(t.Context(), index, false))
+		must(t, own.Rename(t.Context(), index, "stolen"))
 		a.Quiet("the link has its name again", func() bool {
-			_, ok := find(own, "h-y")
+			_, ok := find(t.Context(), own, "h-y")
 			return ok && a.State(linuxtest.Key(t, y)).GetState() == configured && a.State(linuxtest.Key(t, route)).GetState() == configured
 		})
 		expectNoLink(t, own, "stolen")
@@ -113,7 +118,7 @@ func TestLostAddressIsAddedAgain(t *testing.T) {
 			h            netlinkapi.Handle
 			link, prefix string
 		}{{own, "h-y", "10.1.0.2/24"}, {inside, "h-x", "10.1.0.1/24"}} {
-			must(t, at.h.DeleteAddress(netlinkapi.Address{Link: expectLink(t, at.h, at.link).Index, Prefix: netip.MustParsePrefix(at.prefix)}))
+			must(t, at.h.DeleteAddress(t.Context(), netlinkapi.Address{Link: expectLink(t, at.h, at.link).Index, Prefix: netip.MustParsePrefix(at.prefix)}))
 			a.Quiet("the address is there again", func() bool { return hasAddress(t, at.h, at.link, at.prefix) })
 		}
 		a.Quiet("so is the route that stood on it", func() bool {

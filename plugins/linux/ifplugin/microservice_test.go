@@ -21,7 +21,7 @@ func intoContainer(label string) (outside, inside *interfaces.Interface) {
 // open opens the namespace of a process.
 func open(t *testing.T, w *nltest.World, pid int) netlinkapi.Handle {
 	t.Helper()
-	h, err := w.Namespaces.Open("/proc/" + strconv.Itoa(pid) + "/ns/net")
+	h, err := w.Namespaces.Open("/proc/"+strconv.Itoa(pid)+"/ns/net", netlinkapi.Gate{})
 	must(t, err)
 	return h
 }

@@ -40,7 +40,7 @@ func TestOffloads(t *testing.T) {
 		}
 		set := func(link, name string, value int) {
 			t.Helper()
-			must(t, own.SetSysctl(link, netlinkapi.OffloadParameter(name), value))
+			must(t, own.SetSysctl(t.Context(), link, netlinkapi.OffloadParameter(name), value))
 		}
 		for _, name := range []string{gro, tso, gso} {
 			set("eth", name, 1)
@@ -112,7 +112,7 @@ func TestOffloadNeedsAnother(t *testing.T) {
 		is(tso, 1)
 		must(t, a.Apply(offloads(unsummed, "-"+tso)))
 		must(t, a.Delete(unsummed))
-		if _, err := own.LinkByName("h-x"); !netlinkapi.IsGone(err) {
+		if _, err := own.LinkByName(t.Context(), "h-x"); !netlinkapi.IsGone(err) {
 			t.Errorf("the link is there: %v", err)
 		}
 	})
@@ -158,7 +158,7 @@ func TestQueues(t *testing.T) {
 		x, y := veth("x", "y", ""), veth("y", "x", "left")
 		a := linuxtest.StartIn(t, w, stateDir)
 		must(t, a.Apply(x, y))
-		before, err := own.Sysctls("h-x", netlinkapi.QueueParameters())
+		before, err := own.Sysctls(t.Context(), "h-x", netlinkapi.QueueParameters())
 		must(t, err)
 		both := queues(x, &interfaces.Queues{Rx: uint32(most), Tx: uint32(most)})
 		must(t, a.Apply(both))

@@ -223,11 +223,11 @@ func (e *elsewhere) lookAll(ctx context.Context) bool {
 // change is missed.
 func (e *elsewhere) look(ctx context.Context, text string, ns *namespace.NetNamespace) error {
 	used := false
-	err := e.read(ctx, text, ns, func(h netlinkapi.Handle, links []netlinkapi.Link, addrs []netlinkapi.Address) {
-		used = e.states.look(ns, h, links, addrs)
+	err := e.read(ctx, text, ns, func(ctx context.Context, h netlinkapi.Handle, links []netlinkapi.Link, addrs []netlinkapi.Address) {
+		used = e.states.look(ctx, ns, h, links, addrs)
 	})
 	if errors.Is(err, netlinkapi.ErrNamespaceGone) {
-		used = e.states.look(ns, nil, nil, nil)
+		used = e.states.look(ctx, ns, nil, nil, nil)
 	} else if err != nil {
 		return err
 	}
@@ -250,20 +250,20 @@ func (e *elsewhere) read(ctx context.Context, text string, ns *namespace.NetName
 		return err
 	}
 	defer closeHandle(h)
-	number, err := own.Number(h)
+	number, err := own.Number(ctx, h)
 	if err != nil {
 		return err
 	}
 	if e.know(number, text, ns) {
 		e.removals.missed(ns)
 	}
-	links, err := h.Links()
+	links, err := h.Links(ctx)
 	if err != nil {
 		return err
 	}
-	addrs, err := h.Addresses()
+	addrs, err := h.Addresses(ctx)
 	if err == nil {
-		see(h, links, addrs)
+		see(ctx, h, links, addrs)
 	}
 	return err
 }

@@ -60,7 +60,7 @@ func TestAddressThatExists(t *testing.T) {
 		other := w.Foreign(t, "")
 		more := proto.CloneOf(x)
 		for _, p := range []string{"10.2.0.1/24", "fd00:2::1/64"} {
-			must(t, other.AddAddress(netlinkapi.Address{Link: expectLink(t, other, "h-x").Index, Prefix: netip.MustParsePrefix(p)}))
+			must(t, other.AddAddress(t.Context(), netlinkapi.Address{Link: expectLink(t, other, "h-x").Index, Prefix: netip.MustParsePrefix(p)}))
 			more.IpAddresses = append(more.IpAddresses, p)
 		}
 		must(t, a.Apply(more))

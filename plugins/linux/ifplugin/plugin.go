@@ -132,8 +132,8 @@ func (p *Plugin) Init() (err error) {
 	}
 	p.watcher = descriptor.NewWatcher(deps, p.Scheduler.PushSBNotification)
 	p.watcher.Settle(p.Scheduler.WaitForTransactions)
-	p.watcher.OnLinks(func(h netlinkapi.Handle, links []netlinkapi.Link, addrs []netlinkapi.Address) {
-		p.states.look(nil, h, links, addrs)
+	p.watcher.OnLinks(func(ctx context.Context, h netlinkapi.Handle, links []netlinkapi.Link, addrs []netlinkapi.Address) {
+		p.states.look(ctx, nil, h, links, addrs)
 	})
 	p.watcher.OnEvents(
 		func(e netlinkapi.Event) bool { return p.removals.event(nil, e) }, func() { p.removals.missed(nil) })
@@ -218,9 +218,9 @@ func (p *Plugin) SetLinkUp(ctx context.Context, host string) error {
 	if err != nil {
 		return err
 	}
-	link, err := h.LinkByName(host)
+	link, err := h.LinkByName(ctx, host)
 	if err == nil && !link.Up {
-		err = h.SetUp(link.Index, true)
+		err = h.SetUp(ctx, link.Index, true)
 	}
 	if closeErr := h.Close(); err == nil {
 		err = closeErr

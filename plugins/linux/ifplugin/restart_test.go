@@ -50,12 +50,12 @@ func TestRestart(t *testing.T) {
 		// The marks do not say who made them, so another process leaves them alone
 		// until it is asked.
 		before := w.Open(t, "left")
-		marked, err := before.Links()
+		marked, err := before.Links(t.Context())
 		must(t, err)
 		a = linuxtest.Start(t, w)
 		must(t, a.Resync())
 		must(t, a.Resync())
-		after, err := before.Links()
+		after, err := before.Links(t.Context())
 		must(t, err)
 		for _, links := range [][]netlinkapi.Link{marked, after} {
 			for i := range links {

@@ -1,6 +1,7 @@
 package ifplugin
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 	"sync"
@@ -59,7 +60,7 @@ func (s *States) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()
 // look takes in all links and addresses of a namespace, and returns whether there are
 // interfaces of the configuration in it. It reports interfaces that no longer exist under their
 // name, and addresses. h is a handle on the namespace; without links it is not used.
-func (s *States) look(ns *namespace.NetNamespace, h netlinkapi.Sysctls, links []netlinkapi.Link, addrs []netlinkapi.Address) (used bool) {
+func (s *States) look(ctx context.Context, ns *namespace.NetNamespace, h netlinkapi.Sysctls, links []netlinkapi.Link, addrs []netlinkapi.Address) (used bool) {
 	vanished := s.vanished(ns, addrs)
 	var lost []string
 	defer func() {
@@ -79,7 +80,7 @@ func (s *States) look(ns *namespace.NetNamespace, h netlinkapi.Sysctls, links []
 		}
 		used = true
 		if link, ok := at[meta.LinuxIfIndex]; ok && link.Name == meta.HostIfName {
-			if speed, there := speedOf(h, link.Name); there {
+			if speed, there := speedOf(ctx, h, link.Name); there {
 				s.put(meta, stateOf(name, meta, link, speed))
 			}
 			if meta.MasterIf != "" && link.Master == 0 {
@@ -142,8 +143,8 @@ const megabit = 1_000_000
 
 // speedOf returns the speed of a link in bits per second; 0 if it cannot be read. It is false if the
 // link has ceased to exist since it was read, or has another name: an event follows.
-func speedOf(h netlinkapi.Sysctls, link string) (speed uint64, there bool) {
-	values, err := h.Sysctls(link, []string{netlinkapi.LinkSpeed})
+func speedOf(ctx context.Context, h netlinkapi.Sysctls, link string) (speed uint64, there bool) {
+	values, err := h.Sysctls(ctx, link, []string{netlinkapi.LinkSpeed})
 	return uint64(values[netlinkapi.LinkSpeed]) * megabit, !errors.Is(err, netlinkapi.ErrNotFound)
 }
 

@@ -71,9 +71,9 @@ func TestStates(t *testing.T) {
 		must(t, a.Apply(two))
 		await("UPDOWN one h-one VETH UP/UP 1500")
 
-		must(t, own.SetUp(expectLink(t, own, "h-one").Index, false)) // by another process
+		must(t, own.SetUp(t.Context(), expectLink(t, own, "h-one").Index, false)) // by another process
 		await("UPDOWN one h-one VETH DOWN/DOWN 1500")
-		must(t, own.SetUp(expectLink(t, own, "h-one").Index, true))
+		must(t, own.SetUp(t.Context(), expectLink(t, own, "h-one").Index, true))
 		await("UPDOWN one h-one VETH UP/UP 1500")
 		list := a.Interfaces.States().List()
 		if len(list) != 2 || list[0].Name != "one" || list[1].Mtu != 1400 || list[0].LastChange == 0 || list[0].PhysAddress == "" {
@@ -81,7 +81,7 @@ func TestStates(t *testing.T) {
 		}
 
 		// A link that disappeared, or is no longer desired, is reported as deleted.
-		must(t, own.DeleteLink(expectLink(t, own, "h-one").Index))
+		must(t, own.DeleteLink(t.Context(), expectLink(t, own, "h-one").Index))
 		await("UPDOWN one h-one VETH DELETED/DELETED 1500")
 		must(t, a.Resync(one, two))
 		await("UPDOWN one h-one VETH UP/UP 1500")
@@ -114,11 +114,11 @@ func TestStatesElsewhere(t *testing.T) {
 		must(t, a.Apply(veth("one", "two", "ns1"), veth("two", "one", "")))
 		await("UPDOWN one h-one VETH UP/UP 1500")
 
-		must(t, inside.SetUp(expectLink(t, inside, "h-one").Index, false)) // by another process
+		must(t, inside.SetUp(t.Context(), expectLink(t, inside, "h-one").Index, false)) // by another process
 		await("UPDOWN one h-one VETH DOWN/DOWN 1500")
-		must(t, inside.SetMTU(expectLink(t, inside, "h-one").Index, 1400))
+		must(t, inside.SetMTU(t.Context(), expectLink(t, inside, "h-one").Index, 1400))
 		await("UPDOWN one h-one VETH DOWN/DOWN 1400")
-		must(t, inside.SetUp(expectLink(t, inside, "h-one").Index, true))
+		must(t, inside.SetUp(t.Context(), expectLink(t, inside, "h-one").Index, true))
 		await("UPDOWN one h-one VETH UP/UP 1400")
 		if w.Sim != nil {
 			w.Sim.Overflow("") // all is read again
@@ -127,7 +127,7 @@ func TestStatesElsewhere(t *testing.T) {
 		one := veth("one", "two", "ns2") // moves
 		must(t, a.Apply(one))
 		await("UPDOWN one h-one VETH UP/UP 1500")
-		must(t, w.Open(t, "ns2").SetUp(expectLink(t, w.Open(t, "ns2"), "h-one").Index, false))
+		must(t, w.Open(t, "ns2").SetUp(t.Context(), expectLink(t, w.Open(t, "ns2"), "h-one").Index, false))
 		await("UPDOWN one h-one VETH DOWN/DOWN 1500")
 
 		must(t, a.Delete(one, veth("two", "one", "")))
@@ -152,7 +152,7 @@ func TestStatesOfNamespaceThatEnds(t *testing.T) {
 		w.Remove(t, "ns1")
 		await("UPDOWN one h-one VETH DELETED/DELETED 1500")
 		nltest.Poll(t, "the pair went with the namespace", func() bool {
-			_, err := own.LinkByName("h-two")
+			_, err := own.LinkByName(t.Context(), "h-two")
 			return errors.Is(err, netlinkapi.ErrNotFound)
 		})
 		must(t, w.Create(w.Path("ns1")))
@@ -170,7 +170,7 @@ func TestListensOnlyForNamespacesOfTheConfiguration(t *testing.T) {
 	w := nltest.Sim()
 	foreign := w.Make(t, "foreign")
 	own := w.Open(t, "")
-	if _, err := own.Number(foreign); err != nil { // the kernel reports changes in it to the agent's namespace
+	if _, err := own.Number(t.Context(), foreign); err != nil { // the kernel reports changes in it to the agent's namespace
 		t.Fatal(err)
 	}
 	a := linuxtest.Start(t, w)
@@ -224,8 +224,8 @@ func TestStatesHaveCounters(t *testing.T) {
 	_, before := await("x is up", func(s *interfaces.InterfaceState) bool { return s.GetOperStatus() == interfaces.InterfaceState_UP })
 	exchange(t, w, "own", "left", "10.1.0.2")
 	own := w.Open(t, "")
-	makeDevice(t, own, "other")                                // so that x is read again
-	must(t, own.SetMTU(expectLink(t, own, "h-x").Index, 1400)) // by another process
+	makeDevice(t, own, "other")                                             // so that x is read again
+	must(t, own.SetMTU(t.Context(), expectLink(t, own, "h-x").Index, 1400)) // by another process
 	counters, now := await("the MTU is reported", func(s *interfaces.InterfaceState) bool { return s.GetMtu() == 1400 })
 	if counters.GetInPackets() == 0 || counters.GetOutBytes() <= counters.GetOutPackets() {
 		t.Errorf("counters are %v after an exchange of packets", counters)

@@ -29,7 +29,7 @@ func with(v *interfaces.Interface, sysctls ...any) *interfaces.Interface {
 // expectSysctl checks a parameter of a link.
 func expectSysctl(t *testing.T, h netlinkapi.Handle, link, name string, want int) {
 	t.Helper()
-	all, err := h.Sysctls(link, []string{name})
+	all, err := h.Sysctls(t.Context(), link, []string{name})
 	must(t, err)
 	if got, there := all[name]; !there || got != want {
 		t.Errorf("%s of %s is %v (%t), expected %d", name, link, got, there, want)
@@ -44,7 +44,7 @@ func TestSysctls(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		own, stateDir := w.Open(t, ""), t.TempDir()
 		makeDevice(t, own, "eth")
-		must(t, own.SetSysctl("eth", "ipv4.arp_ignore", 2))
+		must(t, own.SetSysctl(t.Context(), "eth", "ipv4.arp_ignore", 2))
 		eth := &interfaces.Interface{Name: "outside/1", HostIfName: "eth", Type: interfaces.Interface_EXISTING, Enabled: true}
 		x := veth("x", "y", "", "10.1.0.1/24", "fd00:1::1/64")
 		a := linuxtest.StartIn(t, w, stateDir)
@@ -73,8 +73,8 @@ func TestSysctls(t *testing.T) {
 		}
 		expectSysctl(t, own, "eth", "ipv4.arp_ignore", 8)
 		expectSysctl(t, own, "eth", "ipv6.accept_ra", 1)
-		must(t, own.SetSysctl("eth", "ipv4.arp_ignore", 3)) // by another process
-		must(t, left.SetSysctl("h-y", "ipv4.rp_filter", 1))
+		must(t, own.SetSysctl(t.Context(), "eth", "ipv4.arp_ignore", 3)) // by another process
+		must(t, left.SetSysctl(t.Context(), "h-y", "ipv4.rp_filter", 1))
 		must(t, a.Resync(changed, all[1], all[2]))
 		expectSysctl(t, own, "eth", "ipv4.arp_ignore", 8)
 		expectSysctl(t, left, "h-y", "ipv4.rp_filter", 2)
@@ -100,7 +100,7 @@ func TestSysctlKilled(t *testing.T) {
 			w, stateDir := nltest.Sim(), t.TempDir()
 			own := w.Open(t, "")
 			makeDevice(t, own, "eth")
-			must(t, own.SetSysctl("eth", "ipv4.arp_ignore", 2))
+			must(t, own.SetSysctl(t.Context(), "eth", "ipv4.arp_ignore", 2))
 			before := w.Sim.String()
 			eth := &interfaces.Interface{Name: "eth", Type: interfaces.Interface_EXISTING, Enabled: true, LinkOnly: true}
 			a := linuxtest.StartIn(t, w, stateDir)
@@ -179,10 +179,10 @@ func TestChangedSysctlIsSetBack(t *testing.T) {
 		a.Quiet("both namespaces are followed", func() bool { return len(a.Interfaces.States().List()) == 2 })
 		for h, link := range map[netlinkapi.Handle]string{own: x.GetHostIfName(), left: y.GetHostIfName()} {
 			for _, name := range []string{"ipv4.forwarding", "ipv6.forwarding", "ipv4.rp_filter"} {
-				must(t, h.SetSysctl(link, name, 0))
+				must(t, h.SetSysctl(t.Context(), link, name, 0))
 			}
 			a.Quiet("the parameters are set back", func() bool {
-				now, err := h.Sysctls(link, []string{"ipv4.forwarding", "ipv6.forwarding", "ipv4.rp_filter"})
+				now, err := h.Sysctls(t.Context(), link, []string{"ipv4.forwarding", "ipv6.forwarding", "ipv4.rp_filter"})
 				must(t, err)
 				return now["ipv4.forwarding"] == 1 && now["ipv6.forwarding"] == 1 && now["ipv4.rp_filter"] == 2
 			})

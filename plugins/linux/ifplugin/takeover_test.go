@@ -24,17 +24,17 @@ type former struct {
 func (f former) finish(host, alias string, addrs ...string) {
 	f.Helper()
 	i := nltest.MustLink(f.T, f.Handle, host).Index
-	must(f.T, f.SetAlias(i, alias))
-	must(f.T, f.SetUp(i, true))
+	must(f.T, f.SetAlias(f.Context(), i, alias))
+	must(f.T, f.SetUp(f.Context(), i, true))
 	for _, a := range addrs {
-		must(f.T, f.AddAddress(netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix(a)}))
+		must(f.T, f.AddAddress(f.Context(), netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix(a)}))
 	}
 }
 
 // aliases returns the aliases of the links in a namespace.
 func aliases(t *testing.T, h netlinkapi.Handle) (all []string) {
 	t.Helper()
-	links, err := h.Links()
+	links, err := h.Links(t.Context())
 	must(t, err)
 	for _, l := range links {
 		if l.Alias != "" {
@@ -50,15 +50,15 @@ func aliases(t *testing.T, h netlinkapi.Handle) (all []string) {
 func TestTakenOverFromThePredecessor(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		own, left := former{t, w.Open(t, "")}, former{t, w.Make(t, "left")}
-		must(t, own.AddVeth("h-x", "h-y"))
-		must(t, own.Move(nltest.MustLink(t, own.Handle, "h-y").Index, left.Handle))
+		must(t, own.AddVeth(t.Context(), "h-x", "h-y"))
+		must(t, own.Move(t.Context(), nltest.MustLink(t, own.Handle, "h-y").Index, left.Handle))
 		own.finish("h-x", "/vnf-agent/test/x/y", "10.1.0.1/24")
 		left.finish("h-y", "/vnf-agent/test/y/x", "10.1.0.2/24", "fd00:1::2/64")
 		left.finish("lo", "/vnf-agent/test/lo1")
 		i := nltest.MustLink(t, own.Handle, "h-x").Index
-		must(t, own.AddRoute(netlinkapi.Route{Link: i, Table: netlinkapi.MainTable, Dst: netip.MustParsePrefix("10.9.0.0/24"),
+		must(t, own.AddRoute(t.Context(), netlinkapi.Route{Link: i, Table: netlinkapi.MainTable, Dst: netip.MustParsePrefix("10.9.0.0/24"),
 			Gateway: netip.MustParseAddr("10.1.0.2"), Protocol: netlinkapi.ProtocolBoot}))
-		must(t, own.SetNeighbour(netlinkapi.Neighbour{Link: i, IP: netip.MustParseAddr("10.1.0.7"), MAC: net.HardwareAddr{2, 0, 0, 0, 0, 7}}))
+		must(t, own.SetNeighbour(t.Context(), netlinkapi.Neighbour{Link: i, IP: netip.MustParseAddr("10.1.0.7"), MAC: net.HardwareAddr{2, 0, 0, 0, 0, 7}}))
 		values := []proto.Message{
 			veth("x", "y", "", "10.1.0.1/24"),
 			veth("y", "x", "left", "10.1.0.2/24", "fd00:1::2/64"),
@@ -67,9 +67,9 @@ func TestTakenOverFromThePredecessor(t *testing.T) {
 			&l3.ARPEntry{Interface: "x", IpAddress: "10.1.0.7", HwAddress: "02:00:00:00:00:07"},
 		}
 		if w.Sim != nil { // kernels without dummy and VRF devices are common
-			must(t, left.AddLink("h-d", netlinkapi.Dummy{}, 0))
+			must(t, left.AddLink(t.Context(), "h-d", netlinkapi.Dummy{}, 0))
 			left.finish("h-d", "/vnf-agent/test/d", "10.2.0.1/32")
-			must(t, left.AddLink("h-red", netlinkapi.VRF{Table: 10}, 0))
+			must(t, left.AddLink(t.Context(), "h-red", netlinkapi.VRF{Table: 10}, 0))
 			left.finish("h-red", "/vnf-agent/test/red")
 			values = append(values,
 				&interfaces.Interface{Name: "d", Type: interfaces.Interface_DUMMY, HostIfName: "h-d", Namespace: named("left"), Enabled: true, IpAddresses: []string{"10.2.0.1/32"}},
@@ -100,7 +100,7 @@ func TestTakenOverFromThePredecessor(t *testing.T) {
 		}
 
 		// The links of a predecessor with another label are foreign.
-		must(t, own.AddVeth("f-x", "f-y"))
+		must(t, own.AddVeth(t.Context(), "f-x", "f-y"))
 		own.finish("f-x", "/vnf-agent/test2/x/y")
 		a = linuxtest.Start(t, w)
 		unchanged(t, a, values...)

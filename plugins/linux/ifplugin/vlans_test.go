@@ -40,7 +40,7 @@ func TestBridgeVlans(t *testing.T) {
 		}
 		expect := func(link string, want ...netlinkapi.PortVLAN) {
 			t.Helper()
-			all, err := own.PortVLANs()
+			all, err := own.PortVLANs(t.Context())
 			must(t, err)
 			if got := all[nltest.MustLink(t, own, link).Index]; !slices.Equal(got, want) {
 				t.Errorf("VLANs of %s are %+v, expected %+v", link, got, want)
@@ -65,8 +65,8 @@ func TestBridgeVlans(t *testing.T) {
 			t.Errorf("another spelling did %v", ops)
 		}
 		index := nltest.MustLink(t, own, "h-x").Index
-		must(t, own.DeletePortVLANs(index, 21, 21)) // by another process
-		must(t, own.AddPortVLANs(index, netlinkapi.PortVLAN{ID: 40}, 50))
+		must(t, own.DeletePortVLANs(t.Context(), index, 21, 21)) // by another process
+		must(t, own.AddPortVLANs(t.Context(), index, netlinkapi.PortVLAN{ID: 40}, 50))
 		must(t, a.Resync(trunk, peer, host))
 		expect("h-x", want...)
 

@@ -55,7 +55,7 @@ func TestAllocatedAddresses(t *testing.T) {
 			t.Error("the neighbour is gone")
 		}
 		remove(t, own, "10.2.0.0/16") // as another process does
-		must(t, own.DeleteNeighbour(netlinkapi.Neighbour{Link: link(t, own, "x"), IP: netip.MustParseAddr("10.1.0.2")}))
+		must(t, own.DeleteNeighbour(t.Context(), netlinkapi.Neighbour{Link: link(t, own, "x"), IP: netip.MustParseAddr("10.1.0.2")}))
 		a.Quiet("the route and the neighbour are there again", func() bool {
 			return hasRoute(t, own, "10.2.0.0/16", "10.1.0.3") && hasNeighbour(t, own, "10.1.0.2", "02:00:00:00:00:aa")
 		})

@@ -44,7 +44,7 @@ func TestRouteFields(t *testing.T) {
 			if source != "" {
 				want.Source = netip.MustParseAddr(source)
 			}
-			routes, err := own.Routes()
+			routes, err := own.Routes(t.Context())
 			must(t, err)
 			if slices.ContainsFunc(routes, want.Equal) != there {
 				t.Errorf("%+v: expected %t among %+v", want, there, routes)
@@ -64,9 +64,9 @@ func TestRouteFields(t *testing.T) {
 			t.Errorf("operations are %v, expected one update", ops)
 		}
 		expect("10.9.0.2", "10.1.0.1", 77, true)
-		must(t, own.DeleteRoute(netlinkapi.Route{Link: nltest.MustLink(t, own, "x").Index, Table: 77, Dst: netip.MustParsePrefix("10.2.0.0/16")}))
+		must(t, own.DeleteRoute(t.Context(), netlinkapi.Route{Link: nltest.MustLink(t, own, "x").Index, Table: 77, Dst: netip.MustParsePrefix("10.2.0.0/16")}))
 		a.Quiet("the route is there again", func() bool {
-			routes, err := own.Routes()
+			routes, err := own.Routes(t.Context())
 			must(t, err)
 			return slices.ContainsFunc(routes, func(r netlinkapi.Route) bool { return r.Table == 77 && r.Dst.Addr().Is4() })
 		})

@@ -38,7 +38,7 @@ func twoPairs() []proto.Message {
 // to returns the routes of the agent to a destination.
 func to(t *testing.T, h netlinkapi.Handle, dst string) (found []netlinkapi.Route) {
 	t.Helper()
-	all, err := h.Routes()
+	all, err := h.Routes(t.Context())
 	must(t, err)
 	for _, r := range all {
 		if r.Dst == netip.MustParsePrefix(dst) && r.Protocol == netlinkapi.ProtocolAgent {
@@ -107,7 +107,7 @@ func TestNextHops(t *testing.T) {
 		remove(t, own, "10.2.0.0/16")
 		remove(t, own, "fd00:2::/64")
 		a.Quiet("the routes are there again", func() bool { return len(to(t, own, "10.2.0.0/16"))+len(to(t, own, "fd00:2::/64")) == 2 })
-		must(t, own.SetUp(link(t, own, "a"), false))
+		must(t, own.SetUp(t.Context(), link(t, own, "a"), false))
 		a.Quiet("the link is up again", func() bool {
 			return nltest.MustLink(t, own, "a").Up && a.State(linuxtest.Key(t, six)).GetState() == configured && a.State(linuxtest.Key(t, changed)).GetState() == configured
 		})
@@ -175,7 +175,7 @@ func TestRoutesThatStay(t *testing.T) {
 		a.Expect(configured, hole, six, twin, other)
 		own, left := w.Open(t, ""), w.Open(t, "left")
 		foreign := netlinkapi.Route{Dst: netip.MustParsePrefix("10.6.0.0/16"), Type: netlinkapi.RouteBlackhole, Protocol: netlinkapi.ProtocolStatic, Table: netlinkapi.MainTable}
-		must(t, own.AddRoute(foreign))
+		must(t, own.AddRoute(t.Context(), foreign))
 		is := func(h netlinkapi.Handle, dst string, typ netlinkapi.RouteType, table uint32) {
 			t.Helper()
 			if found := to(t, h, dst); len(found) != 1 || found[0].Type != typ || found[0].Table != table {
@@ -212,7 +212,7 @@ func TestRoutesThatStay(t *testing.T) {
 				}
 			}
 		}
-		routes, err := own.Routes()
+		routes, err := own.Routes(t.Context())
 		must(t, err)
 		if !slices.ContainsFunc(routes, foreign.Equal) {
 			t.Errorf("the route of another program is not among %+v", routes)

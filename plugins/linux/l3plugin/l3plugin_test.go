@@ -74,7 +74,7 @@ func unchanged(t *testing.T, a *linuxtest.Agent, values ...proto.Message) {
 // hasRoute reports whether there is a route of the agent.
 func hasRoute(t *testing.T, h netlinkapi.Handle, dst, gw string) bool {
 	t.Helper()
-	all, err := h.Routes()
+	all, err := h.Routes(t.Context())
 	must(t, err)
 	return slices.ContainsFunc(all, func(r netlinkapi.Route) bool {
 		return r.Dst == netip.MustParsePrefix(dst) && r.Protocol == netlinkapi.ProtocolAgent &&
@@ -84,7 +84,7 @@ func hasRoute(t *testing.T, h netlinkapi.Handle, dst, gw string) bool {
 
 func hasNeighbour(t *testing.T, h netlinkapi.Handle, ip, mac string) bool {
 	t.Helper()
-	all, err := h.Neighbours()
+	all, err := h.Neighbours(t.Context())
 	must(t, err)
 	return slices.ContainsFunc(all, func(n netlinkapi.Neighbour) bool {
 		return n.IP == netip.MustParseAddr(ip) && n.MAC.String() == mac && n.Permanent
@@ -169,15 +169,15 @@ func TestForeignRoutes(t *testing.T) {
 			return netlinkapi.Route{Link: i, Dst: netip.MustParsePrefix(dst), Gateway: netip.MustParseAddr("10.1.0.2"),
 				Protocol: netlinkapi.ProtocolStatic, Table: netlinkapi.MainTable}
 		}
-		must(t, own.AddRoute(foreign("10.5.0.0/16")))
-		must(t, own.AddRoute(foreign("10.6.0.0/16")))
+		must(t, own.AddRoute(t.Context(), foreign("10.5.0.0/16")))
+		must(t, own.AddRoute(t.Context(), foreign("10.6.0.0/16")))
 		mac, _ := net.ParseMAC("02:00:00:00:00:dd")
-		must(t, own.SetNeighbour(netlinkapi.Neighbour{Link: i, IP: netip.MustParseAddr("10.1.0.66"), MAC: mac}))
+		must(t, own.SetNeighbour(t.Context(), netlinkapi.Neighbour{Link: i, IP: netip.MustParseAddr("10.1.0.66"), MAC: mac}))
 		wanted := &l3.Route{OutgoingInterface: "x", DstNetwork: "10.5.0.0/16", GwAddr: "10.1.0.2", Scope: l3.Route_GLOBAL}
 		must(t, a.Resync(append(pair(), wanted)...))
 		a.Expect(configured, wanted)
 		must(t, a.Resync(pair()...))
-		all, err := own.Routes()
+		all, err := own.Routes(t.Context())
 		must(t, err)
 		if !slices.ContainsFunc(all, foreign("10.6.0.0/16").Equal) {
 			t.Errorf("the route of another process is not among %+v", all)

@@ -54,7 +54,7 @@ func theRest(t *testing.T, own, left netlinkapi.Handle) bool {
 
 func hasAddresses(t *testing.T, h netlinkapi.Handle, want ...string) bool {
 	t.Helper()
-	found, err := h.Addresses()
+	found, err := h.Addresses(t.Context())
 	must(t, err)
 	return !slices.ContainsFunc(want, func(text string) bool {
 		return !slices.ContainsFunc(found, func(a netlinkapi.Address) bool { return a.Prefix == netip.MustParsePrefix(text) })
@@ -64,11 +64,11 @@ func hasAddresses(t *testing.T, h netlinkapi.Handle, want ...string) bool {
 // remove deletes a route as another process does.
 func remove(t *testing.T, h netlinkapi.Handle, dst string) {
 	t.Helper()
-	found, err := h.Routes()
+	found, err := h.Routes(t.Context())
 	must(t, err)
 	for _, r := range found {
 		if r.Dst == netip.MustParsePrefix(dst) && r.Protocol == netlinkapi.ProtocolAgent {
-			must(t, h.DeleteRoute(r))
+			must(t, h.DeleteRoute(t.Context(), r))
 		}
 	}
 }
@@ -90,29 +90,31 @@ func TestLostPathsAreCreatedAgain(t *testing.T) {
 		{"route with a dependent", func(t *testing.T, own, _ netlinkapi.Handle) { remove(t, own, "10.3.0.0/16") }},
 		{"default route in another namespace", func(t *testing.T, _, left netlinkapi.Handle) { remove(t, left, "0.0.0.0/0") }},
 		{"neighbours", func(t *testing.T, own, left netlinkapi.Handle) {
-			must(t, own.DeleteNeighbour(netlinkapi.Neighbour{Link: link(t, own, "x"), IP: netip.MustParseAddr("10.1.0.77")}))
-			must(t, left.DeleteNeighbour(netlinkapi.Neighbour{Link: link(t, left, "y"), IP: netip.MustParseAddr("fd00:1::77")}))
+			must(t, own.DeleteNeighbour(t.Context(), netlinkapi.Neighbour{Link: link(t, own, "x"), IP: netip.MustParseAddr("10.1.0.77")}))
+			must(t, left.DeleteNeighbour(t.Context(), netlinkapi.Neighbour{Link: link(t, left, "y"), IP: netip.MustParseAddr("fd00:1::77")}))
 		}},
 		{"replaced route", func(t *testing.T, own, _ netlinkapi.Handle) {
-			must(t, own.ReplaceRoute(netlinkapi.Route{
+			must(t, own.ReplaceRoute(t.Context(), netlinkapi.Route{
 				Link: link(t, own, "x"), Table: netlinkapi.MainTable, Dst: netip.MustParsePrefix("10.2.0.0/16"), Metric: 5,
 				Gateway: netip.MustParseAddr("10.1.0.9"), Protocol: netlinkapi.ProtocolBoot,
 			}))
 		}},
 		{"address", func(t *testing.T, own, _ netlinkapi.Handle) {
-			must(t, own.DeleteAddress(netlinkapi.Address{Link: link(t, own, "x"), Prefix: netip.MustParsePrefix("10.1.0.1/24")}))
+			must(t, own.DeleteAddress(t.Context(), netlinkapi.Address{Link: link(t, own, "x"), Prefix: netip.MustParsePrefix("10.1.0.1/24")}))
 		}},
 		{"address that returns at once", func(t *testing.T, _, left netlinkapi.Handle) {
 			a := netlinkapi.Address{Link: link(t, left, "y"), Prefix: netip.MustParsePrefix("10.1.0.2/24")}
-			must(t, left.DeleteAddress(a))
-			if err := left.AddAddress(a); !errors.Is(err, netlinkapi.ErrExists) { // the agent may be faster
+			must(t, left.DeleteAddress(t.Context(), a))
+			if err := left.AddAddress(t.Context(), a); !errors.Is(err, netlinkapi.ErrExists) { // the agent may be faster
 				must(t, err)
 			}
 		}},
-		{"link that is set down", func(t *testing.T, own, _ netlinkapi.Handle) { must(t, own.SetUp(link(t, own, "x"), false)) }},
+		{"link that is set down", func(t *testing.T, own, _ netlinkapi.Handle) {
+			must(t, own.SetUp(t.Context(), link(t, own, "x"), false))
+		}},
 		{"link that is set down for an instant", func(t *testing.T, _, left netlinkapi.Handle) {
-			must(t, left.SetUp(link(t, left, "y"), false))
-			must(t, left.SetUp(link(t, left, "y"), true))
+			must(t, left.SetUp(t.Context(), link(t, left, "y"), false))
+			must(t, left.SetUp(t.Context(), link(t, left, "y"), true))
 		}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -144,7 +146,7 @@ func TestLostPathsStayMissing(t *testing.T) {
 		})
 		attached, behind, entry := routes()[2], routes()[3], routes()[5]
 		remove(t, own, "10.3.0.0/16")
-		must(t, own.DeleteNeighbour(netlinkapi.Neighbour{Link: link(t, own, "x"), IP: netip.MustParseAddr("10.1.0.77")}))
+		must(t, own.DeleteNeighbour(t.Context(), netlinkapi.Neighbour{Link: link(t, own, "x"), IP: netip.MustParseAddr("10.1.0.77")}))
 		a.Quiet("the losses are noticed", func() bool {
 			return a.State(linuxtest.Key(t, attached)).GetState() == missing && a.State(linuxtest.Key(t, entry)).GetState() == missing
 		})
@@ -227,7 +229,7 @@ func TestLossCostsOneLookup(t *testing.T) {
 	a.Quiet("the agent listens", func() bool { return w.Sim.Watchers("") == 1 && w.Sim.Listeners("") == 1 })
 	lookups, dumps := w.Sim.Calls("FindRoute"), w.Sim.Calls("Routes")
 	must(t, a.Apply(many...))
-	must(t, own.DeleteRoute(netlinkapi.Route{Link: link(t, own, "x"), Dst: netip.MustParsePrefix("10.101.7.0/24")}))
+	must(t, own.DeleteRoute(t.Context(), netlinkapi.Route{Link: link(t, own, "x"), Dst: netip.MustParsePrefix("10.101.7.0/24")}))
 	a.Quiet("the route is created again", func() bool {
 		return lossesOf(a) == 1 && a.State(linuxtest.Key(t, many[263])).GetState() == configured
 	})

@@ -1,6 +1,7 @@
 package l3plugin_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -32,10 +33,10 @@ func TestNamedNamespaceVanishes(t *testing.T) {
 		everything := append(pair(), routes()...)
 		must(t, a.Apply(everything...))
 		for range 3 {
-			before := macOf(w, "left", "y")
+			before := macOf(t.Context(), w, "left", "y")
 			w.Remove(t, "left")
 			a.Quiet("everything is configured again, with another link", func() bool {
-				now := macOf(w, "left", "y")
+				now := macOf(t.Context(), w, "left", "y")
 				return now != "" && now != before && allConfigured(t, a, everything...) && all(t, w.Open(t, ""), w.Open(t, "left"))
 			})
 		}
@@ -44,13 +45,13 @@ func TestNamedNamespaceVanishes(t *testing.T) {
 }
 
 // macOf returns the MAC address of a link; without the link it is empty.
-func macOf(w *nltest.World, namespace, name string) string {
-	h, err := w.Namespaces.Open(w.Path(namespace))
+func macOf(ctx context.Context, w *nltest.World, namespace, name string) string {
+	h, err := w.Namespaces.Open(w.Path(namespace), netlinkapi.Gate{})
 	if err != nil {
 		return ""
 	}
 	defer h.Close()
-	link, err := h.LinkByName(name)
+	link, err := h.LinkByName(ctx, name)
 	if err != nil {
 		return ""
 	}

@@ -54,7 +54,7 @@ func nexthops(t *testing.T) (objects, routes []proto.Message) {
 // expectHop checks the gateway of a nexthop object.
 func expectHop(t *testing.T, h netlinkapi.Handle, id uint32, gateway string) {
 	t.Helper()
-	all, err := h.Nexthops()
+	all, err := h.Nexthops(t.Context())
 	must(t, err)
 	if !slices.ContainsFunc(all, func(n netlinkapi.Nexthop) bool { return n.ID == id && n.Gateway == netip.MustParseAddr(gateway) }) {
 		t.Errorf("nexthop objects are %+v, expected %d with the gateway %s", all, id, gateway)
@@ -77,7 +77,7 @@ func TestNexthops(t *testing.T) {
 		a.Expect(configured, append(objects, routes...)...)
 		foreign := netlinkapi.Nexthop{ID: 9, Protocol: netlinkapi.ProtocolStatic,
 			NextHop: netlinkapi.NextHop{Link: link(t, own, "x"), Gateway: netip.MustParseAddr("10.1.0.9")}}
-		must(t, own.AddNexthop(foreign))
+		must(t, own.AddNexthop(t.Context(), foreign))
 		unchanged(t, a, all...)
 		a.Stop()
 		a = linuxtest.Start(t, w)
@@ -102,7 +102,7 @@ func TestNexthops(t *testing.T) {
 		must(t, a.Delete(moved))
 		a.Expect(pending, both, routes[0], routes[2])
 		must(t, a.Resync(twoPairs()...))
-		left, err := own.Nexthops()
+		left, err := own.Nexthops(t.Context())
 		must(t, err)
 		if len(left) != 1 || !left[0].Equal(foreign) {
 			t.Errorf("nexthop objects are %+v, expected the foreign one", left)
@@ -126,16 +126,18 @@ func TestLostNexthops(t *testing.T) {
 	t.Parallel()
 	for what, lose := range map[string]func(t *testing.T, own, left netlinkapi.Handle){
 		"deleted": func(t *testing.T, own, left netlinkapi.Handle) {
-			must(t, errors.Join(own.DeleteNexthop(1), left.DeleteNexthop(1)))
+			must(t, errors.Join(own.DeleteNexthop(t.Context(), 1), left.DeleteNexthop(t.Context(), 1)))
 		},
 		"replaced": func(t *testing.T, own, _ netlinkapi.Handle) {
-			must(t, own.ReplaceNexthop(netlinkapi.Nexthop{ID: 1, Protocol: netlinkapi.ProtocolStatic,
+			must(t, own.ReplaceNexthop(t.Context(), netlinkapi.Nexthop{ID: 1, Protocol: netlinkapi.ProtocolStatic,
 				NextHop: netlinkapi.NextHop{Link: link(t, own, "x"), Gateway: netip.MustParseAddr("10.1.0.9")}}))
-			must(t, own.DeleteNexthop(1))
+			must(t, own.DeleteNexthop(t.Context(), 1))
 		},
-		"down": func(t *testing.T, own, _ netlinkapi.Handle) { must(t, own.SetUp(link(t, own, "x"), false)) },
+		"down": func(t *testing.T, own, _ netlinkapi.Handle) {
+			must(t, own.SetUp(t.Context(), link(t, own, "x"), false))
+		},
 		"carrier lost": func(t *testing.T, _, left netlinkapi.Handle) {
-			must(t, left.SetUp(link(t, left, "y"), false))
+			must(t, left.SetUp(t.Context(), link(t, left, "y"), false))
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -172,17 +174,17 @@ func TestForeignNexthop(t *testing.T) {
 		one := objects[0].(*l3.Nexthop)
 		foreign := netlinkapi.Nexthop{ID: 1, Protocol: netlinkapi.ProtocolStatic,
 			NextHop: netlinkapi.NextHop{Link: link(t, own, "x"), Gateway: netip.MustParseAddr("10.1.0.9")}}
-		must(t, own.AddNexthop(foreign))
+		must(t, own.AddNexthop(t.Context(), foreign))
 		if text := linuxtest.ErrorText(a.Apply(one)); !strings.Contains(text, "there is another nexthop object 1") {
 			t.Errorf("error is %q", text)
 		}
 		must(t, a.Delete(one))
 		expectHop(t, own, 1, "10.1.0.9")
 		foreign.Gateway = netip.MustParseAddr("10.1.0.2")
-		must(t, own.ReplaceNexthop(foreign))
+		must(t, own.ReplaceNexthop(t.Context(), foreign))
 		must(t, a.Apply(one))
 		a.Expect(configured, one)
-		all, err := own.Nexthops()
+		all, err := own.Nexthops(t.Context())
 		must(t, err)
 		if len(all) != 1 || all[0].Protocol != netlinkapi.ProtocolAgent {
 			t.Errorf("nexthop objects are %+v, expected the agent's object", all)

@@ -30,7 +30,7 @@ func rules() []proto.Message {
 // ofAgent returns the rules of the agent.
 func ofAgent(t *testing.T, h netlinkapi.Handle) (rules []netlinkapi.Rule) {
 	t.Helper()
-	all, err := h.Rules()
+	all, err := h.Rules(t.Context())
 	must(t, err)
 	for _, r := range all {
 		if r.Protocol == netlinkapi.ProtocolAgent {
@@ -48,7 +48,7 @@ func TestRules(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		own := w.Open(t, "")
 		foreign := netlinkapi.Rule{Priority: 100, Src: netip.MustParsePrefix("10.1.0.0/16"), Table: 77, Protocol: netlinkapi.ProtocolStatic}
-		must(t, own.AddRule(foreign))
+		must(t, own.AddRule(t.Context(), foreign))
 		a := linuxtest.Start(t, w)
 		must(t, a.Apply(rules()...))
 		a.Expect(configured, rules()...)
@@ -79,7 +79,7 @@ func TestRules(t *testing.T) {
 		}
 		must(t, a.Delete(twin))
 		for _, r := range ofAgent(t, own) { // by another process
-			must(t, own.DeleteRule(r))
+			must(t, own.DeleteRule(t.Context(), r))
 		}
 		must(t, a.Resync(all...))
 		if got := ofAgent(t, own); len(got) != 2 {
@@ -89,7 +89,7 @@ func TestRules(t *testing.T) {
 		if ofOwn, ofLeft := ofAgent(t, own), ofAgent(t, left); len(ofOwn)+len(ofLeft) != 0 {
 			t.Errorf("rules remain: %+v, %+v", ofOwn, ofLeft)
 		}
-		after, err := own.Rules()
+		after, err := own.Rules(t.Context())
 		must(t, err)
 		if !slices.Contains(after, foreign) {
 			t.Errorf("the rule of another program is not among %+v", after)
@@ -138,7 +138,7 @@ func TestLostRulesAreAddedAgain(t *testing.T) {
 		lose := func() {
 			for h, rules := range all {
 				for _, r := range rules {
-					if err := h.DeleteRule(r); err != nil && !netlinkapi.IsGone(err) {
+					if err := h.DeleteRule(t.Context(), r); err != nil && !netlinkapi.IsGone(err) {
 						t.Fatal(err)
 					}
 				}
@@ -146,7 +146,7 @@ func TestLostRulesAreAddedAgain(t *testing.T) {
 		}
 		complete := func() bool { return len(ofAgent(t, own)) == 2 && len(ofAgent(t, left)) == 1 }
 		foreign := netlinkapi.Rule{Priority: 100, Src: netip.MustParsePrefix("10.9.0.0/16"), Table: 77, Protocol: netlinkapi.ProtocolStatic}
-		must(t, left.AddRule(foreign))
+		must(t, left.AddRule(t.Context(), foreign))
 		lose() // they may not be followed yet
 		a.Quiet("the rules exist again", complete)
 		if w.Sim != nil {
@@ -154,7 +154,7 @@ func TestLostRulesAreAddedAgain(t *testing.T) {
 			lose()
 			a.Quiet("the rules exist again after missed events", complete)
 		}
-		must(t, left.DeleteRule(foreign))
+		must(t, left.DeleteRule(t.Context(), foreign))
 		unchanged(t, a, rules()...)
 	})
 }

@@ -90,9 +90,9 @@ func TestSpellings(t *testing.T) {
 
 		own, left := w.Foreign(t, ""), w.Foreign(t, "left")
 		must(t, errors.Join(
-			own.DeleteNeighbour(netlinkapi.Neighbour{Link: link(t, own, "x"), IP: netip.MustParseAddr("fd00:1::77")}),
-			own.DeleteNeighbour(netlinkapi.Neighbour{Link: link(t, own, "x"), IP: netip.MustParseAddr("10.1.0.77")}),
-			left.DeleteNeighbour(netlinkapi.Neighbour{Link: link(t, left, "y"), IP: netip.MustParseAddr("fe80::77")}),
+			own.DeleteNeighbour(t.Context(), netlinkapi.Neighbour{Link: link(t, own, "x"), IP: netip.MustParseAddr("fd00:1::77")}),
+			own.DeleteNeighbour(t.Context(), netlinkapi.Neighbour{Link: link(t, own, "x"), IP: netip.MustParseAddr("10.1.0.77")}),
+			left.DeleteNeighbour(t.Context(), netlinkapi.Neighbour{Link: link(t, left, "y"), IP: netip.MustParseAddr("fe80::77")}),
 		))
 		remove(t, own, "fd00:4::/64")
 		remove(t, own, "::/0")
@@ -105,7 +105,7 @@ func TestSpellings(t *testing.T) {
 		})
 		must(t, a.Delete(first...))
 		for _, h := range []netlinkapi.Handle{own, left} {
-			all, err := h.Routes()
+			all, err := h.Routes(t.Context())
 			must(t, err)
 			if slices.ContainsFunc(all, func(r netlinkapi.Route) bool { return r.Protocol == netlinkapi.ProtocolAgent }) {
 				t.Errorf("routes remain: %+v", all)
@@ -124,11 +124,11 @@ func TestForeignSpelling(t *testing.T) {
 		own := w.Foreign(t, "")
 		mac := []byte{2, 0, 0, 0, 0, 0xaa}
 		must(t, errors.Join(
-			own.AddRoute(netlinkapi.Route{Link: link(t, own, "x"), Table: netlinkapi.MainTable, Dst: netip.MustParsePrefix("fd00:2::/64"),
+			own.AddRoute(t.Context(), netlinkapi.Route{Link: link(t, own, "x"), Table: netlinkapi.MainTable, Dst: netip.MustParsePrefix("fd00:2::/64"),
 				Gateway: netip.MustParseAddr("fd00:1::2"), Protocol: netlinkapi.ProtocolBoot}),
-			own.AddRoute(netlinkapi.Route{Link: link(t, own, "x"), Table: netlinkapi.MainTable, Dst: netip.MustParsePrefix("10.2.0.0/16"),
+			own.AddRoute(t.Context(), netlinkapi.Route{Link: link(t, own, "x"), Table: netlinkapi.MainTable, Dst: netip.MustParsePrefix("10.2.0.0/16"),
 				Gateway: netip.MustParseAddr("10.1.0.2"), Protocol: netlinkapi.ProtocolStatic}),
-			own.SetNeighbour(netlinkapi.Neighbour{Link: link(t, own, "x"), IP: netip.MustParseAddr("fd00:1::77"), MAC: mac}),
+			own.SetNeighbour(t.Context(), netlinkapi.Neighbour{Link: link(t, own, "x"), IP: netip.MustParseAddr("fd00:1::77"), MAC: mac}),
 		))
 		items := []proto.Message{
 			&l3.Route{OutgoingInterface: "x", DstNetwork: "FD00:2::/64", GwAddr: "FD00:1::2"},

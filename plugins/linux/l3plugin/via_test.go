@@ -85,7 +85,7 @@ func TestIPv6GatewayTakenOver(t *testing.T) {
 		a := linuxtest.Start(t, w)
 		own := w.Open(t, "")
 		must(t, a.Apply(pair()...))
-		must(t, w.Foreign(t, "").AddRoute(netlinkapi.Route{
+		must(t, w.Foreign(t, "").AddRoute(t.Context(), netlinkapi.Route{
 			Link: link(t, own, "x"), Table: netlinkapi.MainTable, Dst: netip.MustParsePrefix("10.50.0.0/16"),
 			Gateway: netip.MustParseAddr("fd00:1::2"), Protocol: netlinkapi.ProtocolStatic,
 		}))
@@ -101,7 +101,7 @@ func TestIPv6GatewayTakenOver(t *testing.T) {
 // converse sends a text from one namespace to an address in another, and back.
 func converse(t *testing.T, from, in netlinkapi.Handle, addr string) {
 	t.Helper()
-	listener, err := in.Listen("tcp4", addr+":7777")
+	listener, err := in.Listen(t.Context(), "tcp4", addr+":7777")
 	must(t, err)
 	defer listener.Close()
 	go func() {

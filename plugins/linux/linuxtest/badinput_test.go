@@ -94,7 +94,7 @@ func TestBadItems(t *testing.T) {
 						t.Errorf("the error of the transaction is %v", err)
 					}
 					must(t, a.Delete(append(bad, good...)...))
-					if links, err := w.Open(t, "").Links(); err != nil || len(links) != 1 {
+					if links, err := w.Open(t, "").Links(t.Context()); err != nil || len(links) != 1 {
 						t.Errorf("links are %+v, %v, expected lo alone", links, err)
 					}
 				})
@@ -140,7 +140,7 @@ func addressOf(link int, prefix string) netlinkapi.Address {
 // makes.
 func sameAddresses(t *testing.T, h netlinkapi.Addresses, link int, want []string) bool {
 	t.Helper()
-	all, err := h.Addresses()
+	all, err := h.Addresses(t.Context())
 	must(t, err)
 	var got []string
 	for _, a := range all {
@@ -177,12 +177,12 @@ func TestAlreadyThere(t *testing.T) {
 	t.Parallel()
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		own := w.Open(t, "")
-		must(t, errors.Join(own.AddVeth("eth", "peer"), own.SetUp(nltest.MustLink(t, own, "peer").Index, true)))
+		must(t, errors.Join(own.AddVeth(t.Context(), "eth", "peer"), own.SetUp(t.Context(), nltest.MustLink(t, own, "peer").Index, true)))
 		index := nltest.MustLink(t, own, "eth").Index
 		route := netlinkapi.Route{Link: index, Table: netlinkapi.MainTable, Dst: netip.MustParsePrefix("10.9.0.0/16"),
 			Gateway: netip.MustParseAddr("10.1.0.2"), Protocol: netlinkapi.ProtocolStatic}
 		neighbour := netlinkapi.Neighbour{Link: index, IP: netip.MustParseAddr("10.1.0.7"), MAC: net.HardwareAddr{2, 0, 0, 0, 0, 7}}
-		must(t, errors.Join(own.SetUp(index, true), own.AddAddress(addressOf(index, "10.1.0.1/24")), own.AddRoute(route), own.SetNeighbour(neighbour)))
+		must(t, errors.Join(own.SetUp(t.Context(), index, true), own.AddAddress(t.Context(), addressOf(index, "10.1.0.1/24")), own.AddRoute(t.Context(), route), own.SetNeighbour(t.Context(), neighbour)))
 		a := linuxtest.StartAdopting(t, w, "linux-route", "linux-arp")
 		eth := items(t, `{"interfaces": [{"name": "e", "type": "EXISTING", "hostIfName": "eth", "enabled": true, "ipAddresses": ["10.1.0.1/24"]}]}`)
 		l3 := items(t, `{"routes": [{"dstNetwork": "10.9.0.0/16", "outgoingInterface": "e", "gwAddr": "10.1.0.2", "scope": "GLOBAL"}],
@@ -193,10 +193,10 @@ func TestAlreadyThere(t *testing.T) {
 		awaitConfigured(t, a, slices.Concat(eth, l3))
 		must(t, a.Delete(l3...))
 		a.Expect(pb.ValueState_OBTAINED, l3...)
-		if _, err := own.FindRoute(route); err != nil {
+		if _, err := own.FindRoute(t.Context(), route); err != nil {
 			t.Errorf("the route of another program: %v", err)
 		}
-		neighbours, err := own.Neighbours()
+		neighbours, err := own.Neighbours(t.Context())
 		must(t, err)
 		if !slices.ContainsFunc(neighbours, func(n netlinkapi.Neighbour) bool { return n.IP == neighbour.IP && n.Permanent }) {
 			t.Errorf("the neighbour of another program is not among %+v", neighbours)
@@ -221,17 +221,17 @@ func TestAdoptedWhenCreated(t *testing.T) {
 
 func testFoundByCreate(t *testing.T, w *nltest.World, policies []string) {
 	own := w.Open(t, "")
-	must(t, errors.Join(own.AddVeth("eth", "peer"), own.SetUp(nltest.MustLink(t, own, "peer").Index, true)))
+	must(t, errors.Join(own.AddVeth(t.Context(), "eth", "peer"), own.SetUp(t.Context(), nltest.MustLink(t, own, "peer").Index, true)))
 	index := nltest.MustLink(t, own, "eth").Index
 	gateway := netip.MustParseAddr("10.1.0.2")
 	same := netlinkapi.Route{Link: index, Table: netlinkapi.MainTable, Dst: netip.MustParsePrefix("10.9.0.0/16"), Gateway: gateway, Protocol: netlinkapi.ProtocolStatic}
 	other := same
 	other.Dst = netip.MustParsePrefix("10.8.0.0/16")
 	nexthop := netlinkapi.Nexthop{ID: 7, NextHop: netlinkapi.NextHop{Link: index, Gateway: gateway}, Protocol: netlinkapi.ProtocolStatic}
-	must(t, errors.Join(own.SetUp(index, true), own.AddAddress(addressOf(index, "10.1.0.1/24")), own.AddRoute(same), own.AddRoute(other), own.AddNexthop(nexthop)))
+	must(t, errors.Join(own.SetUp(t.Context(), index, true), own.AddAddress(t.Context(), addressOf(index, "10.1.0.1/24")), own.AddRoute(t.Context(), same), own.AddRoute(t.Context(), other), own.AddNexthop(t.Context(), nexthop)))
 	neighbour := netlinkapi.Neighbour{Link: index, IP: netip.MustParseAddr("10.1.0.7"), MAC: net.HardwareAddr{2, 0, 0, 0, 0, 7}}
 	changed := netlinkapi.Neighbour{Link: index, IP: netip.MustParseAddr("10.1.0.8"), MAC: net.HardwareAddr{2, 0, 0, 0, 0, 7}}
-	must(t, errors.Join(own.AddNeighbour(neighbour), own.AddNeighbour(changed)))
+	must(t, errors.Join(own.AddNeighbour(t.Context(), neighbour), own.AddNeighbour(t.Context(), changed)))
 	all := items(t, `{"interfaces": [{"name": "e", "type": "EXISTING", "hostIfName": "eth", "enabled": true, "ipAddresses": ["10.1.0.1/24"]}],
 		"routes": [{"dstNetwork": "10.9.0.0/16", "outgoingInterface": "e", "gwAddr": "10.1.0.2", "scope": "GLOBAL"},
 			{"dstNetwork": "10.8.0.0/16", "outgoingInterface": "e", "gwAddr": "10.1.0.3", "scope": "GLOBAL"}],
@@ -242,11 +242,11 @@ func testFoundByCreate(t *testing.T, w *nltest.World, policies []string) {
 	must(t, a.Apply(all...))
 	awaitConfigured(t, a, all)
 	must(t, a.Delete(all...))
-	routes, err := own.StaticRoutes()
+	routes, err := own.StaticRoutes(t.Context())
 	must(t, err)
-	nexthops, err := own.Nexthops()
+	nexthops, err := own.Nexthops(t.Context())
 	must(t, err)
-	neighbours, err := own.Neighbours()
+	neighbours, err := own.Neighbours(t.Context())
 	must(t, err)
 	at := func(ip, mac string) bool {
 		return slices.ContainsFunc(neighbours, func(n netlinkapi.Neighbour) bool {

@@ -88,7 +88,7 @@ func BenchmarkForeignRoutes(b *testing.B) {
 				Scope: netlinkapi.ScopeLink,
 			}
 		}
-		if err := errors.Join(h.ChangeRoutes(netlinkapi.OpAdd, all)...); err != nil {
+		if err := errors.Join(h.ChangeRoutes(b.Context(), netlinkapi.OpAdd, all)...); err != nil {
 			tb.Fatal(err)
 		}
 		return a
@@ -317,23 +317,23 @@ func rawPair(tb testing.TB, w *nltest.World, i, space int) {
 			tb.Fatal(err)
 		}
 	}
-	own, err := w.Namespaces.Open("")
+	own, err := w.Namespaces.Open("", netlinkapi.Gate{})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	other, err := w.Namespaces.Open(path)
+	other, err := w.Namespaces.Open(path, netlinkapi.Gate{})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	names, addrs := ends(i)
-	err = own.AddVeth("tmp-a", "tmp-b")
+	err = own.AddVeth(tb.Context(), "tmp-a", "tmp-b")
 	a, b := nltest.MustLink(tb, own, "tmp-a").Index, nltest.MustLink(tb, own, "tmp-b").Index
-	err = errors.Join(err, own.SetAlias(a, "alias/"+names[0]), own.SetAlias(b, "alias/"+names[1]), own.Move(b, other))
+	err = errors.Join(err, own.SetAlias(tb.Context(), a, "alias/"+names[0]), own.SetAlias(tb.Context(), b, "alias/"+names[1]), own.Move(tb.Context(), b, other))
 	b = nltest.MustLink(tb, other, "tmp-b").Index
 	err = errors.Join(err,
-		own.Rename(a, names[0]), own.SetUp(a, true), other.Rename(b, names[1]), other.SetUp(b, true),
-		own.AddAddress(netlinkapi.Address{Link: a, Prefix: netip.MustParsePrefix(addrs[0])}),
-		other.AddAddress(netlinkapi.Address{Link: b, Prefix: netip.MustParsePrefix(addrs[1])}),
+		own.Rename(tb.Context(), a, names[0]), own.SetUp(tb.Context(), a, true), other.Rename(tb.Context(), b, names[1]), other.SetUp(tb.Context(), b, true),
+		own.AddAddress(tb.Context(), netlinkapi.Address{Link: a, Prefix: netip.MustParsePrefix(addrs[0])}),
+		other.AddAddress(tb.Context(), netlinkapi.Address{Link: b, Prefix: netip.MustParsePrefix(addrs[1])}),
 		own.Close(), other.Close())
 	if err != nil {
 		tb.Fatal(err)

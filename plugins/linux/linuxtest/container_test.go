@@ -183,7 +183,7 @@ func TestContainer(t *testing.T) {
 		})
 	}
 	must(t, a.Delete(items...))
-	links, err := w.Open(t, "").Links()
+	links, err := w.Open(t, "").Links(t.Context())
 	must(t, err)
 	if len(links) != 1 {
 		t.Errorf("links are %+v, expected lo alone", links)

@@ -1,6 +1,7 @@
 package linuxtest_test
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -49,24 +50,27 @@ func (k *killer) disarm() (called bool) {
 }
 
 // step is called before each request.
-func (k *killer) step() error {
+func (k *killer) step() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.left--; k.left < 0 && k.kill != nil {
 		k.kill()
 		k.kill = nil
 	}
-	return nil
 }
 
 // Open implements netlinkapi.Namespaces.
-func (k *killer) Open(path string) (netlinkapi.Handle, error) {
-	_ = k.step() // never fails
-	h, err := k.Namespaces.Open(path)
-	if err != nil {
-		return nil, err
+func (k *killer) Open(path string, gate netlinkapi.Gate) (netlinkapi.Handle, error) {
+	k.step()
+	allow := gate.Allow
+	gate.Check = func(ctx context.Context) error {
+		err := allow(ctx)
+		if err == nil {
+			k.step()
+		}
+		return err
 	}
-	return netlinkapi.Checked(h, k.step, nil), nil
+	return k.Namespaces.Open(path, gate)
 }
 
 // Forget closes handles that are not in use, which keep a namespace alive.
@@ -182,7 +186,7 @@ func testKilled(t *testing.T, w *nltest.World, step int, ours, down bool) (kille
 		a.ExpectKey(kvscheduler.ValueState_NONEXISTENT, linuxtest.Key(t, v))
 	}
 	nltest.Poll(t, "the other ends no longer exist", func() bool {
-		links, err := w.Open(t, "").Links()
+		links, err := w.Open(t, "").Links(t.Context())
 		must(t, err)
 		return len(links) == 1
 	})

@@ -98,11 +98,11 @@ func makeForeign(t *testing.T, w *nltest.World) {
 	left, own := w.Make(t, "left"), w.Open(t, "")
 	if w.Sim != nil {
 		w.Sim.AddDevice("eth")
-		must(t, left.AddVeth("foreign", "foreign-peer"))
-		must(t, left.SetUp(nltest.MustLink(t, left, "foreign").Index, true))
-		must(t, own.SetUp(nltest.MustLink(t, own, "eth").Index, true))
-		must(t, own.SetSysctl("eth", "ipv4.rp_filter", 0))
-		must(t, left.SetUp(nltest.MustLink(t, left, "lo").Index, true))
+		must(t, left.AddVeth(t.Context(), "foreign", "foreign-peer"))
+		must(t, left.SetUp(t.Context(), nltest.MustLink(t, left, "foreign").Index, true))
+		must(t, own.SetUp(t.Context(), nltest.MustLink(t, own, "eth").Index, true))
+		must(t, own.SetSysctl(t.Context(), "eth", "ipv4.rp_filter", 0))
+		must(t, left.SetUp(t.Context(), nltest.MustLink(t, left, "lo").Index, true))
 		return
 	}
 	for _, ns := range []string{"own", "left"} {

@@ -71,13 +71,13 @@ func (w *walked) parameters(ns string) (state []string) {
 	if ns != "" {
 		path = w.linux.Path(ns)
 	}
-	h, err := w.linux.Namespaces.Open(path)
+	h, err := w.linux.Namespaces.Open(path, netlinkapi.Gate{})
 	must(w, err)
 	defer h.Close()
-	links, err := h.Links()
+	links, err := h.Links(w.Context())
 	must(w, err)
 	for _, l := range links {
-		values, err := h.Sysctls(l.Name, names)
+		values, err := h.Sysctls(w.Context(), l.Name, names)
 		must(w, err)
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			state = append(state, fmt.Sprintf("namespace %q: %s %s = %d", ns, l.Name, name, values[name]))

@@ -106,14 +106,14 @@ func startWalk(t *testing.T, newWorld func(testing.TB) *nltest.World) walktest.W
 	}
 	for n := range existingLinks {
 		name := existingName(n)
-		must(s, own.AddVeth(name, name+"-peer"))
+		must(s, own.AddVeth(t.Context(), name, name+"-peer"))
 		for _, end := range []string{name, name + "-peer"} {
 			l := nltest.MustLink(s, own, end)
-			must(s, errors.Join(own.SetMAC(l.Index, foreignMAC(n, end == name)), own.SetMTU(l.Index, 1450+n), own.SetUp(l.Index, true)))
+			must(s, errors.Join(own.SetMAC(t.Context(), l.Index, foreignMAC(n, end == name)), own.SetMTU(t.Context(), l.Index, 1450+n), own.SetUp(t.Context(), l.Index, true)))
 		}
 	}
-	must(s, own.SetSysctl(existingName(0), "ipv4.rp_filter", 1))
-	must(s, left.SetUp(nltest.MustLink(s, left, "lo").Index, true))
+	must(s, own.SetSysctl(t.Context(), existingName(0), "ipv4.rp_filter", 1))
+	must(s, left.SetUp(t.Context(), nltest.MustLink(s, left, "lo").Index, true))
 	for n := range taps {
 		w.linux.MakeTap(s, hostTAP(n))
 	}

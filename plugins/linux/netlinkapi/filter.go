@@ -27,13 +27,16 @@ func (t FilterTable) NFTable() NFTable {
 // iptables-save(8) and iptables-restore(8). A missing program is ErrNoProgram.
 type PacketFilter interface {
 	// SaveTable returns a table as iptables-save prints it, without counters.
+	// Equivalent to: `iptables-save -t TABLE`
 	SaveTable(ctx context.Context, t FilterTable) (string, error)
 	// RestoreTable applies the lines between the name of the table and COMMIT, as
 	// iptables-restore --noflush does: all of them or, with an error, none. Chains that are
 	// declared are emptied first. A line that is refused is a *LineError.
+	// Equivalent to: `iptables-restore --noflush --wait`
 	RestoreTable(ctx context.Context, t FilterTable, lines []string) error
 	// TryTable returns what SaveTable would return after RestoreTable in a new
 	// namespace, and changes nothing.
+	// Equivalent to: `unshare --net sh -c 'iptables-restore --noflush --wait; iptables-save -t TABLE'`
 	TryTable(ctx context.Context, t FilterTable, lines []string) (string, error)
 }
 

@@ -6,6 +6,10 @@
 // A Handle is bound to one namespace, whatever thread it is used on. Its
 // errors can be compared with the sentinels of this package by errors.Is; what
 // a dump could not read completely is ErrIncomplete, never an empty result.
+//
+// A call whose context has ended does not ask the kernel, and returns the cause; see Gate. One
+// that has begun cannot be canceled, except while it waits for a program, an event or
+// another host. What undoes the first steps of a canceled operation uses context.WithoutCancel.
 package netlinkapi
 
 import (
@@ -24,12 +28,15 @@ type Namespaces interface {
 	// no such file or it does not stand for a namespace. The caller closes the
 	// handle after the operation at hand: a namespace lives on while a handle on
 	// it is open.
-	Open(path string) (Handle, error)
+	// Equivalent to: `ip netns exec NAME ...`
+	Open(path string, gate Gate) (Handle, error)
 	// Create makes a new, empty namespace and mounts it at path, as ip-netns(8)
 	// does. ErrExists if there is one already.
+	// Equivalent to: `ip netns add NAME`
 	Create(path string) error
 	// Named lists the names of the namespaces mounted in a directory; none if
 	// there is no such directory.
+	// Equivalent to: `ip netns list`
 	Named(dir string) ([]string, error)
 }
 
@@ -59,6 +66,7 @@ type Handle interface {
 	BridgeVLANs
 	Sockets
 	// Namespace reports which namespace this is.
+	// Equivalent to: `readlink /proc/self/ns/net`
 	Namespace() NamespaceID
 	io.Closer
 }
@@ -96,44 +104,68 @@ type Counters struct {
 
 // Links reads links. A link that is not there is ErrNotFound.
 type Links interface {
-	Links() ([]Link, error)
-	LinkByName(name string) (Link, error)
-	LinkByIndex(index int) (Link, error)
+	// Links returns all links.
+	// Equivalent to: `ip -details -statistics link show`
+	Links(ctx context.Context) ([]Link, error)
+	// LinkByName returns the link with a name.
+	// Equivalent to: `ip -details link show dev NAME`
+	LinkByName(ctx context.Context, name string) (Link, error)
+	// LinkByIndex returns the link with an index.
+	// Equivalent to: `ip -details link show`, of which it is the link with the number
+	LinkByIndex(ctx context.Context, index int) (Link, error)
 }
 
 // LinkMaker makes links, which are down at first, and deletes them. A name
 // that is taken is ErrExists; deleting a link that is not there is ErrNotFound.
 type LinkMaker interface {
 	// AddVeth makes a pair of links; deleting one end deletes both.
-	AddVeth(name, peer string) error
+	// Equivalent to: `ip link add NAME type veth peer name PEER`
+	AddVeth(ctx context.Context, name, peer string) error
 	// AddLink makes a link. parent is the index of the link beneath it; 0: none. A
 	// VRF also lets sockets that are not bound to a VRF accept connections out of it.
 	// A kind that this kernel lacks is ErrUnsupported.
-	AddLink(name string, p LinkParams, parent int) error
+	// Equivalent to: `ip link add NAME link PARENT type KIND ...`, for a TUN or TAP `ip tuntap add NAME mode tun`
+	AddLink(ctx context.Context, name string, p LinkParams, parent int) error
 	// ChangeLink changes the parameters of a link of the same kind. Which of them a
 	// kernel changes depends on the kind.
-	ChangeLink(index int, p LinkParams) error
-	DeleteLink(index int) error
+	// Equivalent to: `ip link set dev NAME type KIND ...`, for WireGuard `wg setconf NAME FILE`
+	ChangeLink(ctx context.Context, index int, p LinkParams) error
+	// DeleteLink deletes a link.
+	// Equivalent to: `ip link delete dev NAME`
+	DeleteLink(ctx context.Context, index int) error
 	// RunWireGuard makes a link of kind KindWireGuard with the program wireguard-go, which
 	// serves it in the background until the link is deleted. A missing program is
 	// ErrNoProgram.
-	RunWireGuard(program, name string) error
+	// Equivalent to: `wireguard-go NAME`
+	RunWireGuard(ctx context.Context, program, name string) error
 }
 
 // LinkSetter changes one link. ErrNotFound if it is not there, ErrBusy if it
 // must be down for the change.
 type LinkSetter interface {
-	SetUp(index int, up bool) error
-	Rename(index int, name string) error
-	SetAlias(index int, alias string) error
-	SetMTU(index int, mtu int) error
-	SetMAC(index int, mac net.HardwareAddr) error
+	// SetUp sets the link up or down.
+	// Equivalent to: `ip link set dev NAME up` or `down`
+	SetUp(ctx context.Context, index int, up bool) error
+	// Rename changes the name.
+	// Equivalent to: `ip link set dev NAME name NEW`
+	Rename(ctx context.Context, index int, name string) error
+	// SetAlias changes the alias; empty: none.
+	// Equivalent to: `ip link set dev NAME alias TEXT`
+	SetAlias(ctx context.Context, index int, alias string) error
+	// SetMTU changes the MTU, in bytes.
+	// Equivalent to: `ip link set dev NAME mtu MTU`
+	SetMTU(ctx context.Context, index int, mtu int) error
+	// SetMAC changes the MAC address.
+	// Equivalent to: `ip link set dev NAME address MAC`
+	SetMAC(ctx context.Context, index int, mac net.HardwareAddr) error
 	// SetMaster puts the link into a bridge, bond or VRF; 0 takes it out.
-	SetMaster(index, master int) error
+	// Equivalent to: `ip link set dev NAME master MASTER` or `nomaster`
+	SetMaster(ctx context.Context, index, master int) error
 	// Move moves the link into another namespace, where it is down, has no
 	// addresses, and may have another index. ErrExists if its name is taken
 	// there.
-	Move(index int, to Handle) error
+	// Equivalent to: `ip link set dev NAME netns NAMESPACE`
+	Move(ctx context.Context, index int, to Handle) error
 }
 
 // Address is an IP address of a link.
@@ -153,12 +185,18 @@ type Address struct {
 // Addresses reads and changes IP addresses. Adding one that is there is
 // ErrExists, deleting one that is not is ErrNotFound.
 type Addresses interface {
-	Addresses() ([]Address, error)
+	// Addresses returns the addresses of all links.
+	// Equivalent to: `ip address show`
+	Addresses(ctx context.Context) ([]Address, error)
 	// AddAddress also enables IPv6 on the link if the address needs it.
-	AddAddress(a Address) error
+	// Equivalent to: `ip address add PREFIX broadcast + dev LINK ...`
+	AddAddress(ctx context.Context, a Address) error
 	// SetAddress is AddAddress, and changes the lifetimes if the address is there.
-	SetAddress(a Address) error
-	DeleteAddress(a Address) error
+	// Equivalent to: `ip address replace PREFIX broadcast + dev LINK ...`
+	SetAddress(ctx context.Context, a Address) error
+	// DeleteAddress deletes an address.
+	// Equivalent to: `ip address delete PREFIX dev LINK`
+	DeleteAddress(ctx context.Context, a Address) error
 }
 
 // Neighbour is the MAC address of a neighbour.
@@ -171,14 +209,19 @@ type Neighbour struct {
 
 // Neighbours reads and changes ARP and NDP entries.
 type Neighbours interface {
-	Neighbours() ([]Neighbour, error)
+	// Neighbours returns the entries of all links.
+	// Equivalent to: `ip neighbour show nud all`
+	Neighbours(ctx context.Context) ([]Neighbour, error)
 	// AddNeighbour adds a permanent entry, in place of a learned one. ErrExists if there is a
 	// permanent one.
-	AddNeighbour(n Neighbour) error
+	// Equivalent to: `ip neighbour add IP lladdr MAC nud permanent dev LINK`
+	AddNeighbour(ctx context.Context, n Neighbour) error
 	// SetNeighbour adds or replaces a permanent entry.
-	SetNeighbour(n Neighbour) error
+	// Equivalent to: `ip neighbour replace IP lladdr MAC nud permanent dev LINK`
+	SetNeighbour(ctx context.Context, n Neighbour) error
 	// DeleteNeighbour returns ErrNotFound if there is no such entry.
-	DeleteNeighbour(n Neighbour) error
+	// Equivalent to: `ip neighbour delete IP dev LINK`
+	DeleteNeighbour(ctx context.Context, n Neighbour) error
 }
 
 // Scope is how far a destination or an address reaches; see ip-route(8).
@@ -272,6 +315,7 @@ type Watcher interface {
 	// every change, until the context ends (nil) or
 	// events were lost or cannot be read (an error): then start again, and read
 	// the whole state.
+	// Equivalent to: `ip monitor` and `nft monitor`
 	Watch(ctx context.Context, ready func(), event func(Event)) error
 }
 
@@ -283,10 +327,12 @@ const OwnNumber = -1
 type Others interface {
 	// Number returns the number by which this namespace knows another one, which
 	// is given one if it has none. It is good until the other one ends.
-	Number(other Handle) (int, error)
+	// Equivalent to: `ip netns set NAME auto` and `ip netns list-id`
+	Number(ctx context.Context, other Handle) (int, error)
 	// WatchOthers calls ready once changes are being recorded, and then event for
 	// every change in a namespace that has a number, and when one ends (LinkChanged, of
 	// no link), until the context ends (nil) or events were lost or cannot be read (an
 	// error): then start again, and read everything.
+	// Equivalent to: `ip monitor all-nsid`
 	WatchOthers(ctx context.Context, ready func(), event func(number int, e Event)) error
 }

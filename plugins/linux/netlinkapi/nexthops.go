@@ -1,6 +1,7 @@
 package netlinkapi
 
 import (
+	"context"
 	"reflect"
 	"slices"
 )
@@ -36,13 +37,17 @@ func (n Nexthop) Equal(other Nexthop) bool {
 type Nexthops interface {
 	// Nexthops returns all objects except groups of other types than mpath of ip-nexthop(8)
 	// and objects of bridges.
-	Nexthops() ([]Nexthop, error)
+	// Equivalent to: `ip nexthop show`
+	Nexthops(ctx context.Context) ([]Nexthop, error)
 	// AddNexthop returns ErrExists if there is an object with the id.
-	AddNexthop(n Nexthop) error
+	// Equivalent to: `ip nexthop add id ID via GATEWAY dev LINK`, of a group `ip nexthop add id ID group 1/2`
+	AddNexthop(ctx context.Context, n Nexthop) error
 	// ReplaceNexthop changes the object with the id, and so all routes through it. An object
 	// that is no group cannot become one, nor the other way round.
-	ReplaceNexthop(n Nexthop) error
+	// Equivalent to: `ip nexthop replace id ID via GATEWAY dev LINK`
+	ReplaceNexthop(ctx context.Context, n Nexthop) error
 	// DeleteNexthop returns ErrNotFound if there is no such object. The kernel deletes the
 	// routes through it with it, and groups that become empty.
-	DeleteNexthop(id uint32) error
+	// Equivalent to: `ip nexthop delete id ID`
+	DeleteNexthop(ctx context.Context, id uint32) error
 }

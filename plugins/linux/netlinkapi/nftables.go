@@ -17,14 +17,18 @@ func (t NFTable) String() string { return t.Family + " " + t.Name }
 type Nftables interface {
 	// NFTable returns the content as nft prints it, with or without counters and other
 	// state; ErrNotFound if there is no such table.
+	// Equivalent to: `nft list table FAMILY NAME`, without state `nft -s`
 	NFTable(ctx context.Context, t NFTable, state bool) (content string, err error)
 	// SetNFTable makes the table, or replaces it, in one transaction: with an error it is
 	// as it was. A refusal is a *ContentError.
+	// Equivalent to: `nft -f FILE`
 	SetNFTable(ctx context.Context, t NFTable, content string) error
 	// DeleteNFTable returns ErrNotFound if there is no such table.
+	// Equivalent to: `nft delete table FAMILY NAME`
 	DeleteNFTable(ctx context.Context, t NFTable) error
 	// TryNFTable returns what NFTable would return after SetNFTable in a new
 	// namespace, which has no links but a loopback, and changes nothing.
+	// Equivalent to: `unshare --net sh -c 'nft -f FILE; nft list table FAMILY NAME'`
 	TryNFTable(ctx context.Context, t NFTable, content string, state bool) (string, error)
 }
 

@@ -1,6 +1,7 @@
 package netlinkapi
 
 import (
+	"context"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -160,25 +161,32 @@ func (op RouteOp) String() string { return [...]string{"add", "replace", "delete
 // Routes reads and changes routes.
 type Routes interface {
 	// Routes returns the routes of the types above, of all tables.
-	Routes() ([]Route, error)
+	// Equivalent to: `ip route show table all` and `ip -6 route show table all`
+	Routes(ctx context.Context) ([]Route, error)
 	// StaticRoutes returns the routes of Routes that are Protocol.Static. The number of other
 	// routes hardly affects its cost.
-	StaticRoutes() ([]Route, error)
+	// Equivalent to: `ip route show table all proto static`, and so on
+	StaticRoutes(ctx context.Context) ([]Route, error)
 	// FindRoute returns the route with the first link, table, destination, metric and
 	// protocol of r, else another static one with one of the links, the table and the
 	// destination; ErrNotFound if there is none. Usually it costs one lookup, however many
 	// routes there are.
-	FindRoute(r Route) (Route, error)
+	// Equivalent to: `ip route get fibmatch IP`
+	FindRoute(ctx context.Context, r Route) (Route, error)
 	// AddRoute returns ErrExists if there is a route to the destination in the
 	// table with the same metric (IPv6: and the same next hop).
-	AddRoute(r Route) error
+	// Equivalent to: `ip route add PREFIX via GATEWAY dev LINK ...`
+	AddRoute(ctx context.Context, r Route) error
 	// ReplaceRoute adds the route, in place of one to the same destination in
 	// the same table with the same metric.
-	ReplaceRoute(r Route) error
+	// Equivalent to: `ip route replace PREFIX via GATEWAY dev LINK ...`
+	ReplaceRoute(ctx context.Context, r Route) error
 	// DeleteRoute returns ErrNotFound if there is no such route. Without a link it
 	// deletes a route whatever its next hops are.
-	DeleteRoute(r Route) error
+	// Equivalent to: `ip route delete PREFIX via GATEWAY dev LINK ...`
+	DeleteRoute(ctx context.Context, r Route) error
 	// ChangeRoutes makes the same change of several routes, in their order, and returns an
 	// error for each. It takes much less time than as many calls.
-	ChangeRoutes(op RouteOp, all []Route) []error
+	// Equivalent to: `ip -force -batch FILE`
+	ChangeRoutes(ctx context.Context, op RouteOp, all []Route) []error
 }

@@ -14,12 +14,15 @@ type Sockets interface {
 	// Listen makes a socket for connections. A link may get the address later. ErrExists if the
 	// port or the path is in use; the path of a Unix socket that no process has open is not.
 	// Close deletes the path.
-	Listen(network, address string) (net.Listener, error)
+	// Equivalent to: `nc -lk ADDRESS PORT`
+	Listen(ctx context.Context, network, address string) (net.Listener, error)
 	// ListenPacket makes a socket for datagrams, like Listen. What is sent to the sender of a
 	// datagram comes from the address that the datagram was sent to.
-	ListenPacket(network, address string) (net.PacketConn, error)
+	// Equivalent to: `nc -lu ADDRESS PORT`
+	ListenPacket(ctx context.Context, network, address string) (net.PacketConn, error)
 	// Dial connects a socket. One of "unixgram" has an address of its own, so that it receives
 	// answers.
+	// Equivalent to: `nc ADDRESS PORT`
 	Dial(ctx context.Context, network, address string) (net.Conn, error)
 }
 

@@ -1,6 +1,7 @@
 package netlinkapi
 
 import (
+	"context"
 	"maps"
 	"slices"
 )
@@ -12,10 +13,12 @@ import (
 type Sysctls interface {
 	// Sysctls returns parameters of a link, but those that this kernel does not have for it.
 	// A link that is not there is ErrNotFound.
-	Sysctls(link string, names []string) (map[string]int, error)
+	// Equivalent to: `sysctl net.ipv4.conf.LINK.rp_filter`, `ethtool -k LINK`, `ethtool -l LINK` and `ethtool LINK`
+	Sysctls(ctx context.Context, link string, names []string) (map[string]int, error)
 	// SetSysctl returns ErrNotFound if the link is not there, and ErrUnsupported if this
 	// kernel does not have the parameter for it.
-	SetSysctl(link, name string, value int) error
+	// Equivalent to: `sysctl -w net.ipv4.conf.LINK.rp_filter=2`, `ethtool -K LINK gro off` and `ethtool -L LINK rx 2`
+	SetSysctl(ctx context.Context, link, name string, value int) error
 }
 
 // TCPAcceptL3Master is the parameter of a namespace that lets a socket which listens in no VRF

@@ -57,8 +57,8 @@ func (ns *space) table(t netlinkapi.FilterTable) (filterTable, error) {
 	return ft, nil
 }
 
-func (h *handle) SaveTable(_ context.Context, t netlinkapi.FilterTable) (text string, err error) {
-	err = h.k.read("SaveTable", func() error {
+func (h *handle) SaveTable(ctx context.Context, t netlinkapi.FilterTable) (text string, err error) {
+	err = h.read(ctx, "SaveTable", func() error {
 		ft, err := h.ns.table(t)
 		if err == nil {
 			text = ft.save(t)
@@ -68,8 +68,8 @@ func (h *handle) SaveTable(_ context.Context, t netlinkapi.FilterTable) (text st
 	return text, err
 }
 
-func (h *handle) RestoreTable(_ context.Context, t netlinkapi.FilterTable, lines []string) error {
-	return h.k.change("RestoreTable", func() error {
+func (h *handle) RestoreTable(ctx context.Context, t netlinkapi.FilterTable, lines []string) error {
+	return h.change(ctx, "RestoreTable", func() error {
 		ft, err := h.ns.table(t)
 		if err != nil {
 			return err
@@ -83,8 +83,8 @@ func (h *handle) RestoreTable(_ context.Context, t netlinkapi.FilterTable, lines
 	})
 }
 
-func (h *handle) TryTable(_ context.Context, t netlinkapi.FilterTable, lines []string) (text string, err error) {
-	err = h.k.read("TryTable", func() error {
+func (h *handle) TryTable(ctx context.Context, t netlinkapi.FilterTable, lines []string) (text string, err error) {
+	err = h.read(ctx, "TryTable", func() error {
 		ft, err := (&space{}).table(t)
 		if err == nil {
 			ft, err = ft.restored(lines)

@@ -1,6 +1,7 @@
 package nlsim
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 	"slices"
@@ -96,8 +97,8 @@ func (l *link) connect(a netlinkapi.Address) {
 	}
 }
 
-func (h *handle) Addresses() (addrs []netlinkapi.Address, err error) {
-	err = h.k.read("Addresses", func() error {
+func (h *handle) Addresses(ctx context.Context) (addrs []netlinkapi.Address, err error) {
+	err = h.read(ctx, "Addresses", func() error {
 		now := time.Now()
 		h.ns.expire(now)
 		addrs = h.ns.remaining(now)
@@ -106,8 +107,8 @@ func (h *handle) Addresses() (addrs []netlinkapi.Address, err error) {
 	return addrs, err
 }
 
-func (h *handle) AddAddress(a netlinkapi.Address) error {
-	return h.set("AddAddress", a.Link, func(l *link) error {
+func (h *handle) AddAddress(ctx context.Context, a netlinkapi.Address) error {
+	return h.set(ctx, "AddAddress", a.Link, func(l *link) error {
 		if slices.ContainsFunc(h.ns.addrs, sameAddress(a)) {
 			return netlinkapi.ErrExists
 		}
@@ -117,8 +118,8 @@ func (h *handle) AddAddress(a netlinkapi.Address) error {
 }
 
 // SetAddress implements netlinkapi.Addresses.
-func (h *handle) SetAddress(a netlinkapi.Address) error {
-	return h.set("SetAddress", a.Link, func(l *link) error {
+func (h *handle) SetAddress(ctx context.Context, a netlinkapi.Address) error {
+	return h.set(ctx, "SetAddress", a.Link, func(l *link) error {
 		if at := slices.IndexFunc(h.ns.addrs, sameAddress(a)); at >= 0 {
 			h.ns.addrs[at] = a
 			h.ns.limit(a)
@@ -138,8 +139,8 @@ func (l *link) addAddress(a netlinkapi.Address) {
 	l.connect(a)
 }
 
-func (h *handle) DeleteAddress(a netlinkapi.Address) error {
-	return h.set("DeleteAddress", a.Link, func(l *link) error {
+func (h *handle) DeleteAddress(ctx context.Context, a netlinkapi.Address) error {
+	return h.set(ctx, "DeleteAddress", a.Link, func(l *link) error {
 		at := slices.IndexFunc(h.ns.addrs, sameAddress(a))
 		if at < 0 {
 			return netlinkapi.ErrNotFound
@@ -189,13 +190,13 @@ func (l *link) lostAddress4() {
 	l.ns.notify(netlinkapi.Event{Kind: netlinkapi.RoutesFlushed, Link: l.Index})
 }
 
-func (h *handle) Neighbours() (ns []netlinkapi.Neighbour, err error) {
-	err = h.k.read("Neighbours", func() error { ns = slices.Clone(h.ns.neighs); return nil })
+func (h *handle) Neighbours(ctx context.Context) (ns []netlinkapi.Neighbour, err error) {
+	err = h.read(ctx, "Neighbours", func() error { ns = slices.Clone(h.ns.neighs); return nil })
 	return ns, err
 }
 
-func (h *handle) AddNeighbour(n netlinkapi.Neighbour) error {
-	return h.set("AddNeighbour", n.Link, func(l *link) error {
+func (h *handle) AddNeighbour(ctx context.Context, n netlinkapi.Neighbour) error {
+	return h.set(ctx, "AddNeighbour", n.Link, func(l *link) error {
 		if slices.ContainsFunc(h.ns.neighs, sameNeighbour(n)) { // none is learned here
 			return netlinkapi.ErrExists
 		}
@@ -203,8 +204,8 @@ func (h *handle) AddNeighbour(n netlinkapi.Neighbour) error {
 	})
 }
 
-func (h *handle) SetNeighbour(n netlinkapi.Neighbour) error {
-	return h.set("SetNeighbour", n.Link, func(l *link) error { return l.setNeighbour(n) })
+func (h *handle) SetNeighbour(ctx context.Context, n netlinkapi.Neighbour) error {
+	return h.set(ctx, "SetNeighbour", n.Link, func(l *link) error { return l.setNeighbour(n) })
 }
 
 func (l *link) setNeighbour(n netlinkapi.Neighbour) error {
@@ -216,8 +217,8 @@ func (l *link) setNeighbour(n netlinkapi.Neighbour) error {
 	return nil
 }
 
-func (h *handle) DeleteNeighbour(n netlinkapi.Neighbour) error {
-	return h.set("DeleteNeighbour", n.Link, func(l *link) error {
+func (h *handle) DeleteNeighbour(ctx context.Context, n netlinkapi.Neighbour) error {
+	return h.set(ctx, "DeleteNeighbour", n.Link, func(l *link) error {
 		if !slices.ContainsFunc(h.ns.neighs, sameNeighbour(n)) {
 			return netlinkapi.ErrNotFound
 		}

@@ -2,6 +2,7 @@ package nlsim
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -30,8 +31,8 @@ const (
 	ethernetMTU  = 1500
 )
 
-func (h *handle) AddLink(name string, p netlinkapi.LinkParams, parent int) error {
-	return h.k.change("AddLink", func() error {
+func (h *handle) AddLink(ctx context.Context, name string, p netlinkapi.LinkParams, parent int) error {
+	return h.change(ctx, "AddLink", func() error {
 		if err := h.ns.checkName(name); err != nil {
 			return err
 		}
@@ -57,8 +58,8 @@ func (h *handle) AddLink(name string, p netlinkapi.LinkParams, parent int) error
 }
 
 // RunWireGuard implements netlinkapi.LinkMaker.
-func (h *handle) RunWireGuard(_, name string) error {
-	return h.AddLink(name, netlinkapi.WireGuard{}, 0)
+func (h *handle) RunWireGuard(ctx context.Context, _, name string) error {
+	return h.AddLink(ctx, name, netlinkapi.WireGuard{}, 0)
 }
 
 // prepare checks the parameters of a new link and fills in what follows from them.
@@ -212,8 +213,8 @@ func (h *handle) unique(same func(netlinkapi.LinkParams) bool) error {
 	return nil
 }
 
-func (h *handle) ChangeLink(index int, p netlinkapi.LinkParams) error {
-	return h.set("ChangeLink", index, func(l *link) error {
+func (h *handle) ChangeLink(ctx context.Context, index int, p netlinkapi.LinkParams) error {
+	return h.set(ctx, "ChangeLink", index, func(l *link) error {
 		if l.Params == nil || !netlinkapi.CanChange(l.Params, p) {
 			return errInvalid
 		}
@@ -222,8 +223,8 @@ func (h *handle) ChangeLink(index int, p netlinkapi.LinkParams) error {
 	})
 }
 
-func (h *handle) SetMaster(index, master int) error {
-	return h.set("SetMaster", index, func(l *link) error {
+func (h *handle) SetMaster(ctx context.Context, index, master int) error {
+	return h.set(ctx, "SetMaster", index, func(l *link) error {
 		var m *link
 		if master != 0 {
 			if m = h.ns.links[master]; m == nil {

@@ -1,6 +1,7 @@
 package nlsim
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net"
@@ -90,18 +91,34 @@ func (ns *space) checkName(name string) error {
 
 // handle is the namespace as one user sees it.
 type handle struct {
+	*lease
 	sockets
 	nexthops
-	k       *Kernel
-	ns      *space
 	foreign bool // another program has it
+}
+
+// lease is the use of a namespace by one handle.
+type lease struct {
+	k    *Kernel
+	ns   *space
+	gate netlinkapi.Gate
+}
+
+// read is Kernel.read for a method of a handle.
+func (l *lease) read(ctx context.Context, op string, f func() error) error {
+	return l.gate.Pass(ctx, func() error { return l.k.read(op, f) })
+}
+
+// change is Kernel.change for a method of a handle.
+func (l *lease) change(ctx context.Context, op string, f func() error) error {
+	return l.gate.Pass(ctx, func() error { return l.k.change(op, f) })
 }
 
 func (h *handle) Close() error                      { return nil }
 func (h *handle) Namespace() netlinkapi.NamespaceID { return h.ns.id }
 
-func (h *handle) Links() (links []netlinkapi.Link, err error) {
-	err = h.k.read("Links", func() error {
+func (h *handle) Links(ctx context.Context) (links []netlinkapi.Link, err error) {
+	err = h.read(ctx, "Links", func() error {
 		for _, l := range h.ns.sorted() {
 			links = append(links, l.read())
 		}
@@ -110,8 +127,8 @@ func (h *handle) Links() (links []netlinkapi.Link, err error) {
 	return links, err
 }
 
-func (h *handle) LinkByName(name string) (found netlinkapi.Link, err error) {
-	err = h.k.read("LinkByName", func() error {
+func (h *handle) LinkByName(ctx context.Context, name string) (found netlinkapi.Link, err error) {
+	err = h.read(ctx, "LinkByName", func() error {
 		l := h.ns.byName(name)
 		if l == nil {
 			return fmt.Errorf("%q: %w", name, netlinkapi.ErrNotFound)
@@ -122,8 +139,8 @@ func (h *handle) LinkByName(name string) (found netlinkapi.Link, err error) {
 	return found, err
 }
 
-func (h *handle) LinkByIndex(index int) (found netlinkapi.Link, err error) {
-	err = h.k.read("LinkByIndex", func() error {
+func (h *handle) LinkByIndex(ctx context.Context, index int) (found netlinkapi.Link, err error) {
+	err = h.read(ctx, "LinkByIndex", func() error {
 		if index == 0 {
 			return errInvalid
 		}
@@ -152,8 +169,8 @@ func (h *handle) with(index int, f func(*link) error) error {
 	return f(l)
 }
 
-func (h *handle) AddVeth(name, peer string) error {
-	return h.k.change("AddVeth", func() error {
+func (h *handle) AddVeth(ctx context.Context, name, peer string) error {
+	return h.change(ctx, "AddVeth", func() error {
 		for _, n := range []string{name, peer} {
 			if err := h.ns.checkName(n); err != nil {
 				return err
@@ -166,8 +183,8 @@ func (h *handle) AddVeth(name, peer string) error {
 	})
 }
 
-func (h *handle) DeleteLink(index int) error {
-	return h.k.change("DeleteLink", func() error {
+func (h *handle) DeleteLink(ctx context.Context, index int) error {
+	return h.change(ctx, "DeleteLink", func() error {
 		return h.with(index, func(l *link) error {
 			if l.Loopback || l.Kind == "" {
 				return netlinkapi.ErrUnsupported
@@ -178,8 +195,8 @@ func (h *handle) DeleteLink(index int) error {
 	})
 }
 
-func (h *handle) set(op string, index int, f func(*link) error) error {
-	return h.k.change(op, func() error {
+func (h *handle) set(ctx context.Context, op string, index int, f func(*link) error) error {
+	return h.change(ctx, op, func() error {
 		return h.with(index, func(l *link) error {
 			if err := f(l); err != nil {
 				return err
@@ -190,8 +207,8 @@ func (h *handle) set(op string, index int, f func(*link) error) error {
 	})
 }
 
-func (h *handle) SetUp(index int, up bool) error {
-	return h.set("SetUp", index, func(l *link) error {
+func (h *handle) SetUp(ctx context.Context, index int, up bool) error {
+	return h.set(ctx, "SetUp", index, func(l *link) error {
 		if l.Up == up {
 			return nil
 		}
@@ -206,8 +223,8 @@ func (h *handle) SetUp(index int, up bool) error {
 	})
 }
 
-func (h *handle) Rename(index int, name string) error {
-	return h.set("Rename", index, func(l *link) error {
+func (h *handle) Rename(ctx context.Context, index int, name string) error {
+	return h.set(ctx, "Rename", index, func(l *link) error {
 		if l.Name == name {
 			return nil
 		}
@@ -219,8 +236,8 @@ func (h *handle) Rename(index int, name string) error {
 	})
 }
 
-func (h *handle) SetAlias(index int, alias string) error {
-	return h.set("SetAlias", index, func(l *link) error {
+func (h *handle) SetAlias(ctx context.Context, index int, alias string) error {
+	return h.set(ctx, "SetAlias", index, func(l *link) error {
 		if len(alias) >= 256 {
 			return fmt.Errorf("alias of %d bytes: invalid argument", len(alias))
 		}
@@ -229,8 +246,8 @@ func (h *handle) SetAlias(index int, alias string) error {
 	})
 }
 
-func (h *handle) SetMTU(index, mtu int) error {
-	return h.set("SetMTU", index, func(l *link) error {
+func (h *handle) SetMTU(ctx context.Context, index, mtu int) error {
+	return h.set(ctx, "SetMTU", index, func(l *link) error {
 		if mtu < 68 || mtu > 65575 || l.parent != nil && l.parent.takesAlong(l) && mtu > l.parent.MTU-l.overhead() {
 			return fmt.Errorf("MTU %d: invalid argument", mtu)
 		}
@@ -240,8 +257,8 @@ func (h *handle) SetMTU(index, mtu int) error {
 	})
 }
 
-func (h *handle) SetMAC(index int, mac net.HardwareAddr) error {
-	return h.set("SetMAC", index, func(l *link) error {
+func (h *handle) SetMAC(ctx context.Context, index int, mac net.HardwareAddr) error {
+	return h.set(ctx, "SetMAC", index, func(l *link) error {
 		if len(mac) != 6 || mac[0]&1 != 0 {
 			return fmt.Errorf("MAC address %s: invalid argument", mac)
 		}
@@ -251,9 +268,9 @@ func (h *handle) SetMAC(index int, mac net.HardwareAddr) error {
 	})
 }
 
-func (h *handle) Move(index int, to netlinkapi.Handle) error {
-	target := to.(*handle).ns
-	return h.k.change("Move", func() error {
+func (h *handle) Move(ctx context.Context, index int, to netlinkapi.Handle) error {
+	return h.change(ctx, "Move", func() error {
+		target := to.(*handle).ns
 		return h.with(index, func(l *link) error {
 			if target == l.ns {
 				return nil

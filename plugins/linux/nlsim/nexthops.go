@@ -1,6 +1,7 @@
 package nlsim
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -8,20 +9,17 @@ import (
 )
 
 // nexthops are the nexthop objects of a namespace.
-type nexthops struct {
-	k  *Kernel
-	ns *space
-}
+type nexthops struct{ *lease }
 
 // Nexthops implements netlinkapi.Nexthops.
-func (h nexthops) Nexthops() (all []netlinkapi.Nexthop, err error) {
-	err = h.k.read("Nexthops", func() error { all = slices.Clone(h.ns.nexthops); return nil })
+func (h nexthops) Nexthops(ctx context.Context) (all []netlinkapi.Nexthop, err error) {
+	err = h.read(ctx, "Nexthops", func() error { all = slices.Clone(h.ns.nexthops); return nil })
 	return all, err
 }
 
 // AddNexthop implements netlinkapi.Nexthops.
-func (h nexthops) AddNexthop(n netlinkapi.Nexthop) error {
-	return h.k.change("AddNexthop", func() error {
+func (h nexthops) AddNexthop(ctx context.Context, n netlinkapi.Nexthop) error {
+	return h.change(ctx, "AddNexthop", func() error {
 		if h.ns.nexthop(n.ID) != nil {
 			return netlinkapi.ErrExists
 		}
@@ -30,13 +28,13 @@ func (h nexthops) AddNexthop(n netlinkapi.Nexthop) error {
 }
 
 // ReplaceNexthop implements netlinkapi.Nexthops.
-func (h nexthops) ReplaceNexthop(n netlinkapi.Nexthop) error {
-	return h.k.change("ReplaceNexthop", func() error { return h.ns.setNexthop(n) })
+func (h nexthops) ReplaceNexthop(ctx context.Context, n netlinkapi.Nexthop) error {
+	return h.change(ctx, "ReplaceNexthop", func() error { return h.ns.setNexthop(n) })
 }
 
 // DeleteNexthop implements netlinkapi.Nexthops.
-func (h nexthops) DeleteNexthop(id uint32) error {
-	return h.k.change("DeleteNexthop", func() error {
+func (h nexthops) DeleteNexthop(ctx context.Context, id uint32) error {
+	return h.change(ctx, "DeleteNexthop", func() error {
 		if h.ns.nexthop(id) == nil {
 			return netlinkapi.ErrNotFound
 		}

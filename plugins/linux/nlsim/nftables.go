@@ -22,8 +22,8 @@ var (
 )
 
 // NFTable implements netlinkapi.Nftables.
-func (h *handle) NFTable(_ context.Context, t netlinkapi.NFTable, state bool) (content string, err error) {
-	err = h.k.read("NFTable", func() error {
+func (h *handle) NFTable(ctx context.Context, t netlinkapi.NFTable, state bool) (content string, err error) {
+	err = h.read(ctx, "NFTable", func() error {
 		text, there := h.ns.nftables[t]
 		if !there {
 			return netlinkapi.ErrNotFound
@@ -37,8 +37,8 @@ func (h *handle) NFTable(_ context.Context, t netlinkapi.NFTable, state bool) (c
 }
 
 // SetNFTable implements netlinkapi.Nftables.
-func (h *handle) SetNFTable(_ context.Context, t netlinkapi.NFTable, content string) error {
-	return h.k.change("SetNFTable", func() error {
+func (h *handle) SetNFTable(ctx context.Context, t netlinkapi.NFTable, content string) error {
+	return h.change(ctx, "SetNFTable", func() error {
 		text, err := printNFT(content)
 		if err != nil {
 			return err
@@ -50,8 +50,8 @@ func (h *handle) SetNFTable(_ context.Context, t netlinkapi.NFTable, content str
 }
 
 // DeleteNFTable implements netlinkapi.Nftables.
-func (h *handle) DeleteNFTable(_ context.Context, t netlinkapi.NFTable) error {
-	return h.k.change("DeleteNFTable", func() error {
+func (h *handle) DeleteNFTable(ctx context.Context, t netlinkapi.NFTable) error {
+	return h.change(ctx, "DeleteNFTable", func() error {
 		if _, there := h.ns.nftables[t]; !there {
 			return netlinkapi.ErrNotFound
 		}
@@ -69,8 +69,8 @@ func (h *handle) changed(t netlinkapi.NFTable) {
 }
 
 // TryNFTable implements netlinkapi.Nftables.
-func (h *handle) TryNFTable(_ context.Context, _ netlinkapi.NFTable, content string, state bool) (printed string, err error) {
-	err = h.k.read("TryNFTable", func() error {
+func (h *handle) TryNFTable(ctx context.Context, _ netlinkapi.NFTable, content string, state bool) (printed string, err error) {
+	err = h.read(ctx, "TryNFTable", func() error {
 		if printed, err = printNFT(content); !state {
 			printed = nftState.ReplaceAllString(printed, "")
 		}

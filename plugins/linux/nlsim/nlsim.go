@@ -311,8 +311,8 @@ func (k *Kernel) Others() netlinkapi.Namespaces { return others{k} }
 type others struct{ *Kernel }
 
 // Open is Kernel.Open for another program.
-func (o others) Open(path string) (netlinkapi.Handle, error) {
-	h, err := o.Kernel.Open(path)
+func (o others) Open(path string, gate netlinkapi.Gate) (netlinkapi.Handle, error) {
+	h, err := o.Kernel.Open(path, gate)
 	if err == nil {
 		h.(*handle).foreign = true
 	}
@@ -320,7 +320,7 @@ func (o others) Open(path string) (netlinkapi.Handle, error) {
 }
 
 // Open returns a handle on the namespace at path.
-func (k *Kernel) Open(path string) (netlinkapi.Handle, error) {
+func (k *Kernel) Open(path string, gate netlinkapi.Gate) (netlinkapi.Handle, error) {
 	var h *handle
 	err := k.read("Open", func() error {
 		k.opened[path]++
@@ -328,7 +328,8 @@ func (k *Kernel) Open(path string) (netlinkapi.Handle, error) {
 		if ns == nil {
 			return fmt.Errorf("%s: %w", path, netlinkapi.ErrNamespaceGone)
 		}
-		h = &handle{k: k, ns: ns, sockets: sockets{k, ns}, nexthops: nexthops{k, ns}}
+		l := &lease{k, ns, gate}
+		h = &handle{lease: l, sockets: sockets{l}, nexthops: nexthops{l}}
 		return nil
 	})
 	if err != nil {

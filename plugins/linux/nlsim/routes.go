@@ -1,6 +1,7 @@
 package nlsim
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 	"slices"
@@ -14,14 +15,14 @@ var (
 	errNetworkUnreachable = errors.New("network is unreachable")
 )
 
-func (h *handle) Routes() (rs []netlinkapi.Route, err error) {
-	err = h.k.read("Routes", func() error { rs = slices.Clone(h.ns.routes); return nil })
+func (h *handle) Routes(ctx context.Context) (rs []netlinkapi.Route, err error) {
+	err = h.read(ctx, "Routes", func() error { rs = slices.Clone(h.ns.routes); return nil })
 	return rs, err
 }
 
 // StaticRoutes implements netlinkapi.Routes.
-func (h *handle) StaticRoutes() (rs []netlinkapi.Route, err error) {
-	err = h.k.read("Routes", func() error {
+func (h *handle) StaticRoutes(ctx context.Context) (rs []netlinkapi.Route, err error) {
+	err = h.read(ctx, "Routes", func() error {
 		rs = slices.DeleteFunc(slices.Clone(h.ns.routes), func(r netlinkapi.Route) bool { return !r.Protocol.Static() })
 		return nil
 	})
@@ -29,24 +30,24 @@ func (h *handle) StaticRoutes() (rs []netlinkapi.Route, err error) {
 }
 
 // FindRoute implements netlinkapi.Routes.
-func (h *handle) FindRoute(want netlinkapi.Route) (found netlinkapi.Route, err error) {
-	err = h.k.read("FindRoute", func() error {
+func (h *handle) FindRoute(ctx context.Context, want netlinkapi.Route) (found netlinkapi.Route, err error) {
+	err = h.read(ctx, "FindRoute", func() error {
 		found, err = netlinkapi.ChooseRoute(h.ns.routes, normal(want))
 		return err
 	})
 	return found, err
 }
 
-func (h *handle) AddRoute(r netlinkapi.Route) error {
-	return h.k.change("AddRoute", func() error { return h.addRoute(r, false) })
+func (h *handle) AddRoute(ctx context.Context, r netlinkapi.Route) error {
+	return h.change(ctx, "AddRoute", func() error { return h.addRoute(r, false) })
 }
 
-func (h *handle) ReplaceRoute(r netlinkapi.Route) error {
-	return h.k.change("ReplaceRoute", func() error { return h.addRoute(r, true) })
+func (h *handle) ReplaceRoute(ctx context.Context, r netlinkapi.Route) error {
+	return h.change(ctx, "ReplaceRoute", func() error { return h.addRoute(r, true) })
 }
 
 // ChangeRoutes implements netlinkapi.Routes.
-func (h *handle) ChangeRoutes(op netlinkapi.RouteOp, all []netlinkapi.Route) []error {
+func (h *handle) ChangeRoutes(ctx context.Context, op netlinkapi.RouteOp, all []netlinkapi.Route) []error {
 	change := h.AddRoute
 	switch op {
 	case netlinkapi.OpReplace:
@@ -56,7 +57,7 @@ func (h *handle) ChangeRoutes(op netlinkapi.RouteOp, all []netlinkapi.Route) []e
 	}
 	errs := make([]error, len(all))
 	for i, r := range all {
-		errs[i] = change(r)
+		errs[i] = change(ctx, r)
 	}
 	return errs
 }
@@ -119,8 +120,8 @@ func (ns *space) hasAddress(ip netip.Addr) bool {
 	return slices.ContainsFunc(ns.addrs, func(a netlinkapi.Address) bool { return a.Prefix.Addr() == ip })
 }
 
-func (h *handle) DeleteRoute(r netlinkapi.Route) error {
-	return h.k.change("DeleteRoute", func() error {
+func (h *handle) DeleteRoute(ctx context.Context, r netlinkapi.Route) error {
+	return h.change(ctx, "DeleteRoute", func() error {
 		r = normal(r)
 		at := slices.IndexFunc(h.ns.routes, func(o netlinkapi.Route) bool {
 			return sameRoute(r)(o) && (r.Link == 0 || o.Link == r.Link)

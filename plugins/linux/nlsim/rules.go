@@ -1,18 +1,19 @@
 package nlsim
 
 import (
+	"context"
 	"slices"
 
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 )
 
-func (h *handle) Rules() (rules []netlinkapi.Rule, err error) {
-	err = h.k.read("Rules", func() error { rules = slices.Clone(h.ns.rules); return nil })
+func (h *handle) Rules(ctx context.Context) (rules []netlinkapi.Rule, err error) {
+	err = h.read(ctx, "Rules", func() error { rules = slices.Clone(h.ns.rules); return nil })
 	return rules, err
 }
 
-func (h *handle) AddRule(r netlinkapi.Rule) error {
-	return h.k.change("AddRule", func() error {
+func (h *handle) AddRule(ctx context.Context, r netlinkapi.Rule) error {
+	return h.change(ctx, "AddRule", func() error {
 		if r.Table == 0 {
 			return errInvalid
 		}
@@ -24,8 +25,8 @@ func (h *handle) AddRule(r netlinkapi.Rule) error {
 	})
 }
 
-func (h *handle) DeleteRule(r netlinkapi.Rule) error {
-	return h.k.change("DeleteRule", func() error {
+func (h *handle) DeleteRule(ctx context.Context, r netlinkapi.Rule) error {
+	return h.change(ctx, "DeleteRule", func() error {
 		at := slices.Index(h.ns.rules, r)
 		if at < 0 {
 			return netlinkapi.ErrNotFound
@@ -39,14 +40,14 @@ func (h *handle) DeleteRule(r netlinkapi.Rule) error {
 }
 
 // ChangeRules implements netlinkapi.Rules.
-func (h *handle) ChangeRules(op netlinkapi.RouteOp, all []netlinkapi.Rule) []error {
+func (h *handle) ChangeRules(ctx context.Context, op netlinkapi.RouteOp, all []netlinkapi.Rule) []error {
 	change := h.AddRule
 	if op == netlinkapi.OpDelete {
 		change = h.DeleteRule
 	}
 	errs := make([]error, len(all))
 	for i, r := range all {
-		errs[i] = change(r)
+		errs[i] = change(ctx, r)
 	}
 	return errs
 }

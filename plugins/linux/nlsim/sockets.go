@@ -17,10 +17,7 @@ import (
 // they carry data, and nothing of this host is used up. The kernel gives each its address.
 
 // sockets is the part of a handle that opens sockets.
-type sockets struct {
-	k  *Kernel
-	ns *space
-}
+type sockets struct{ *lease }
 
 // port is what a socket of a namespace listens on; the namespace of a path is nil.
 type port struct {
@@ -39,10 +36,10 @@ func (s sockets) portOf(network, address string) port {
 }
 
 // Listen makes a socket for connections.
-func (s sockets) Listen(network, address string) (net.Listener, error) {
+func (s sockets) Listen(ctx context.Context, network, address string) (net.Listener, error) {
 	var l net.Listener
-	at, err := s.listen("Listen", network, address, func() (_ net.Addr, err error) {
-		l, err = (&net.ListenConfig{}).Listen(context.Background(), "unix", "")
+	at, err := s.listen(ctx, "Listen", network, address, func() (_ net.Addr, err error) {
+		l, err = (&net.ListenConfig{}).Listen(context.WithoutCancel(ctx), "unix", "")
 		if err != nil {
 			return nil, err
 		}
@@ -55,10 +52,10 @@ func (s sockets) Listen(network, address string) (net.Listener, error) {
 }
 
 // ListenPacket makes a socket for datagrams.
-func (s sockets) ListenPacket(network, address string) (net.PacketConn, error) {
+func (s sockets) ListenPacket(ctx context.Context, network, address string) (net.PacketConn, error) {
 	var c net.PacketConn
-	at, err := s.listen("ListenPacket", network, address, func() (_ net.Addr, err error) {
-		c, err = (&net.ListenConfig{}).ListenPacket(context.Background(), "unixgram", "")
+	at, err := s.listen(ctx, "ListenPacket", network, address, func() (_ net.Addr, err error) {
+		c, err = (&net.ListenConfig{}).ListenPacket(context.WithoutCancel(ctx), "unixgram", "")
 		if err != nil {
 			return nil, err
 		}
@@ -71,8 +68,11 @@ func (s sockets) ListenPacket(network, address string) (net.PacketConn, error) {
 }
 
 // listen takes a port for a socket that open makes.
-func (s sockets) listen(op, network, address string, open func() (net.Addr, error)) (port, error) {
+func (s sockets) listen(ctx context.Context, op, network, address string, open func() (net.Addr, error)) (port, error) {
 	at := s.portOf(network, address)
+	if err := s.gate.Allow(ctx); err != nil {
+		return at, err
+	}
 	err := s.k.change(op, func() error {
 		if _, taken := s.k.ports[at]; taken {
 			return fmt.Errorf("%s: %w: the address is in use", address, netlinkapi.ErrExists)
@@ -98,6 +98,9 @@ func (k *Kernel) leave(at port) func() {
 
 // Dial connects a socket.
 func (s sockets) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if err := s.gate.Allow(ctx); err != nil {
+		return nil, err
+	}
 	real := ""
 	err := s.k.read("Dial", func() error {
 		real = s.k.ports[s.portOf(network, address)]

@@ -1,6 +1,7 @@
 package nlsim
 
 import (
+	"context"
 	"maps"
 	"net/netip"
 	"slices"
@@ -96,8 +97,8 @@ func (l *link) setSysctl(name string, value int) {
 }
 
 // Sysctls implements netlinkapi.Sysctls.
-func (h *handle) Sysctls(name string, names []string) (values map[string]int, err error) {
-	err = h.k.read("Sysctls", func() error {
+func (h *handle) Sysctls(ctx context.Context, name string, names []string) (values map[string]int, err error) {
+	err = h.read(ctx, "Sysctls", func() error {
 		values = map[string]int{}
 		if name == "" {
 			if slices.Contains(names, netlinkapi.TCPAcceptL3Master) {
@@ -120,8 +121,8 @@ func (h *handle) Sysctls(name string, names []string) (values map[string]int, er
 }
 
 // SetSysctl implements netlinkapi.Sysctls.
-func (h *handle) SetSysctl(name, sysctl string, value int) error {
-	return h.k.change("SetSysctl", func() error {
+func (h *handle) SetSysctl(ctx context.Context, name, sysctl string, value int) error {
+	return h.change(ctx, "SetSysctl", func() error {
 		if name == "" {
 			return h.ns.setSysctl(sysctl, value)
 		}

@@ -2,6 +2,7 @@ package nlsim
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 
@@ -14,8 +15,8 @@ func firstVLANs() map[uint16]netlinkapi.PortVLAN {
 }
 
 // PortVLANs implements netlinkapi.BridgeVLANs.
-func (h *handle) PortVLANs() (all map[int][]netlinkapi.PortVLAN, err error) {
-	err = h.k.read("PortVLANs", func() error {
+func (h *handle) PortVLANs(ctx context.Context) (all map[int][]netlinkapi.PortVLAN, err error) {
+	err = h.read(ctx, "PortVLANs", func() error {
 		all = map[int][]netlinkapi.PortVLAN{}
 		for _, l := range h.ns.links {
 			if len(l.vlans) > 0 {
@@ -32,8 +33,8 @@ func (l *link) sortedVLANs() []netlinkapi.PortVLAN {
 }
 
 // AddPortVLANs implements netlinkapi.BridgeVLANs.
-func (h *handle) AddPortVLANs(index int, first netlinkapi.PortVLAN, last uint16) error {
-	return h.set("AddPortVLANs", index, func(l *link) error {
+func (h *handle) AddPortVLANs(ctx context.Context, index int, first netlinkapi.PortVLAN, last uint16) error {
+	return h.set(ctx, "AddPortVLANs", index, func(l *link) error {
 		switch {
 		case l.vlans == nil:
 			return netlinkapi.ErrUnsupported
@@ -54,8 +55,8 @@ func (h *handle) AddPortVLANs(index int, first netlinkapi.PortVLAN, last uint16)
 }
 
 // DeletePortVLANs implements netlinkapi.BridgeVLANs.
-func (h *handle) DeletePortVLANs(index int, first, last uint16) error {
-	return h.set("DeletePortVLANs", index, func(l *link) error {
+func (h *handle) DeletePortVLANs(ctx context.Context, index int, first, last uint16) error {
+	return h.set(ctx, "DeletePortVLANs", index, func(l *link) error {
 		if l.vlans == nil {
 			return netlinkapi.ErrUnsupported
 		}

@@ -89,13 +89,13 @@ func (k *Kernel) Listeners(path string) int {
 }
 
 func (h *handle) Watch(ctx context.Context, ready func(), event func(netlinkapi.Event)) error {
-	return follow(ctx, h.k, "Watch", h.ns.watchers, ready, event)
+	return h.gate.Pass(ctx, func() error { return follow(ctx, h.k, "Watch", h.ns.watchers, ready, event) })
 }
 
 // Number implements netlinkapi.Others.
-func (h *handle) Number(other netlinkapi.Handle) (number int, err error) {
-	ns := other.(*handle).ns
-	err = h.k.read("Number", func() error {
+func (h *handle) Number(ctx context.Context, other netlinkapi.Handle) (number int, err error) {
+	err = h.read(ctx, "Number", func() error {
+		ns := other.(*handle).ns
 		if ns == h.ns {
 			number = netlinkapi.OwnNumber
 			return nil
@@ -113,7 +113,9 @@ func (h *handle) Number(other netlinkapi.Handle) (number int, err error) {
 
 // WatchOthers implements netlinkapi.Others.
 func (h *handle) WatchOthers(ctx context.Context, ready func(), event func(number int, e netlinkapi.Event)) error {
-	return follow(ctx, h.k, "WatchOthers", h.ns.outlooks, ready, func(o outlook) { event(o.number, o.event) })
+	return h.gate.Pass(ctx, func() error {
+		return follow(ctx, h.k, "WatchOthers", h.ns.outlooks, ready, func(o outlook) { event(o.number, o.event) })
+	})
 }
 
 // follow registers a watcher of a namespace and reports its events.

@@ -221,8 +221,8 @@ func TestCanceledCallback(t *testing.T) {
 				t.Fatal(err)
 			}
 			cancel(cause)
-			_, links := h.Links()
-			_, number := own.Number(h)
+			_, links := h.Links(ctx)
+			_, number := own.Number(t.Context(), h)
 			_, named := p.Named(ctx)
 			again, open := p.Peek(ctx, nil)
 			if open == nil {
@@ -236,7 +236,7 @@ func TestCanceledCallback(t *testing.T) {
 			if number != nil {
 				t.Errorf("number of a namespace: %v", number)
 			}
-			if _, err := netlinkapi.Unchecked(h).Links(); err != nil {
+			if _, err := h.Links(context.WithoutCancel(ctx)); err != nil {
 				t.Errorf("undoing after %v: %v", cause, err)
 			}
 			_, _ = h.Close(), own.Close()

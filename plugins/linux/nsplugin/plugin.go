@@ -30,10 +30,11 @@ const runDirectory = "/run/netns"
 // API is what the plugin offers to those that handle items of Linux. All
 // methods may be called concurrently.
 //
-// A handle is for the callback that ctx belongs to. When that is given up or the agent
-// stops, a request to the kernel is no longer sent; one that has been sent cannot be
+// When the callback that a context belongs to is given up or the agent stops, a handle no
+// longer sends requests to the kernel; one that has been sent cannot be
 // canceled and ends within 20 seconds. The end of the session alone cancels nothing:
-// Linux continues, and everything is read again.
+// Linux continues, and everything is read again. What undoes the first steps of a canceled
+// callback gets context.WithoutCancel.
 type API interface {
 	// Open returns a handle on the namespace; nil is the agent's own. The caller
 	// closes it after the operation at hand. The error is
@@ -247,11 +248,7 @@ func (p *Plugin) openAt(ctx context.Context, path string) (netlinkapi.Handle, er
 	if err := canceled(ctx); err != nil {
 		return nil, err
 	}
-	h, err := p.kernel.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	return netlinkapi.Checked(h, func() error { return canceled(ctx) }, p.explain), nil
+	return p.kernel.Open(path, netlinkapi.Gate{Check: canceled, Explain: p.explain})
 }
 
 // explain marks errors of changes that this process may not make: a running process gets no more
@@ -268,14 +265,10 @@ func (p *Plugin) explain(err error) error {
 
 // canceled returns why the kernel must no longer be asked; nil if it may.
 func canceled(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	switch {
-	case err == nil || errors.Is(cause, kvs.ErrSessionEnded):
+	if errors.Is(context.Cause(ctx), kvs.ErrSessionEnded) {
 		return nil
-	case errors.Is(cause, err):
-		return fmt.Errorf("the kernel was not asked: %w", err)
 	}
-	return fmt.Errorf("the kernel was not asked: %w: %w", err, cause)
+	return netlinkapi.Canceled(ctx)
 }
 
 // Ensure is Open for a namespace that may have to be made; see API.

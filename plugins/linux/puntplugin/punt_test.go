@@ -85,7 +85,7 @@ func serve(t *testing.T, h netlinkapi.Handle, name string, at sideOf, datagrams 
 	var close func() error
 	done := make(chan struct{})
 	if datagrams {
-		c, err := h.ListenPacket(network, address)
+		c, err := h.ListenPacket(t.Context(), network, address)
 		must(t, err)
 		close = c.Close
 		go func() {
@@ -100,7 +100,7 @@ func serve(t *testing.T, h netlinkapi.Handle, name string, at sideOf, datagrams 
 			}
 		}()
 	} else {
-		l, err := h.Listen(network, address)
+		l, err := h.Listen(t.Context(), network, address)
 		must(t, err)
 		close = l.Close
 		go func() {
@@ -157,7 +157,7 @@ func world(t *testing.T, w *nltest.World) (own, ns netlinkapi.Handle) {
 	t.Helper()
 	own, ns = w.Open(t, ""), w.Make(t, "left")
 	for _, h := range []netlinkapi.Handle{own, ns} {
-		must(t, h.SetUp(nltest.MustLink(t, h, "lo").Index, true))
+		must(t, h.SetUp(t.Context(), nltest.MustLink(t, h, "lo").Index, true))
 	}
 	return own, ns
 }
@@ -283,7 +283,7 @@ func TestNamespaceDeleted(t *testing.T) {
 		must(t, a.Resync(v))
 		var next netlinkapi.Handle
 		a.Quiet("the agent has made the namespace again", func() bool {
-			h, err := w.Namespaces.Open(w.Path("left"))
+			h, err := w.Namespaces.Open(w.Path("left"), netlinkapi.Gate{})
 			if err != nil {
 				return false
 			}
@@ -294,7 +294,7 @@ func TestNamespaceDeleted(t *testing.T) {
 			next = w.Open(t, "left")
 			return true
 		})
-		must(t, next.SetUp(nltest.MustLink(t, next, "lo").Index, true))
+		must(t, next.SetUp(t.Context(), nltest.MustLink(t, next, "lo").Index, true))
 		if got := ask(next, tcp(7000, nil), false, "two"); got != "server: two" {
 			t.Errorf("the answer is %q", got)
 		}

@@ -118,12 +118,12 @@ func (d address) set(ctx context.Context, key string, v *interfaces.Interface) e
 	a := kernelAddress(p, prefix)
 	limits := lifetimeOf(v)
 	a.Valid, a.Preferred, a.Agent = limits.valid, limits.preferred, true
-	if err = p.AddAddress(a); errors.Is(err, netlinkapi.ErrExists) {
-		err = p.SetAddress(a)
+	if err = p.AddAddress(ctx, a); errors.Is(err, netlinkapi.ErrExists) {
+		err = p.SetAddress(ctx, a)
 		if err == nil && prefix.Addr().Is6() && a.Valid != 0 {
 			// If the address had no lifetime, Linux 6.18 gives the route to its network an end in the past, and
 			// deletes the route soon after. The second request sets it right.
-			err = p.SetAddress(a)
+			err = p.SetAddress(ctx, a)
 		}
 	}
 	if err == nil {
@@ -157,11 +157,11 @@ func (d address) delete(ctx context.Context, key string, v *interfaces.Interface
 	if prefix.Addr().Is6() && lifetimeOf(v).valid != 0 {
 		// The kernel keeps the route to the network of an address with a lifetime until that ends. The
 		// address gets an unlimited lifetime first.
-		if err := p.SetAddress(a); err != nil {
+		if err := p.SetAddress(ctx, a); err != nil {
 			return ignoreGone(err)
 		}
 	}
-	return ignoreGone(p.DeleteAddress(a))
+	return ignoreGone(p.DeleteAddress(ctx, a))
 }
 
 func (d address) retrieveValue(ctx context.Context, key string, last *interfaces.Interface, _ any) (*interfaces.Interface, any, bool, error) {
@@ -174,7 +174,7 @@ func (d address) retrieveValue(ctx context.Context, key string, last *interfaces
 		return nil, nil, false, ignoreGone(err)
 	}
 	defer closeHandle(p)
-	addrs, err := p.Addresses()
+	addrs, err := p.Addresses(ctx)
 	if err != nil {
 		return nil, nil, false, err
 	}

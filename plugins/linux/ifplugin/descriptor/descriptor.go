@@ -80,7 +80,7 @@ func (d Deps) locate(ctx context.Context, meta ifaceidx.LinuxIfMetadata) (*place
 	if err != nil {
 		return nil, err
 	}
-	link, err := h.LinkByName(meta.HostIfName)
+	link, err := h.LinkByName(ctx, meta.HostIfName)
 	if err == nil && link.Index != meta.LinuxIfIndex {
 		err = fmt.Errorf("link %q was replaced by another one: %w", meta.HostIfName, netlinkapi.ErrNotFound)
 	}

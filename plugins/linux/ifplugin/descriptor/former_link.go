@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"net"
@@ -48,16 +49,16 @@ func (d Deps) forget(name string) {
 }
 
 // giveBack makes a link what it was before the agent changed it.
-func (d Deps) giveBack(p *place, name string) error {
+func (d Deps) giveBack(ctx context.Context, p *place, name string) error {
 	var errs []error
 	if mtu, known := d.was(p, name, propertyMTU); known && mtu != p.link.MTU {
-		errs = append(errs, p.SetMTU(p.link.Index, mtu))
+		errs = append(errs, p.SetMTU(ctx, p.link.Index, mtu))
 	}
 	if mac, known := d.was(p, name, propertyMAC); known && mac != macNumber(p.link.MAC) {
-		errs = append(errs, p.whileDown(func() error { return p.SetMAC(p.link.Index, macOf(mac)) }))
+		errs = append(errs, p.whileDown(ctx, func() error { return p.SetMAC(ctx, p.link.Index, macOf(mac)) }))
 	}
 	if up, known := d.was(p, name, propertyUp); known && (up != 0) != p.link.Up {
-		errs = append(errs, p.SetUp(p.link.Index, up != 0))
+		errs = append(errs, p.SetUp(ctx, p.link.Index, up != 0))
 	}
 	return ignoreGone(errors.Join(errs...))
 }

@@ -94,15 +94,15 @@ func (d *iface) release(ctx context.Context, k linkKind, v *interfaces.Interface
 // configure makes the link what the value says; fresh if it was not the
 // agent's before. p.link.Name follows a new name.
 func (d *iface) configure(ctx context.Context, p *place, v *interfaces.Interface, k linkKind, fresh bool) error {
-	if err := d.rename(p, d.host(v)); err != nil {
+	if err := d.rename(ctx, p, d.host(v)); err != nil {
 		return err
 	}
 	if k, ok := k.(settler); ok {
-		if err := k.applySettings(p, v); err != nil {
+		if err := k.applySettings(ctx, p, v); err != nil {
 			return err
 		}
 	}
-	bonded, err := p.bonded()
+	bonded, err := p.bonded(ctx)
 	if err != nil {
 		return err
 	}
@@ -110,15 +110,15 @@ func (d *iface) configure(ctx context.Context, p *place, v *interfaces.Interface
 		if err := d.setMTU(ctx, p, v, k, fresh); err != nil {
 			return err
 		}
-		if err := d.setMAC(p, v, fresh); err != nil {
+		if err := d.setMAC(ctx, p, v, fresh); err != nil {
 			return err
 		}
 	}
-	return d.setUp(p, v, k.traits(), fresh)
+	return d.setUp(ctx, p, v, k.traits(), fresh)
 }
 
 // setUp sets the link up or down. A link of another process is down only if it was before.
-func (d *iface) setUp(p *place, v *interfaces.Interface, t traits, fresh bool) error {
+func (d *iface) setUp(ctx context.Context, p *place, v *interfaces.Interface, t traits, fresh bool) error {
 	up := v.GetEnabled()
 	if t.adopted {
 		former, known := d.was(p, v.GetName(), propertyUp)
@@ -133,24 +133,24 @@ func (d *iface) setUp(p *place, v *interfaces.Interface, t traits, fresh bool) e
 	if t.adopted && up {
 		d.remember(p, v.GetName(), propertyUp, 0, 1, fresh)
 	}
-	return p.SetUp(p.link.Index, up)
+	return p.SetUp(ctx, p.link.Index, up)
 }
 
 // bonded reports whether the link is a port of a bond, which is in charge of its MTU and
 // its MAC address.
-func (p *place) bonded() (bool, error) {
+func (p *place) bonded(ctx context.Context) (bool, error) {
 	if p.link.Master == 0 {
 		return false, nil
 	}
-	master, err := p.LinkByIndex(p.link.Master)
+	master, err := p.LinkByIndex(ctx, p.link.Master)
 	return master.Kind == netlinkapi.KindBond, ignoreGone(err)
 }
 
-func (d *iface) rename(p *place, host string) error {
+func (d *iface) rename(ctx context.Context, p *place, host string) error {
 	if p.link.Name == host {
 		return nil
 	}
-	err := p.whileDown(func() error { return p.Rename(p.link.Index, host) })
+	err := p.whileDown(ctx, func() error { return p.Rename(ctx, p.link.Index, host) })
 	if errors.Is(err, netlinkapi.ErrExists) {
 		return fmt.Errorf("name %q is taken by another link in the namespace: %w", host, err)
 	}
@@ -172,7 +172,7 @@ func (d *iface) setMTU(ctx context.Context, p *place, v *interfaces.Interface, k
 		}
 	}
 	if mtu != 0 && mtu != p.link.MTU {
-		if err := p.SetMTU(p.link.Index, mtu); err != nil {
+		if err := p.SetMTU(ctx, p.link.Index, mtu); err != nil {
 			return err
 		}
 		if err := d.followMTU(ctx, p, v.GetName(), mtu); err != nil {
@@ -228,7 +228,7 @@ func (d Deps) followMTU(ctx context.Context, p *place, name string, mtu int) err
 	if p.link.Kind != netlinkapi.KindBond {
 		return errors.Join(errs...)
 	}
-	links, err := p.Links()
+	links, err := p.Links(ctx)
 	errs = append(errs, err)
 	meta, _ := d.Index.Get(name)
 	for _, l := range links { // the ports have the MTU of the bond
@@ -253,7 +253,7 @@ func (d Deps) followBridge(ctx context.Context, h netlinkapi.Handle, port string
 	if len(bridges) == 0 || len(d.Index.OnParent(bridges[0])) == 0 {
 		return nil
 	}
-	link, err := h.LinkByIndex(master)
+	link, err := h.LinkByIndex(ctx, master)
 	if err != nil || link.Kind != netlinkapi.KindBridge {
 		return ignoreGone(err)
 	}
@@ -267,7 +267,7 @@ func (d Deps) setMTUOn(ctx context.Context, name string, meta ifaceidx.LinuxIfMe
 		return err
 	}
 	defer closePlace(p)
-	bonded, err := p.bonded()
+	bonded, err := p.bonded(ctx)
 	if err != nil {
 		return err
 	}
@@ -276,18 +276,18 @@ func (d Deps) setMTUOn(ctx context.Context, name string, meta ifaceidx.LinuxIfMe
 		mtu = min(cmp.Or(meta.MTU, parent), parent-meta.Overhead)
 	}
 	if mtu != p.link.MTU {
-		if err := p.SetMTU(p.link.Index, mtu); err != nil {
+		if err := p.SetMTU(ctx, p.link.Index, mtu); err != nil {
 			return err
 		}
 	}
 	return d.followMTU(ctx, p, name, mtu) // the kernel may have changed the MTU already
 }
 
-func (d *iface) setMAC(p *place, v *interfaces.Interface, fresh bool) error {
+func (d *iface) setMAC(ctx context.Context, p *place, v *interfaces.Interface, fresh bool) error {
 	if v.GetPhysAddress() == "" {
 		former, known := d.was(p, v.GetName(), propertyMAC)
 		if known && former != macNumber(p.link.MAC) {
-			if err := p.whileDown(func() error { return p.SetMAC(p.link.Index, macOf(former)) }); err != nil {
+			if err := p.whileDown(ctx, func() error { return p.SetMAC(ctx, p.link.Index, macOf(former)) }); err != nil {
 				return err
 			}
 		}
@@ -302,46 +302,46 @@ func (d *iface) setMAC(p *place, v *interfaces.Interface, fresh bool) error {
 		return nil
 	}
 	d.remember(p, v.GetName(), propertyMAC, macNumber(p.link.MAC), macNumber(mac), fresh)
-	return p.whileDown(func() error { return p.SetMAC(p.link.Index, mac) })
+	return p.whileDown(ctx, func() error { return p.SetMAC(ctx, p.link.Index, mac) })
 }
 
 // whileDown runs a change that some kernels and drivers refuse for a link that
 // is up: if so, the link is set down for it, and gets back the routes and IPv6
 // addresses that the kernel drops of a link that goes down.
-func (p *place) whileDown(change func() error) error {
+func (p *place) whileDown(ctx context.Context, change func() error) error {
 	err := change()
 	if !errors.Is(err, netlinkapi.ErrBusy) {
 		return err
 	}
-	addrs, err := p.Addresses()
+	addrs, err := p.Addresses(ctx)
 	if err != nil {
 		return err
 	}
-	routes, err := p.Routes()
+	routes, err := p.Routes(ctx)
 	if err != nil {
 		return err
 	}
-	if err := p.SetUp(p.link.Index, false); err != nil {
+	if err := p.SetUp(ctx, p.link.Index, false); err != nil {
 		return err
 	}
 	err = change()
-	undo := &place{netlinkapi.Unchecked(p.Handle), p.link}
-	return errors.Join(err, undo.SetUp(p.link.Index, true), undo.restore(addrs, routes))
+	undo := context.WithoutCancel(ctx)
+	return errors.Join(err, p.SetUp(undo, p.link.Index, true), p.restore(undo, addrs, routes))
 }
 
 // restore brings back addresses and then routes, those without a gateway
 // first.
-func (p *place) restore(addrs []netlinkapi.Address, routes []netlinkapi.Route) error {
+func (p *place) restore(ctx context.Context, addrs []netlinkapi.Address, routes []netlinkapi.Route) error {
 	var errs []error
 	for _, a := range addrs {
 		if a.Link == p.link.Index && a.Prefix.Addr().Is6() && a.Scope != netlinkapi.ScopeLink && !foreignLifetime(a) {
-			errs = append(errs, ignoreExists(p.AddAddress(a)))
+			errs = append(errs, ignoreExists(p.AddAddress(ctx, a)))
 		}
 	}
 	for _, withGateway := range []bool{false, true} {
 		for _, r := range routes {
 			if r.Uses(p.link.Index) && r.Protocol != netlinkapi.ProtocolKernel && r.Gateway.IsValid() == withGateway {
-				errs = append(errs, ignoreExists(p.AddRoute(r)))
+				errs = append(errs, ignoreExists(p.AddRoute(ctx, r)))
 			}
 		}
 	}

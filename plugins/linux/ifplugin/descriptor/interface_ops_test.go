@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -14,27 +15,28 @@ func TestCanceledWhileDown(t *testing.T) {
 	t.Parallel()
 	k := nlsim.New()
 	index := k.AddDevice("eth0")
-	h, err := k.Open("")
+	h, err := k.Open("", netlinkapi.Gate{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer closeHandle(h)
-	if err := h.SetUp(index, true); err != nil {
+	if err := h.SetUp(t.Context(), index, true); err != nil {
 		t.Fatal(err)
 	}
-	var canceled error
-	p := &place{netlinkapi.Checked(h, func() error { return canceled }, nil), netlinkapi.Link{Index: index, Name: "eth0"}}
-	err = p.whileDown(func() error {
-		if link, err := h.LinkByIndex(index); err != nil || link.Up {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	canceled := errors.New("canceled")
+	p := &place{h, netlinkapi.Link{Index: index, Name: "eth0"}}
+	err = p.whileDown(ctx, func() error {
+		if link, err := h.LinkByIndex(t.Context(), index); err != nil || link.Up {
 			return errors.Join(err, netlinkapi.ErrBusy)
 		}
-		canceled = errors.New("canceled")
-		return p.Rename(index, "eth1")
+		cancel(canceled)
+		return p.Rename(ctx, index, "eth1")
 	})
-	if !errors.Is(err, canceled) || canceled == nil {
+	if !errors.Is(err, canceled) {
 		t.Errorf("the change returned %v, want that it is canceled", err)
 	}
-	if link, err := h.LinkByIndex(index); err != nil || !link.Up || link.Name != "eth0" {
+	if link, err := h.LinkByIndex(t.Context(), index); err != nil || !link.Up || link.Name != "eth0" {
 		t.Errorf("the link is %+v (%v), want it up and not renamed", link, err)
 	}
 }

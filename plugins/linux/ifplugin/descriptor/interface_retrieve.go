@@ -139,7 +139,7 @@ func (r *retrieval) read(ctx context.Context, ns *namespace.NetNamespace, ours b
 			return nil
 		}
 	}
-	s, err := r.readSpace(h, nsmodel.IsOwn(ns))
+	s, err := r.readSpace(ctx, h, nsmodel.IsOwn(ns))
 	if err != nil {
 		return fmt.Errorf("%s: %w", ref, err)
 	}
@@ -148,16 +148,16 @@ func (r *retrieval) read(ctx context.Context, ns *namespace.NetNamespace, ours b
 	return nil
 }
 
-func (r *retrieval) readSpace(h netlinkapi.Handle, own bool) (*space, error) {
+func (r *retrieval) readSpace(ctx context.Context, h netlinkapi.Handle, own bool) (*space, error) {
 	s := &space{
 		id: h.Namespace(), own: own, addrs: map[int][]netlinkapi.Address{},
 		sysctls: map[int]map[string]int{},
 	}
 	var err error
-	if s.links, err = h.Links(); err != nil {
+	if s.links, err = h.Links(ctx); err != nil {
 		return nil, err
 	}
-	addrs, err := h.Addresses()
+	addrs, err := h.Addresses(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -165,11 +165,11 @@ func (r *retrieval) readSpace(h netlinkapi.Handle, own bool) (*space, error) {
 		s.addrs[a.Link] = append(s.addrs[a.Link], a)
 	}
 	if slices.ContainsFunc(s.links, func(l netlinkapi.Link) bool { return l.Kind == netlinkapi.KindBridge }) {
-		if s.vlans, err = h.PortVLANs(); err != nil {
+		if s.vlans, err = h.PortVLANs(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return s, r.readSysctls(h, s)
+	return s, r.readSysctls(ctx, h, s)
 }
 
 // found is a link of ours.

@@ -43,7 +43,7 @@ type settler interface {
 	// sameSettings reports whether b asks for other settings than a has.
 	sameSettings(a, b *interfaces.Interface) bool
 	// applySettings gives the link the settings of the value.
-	applySettings(p *place, v *interfaces.Interface) error
+	applySettings(ctx context.Context, p *place, v *interfaces.Interface) error
 }
 
 // traits are the constants of a type of interfaces.

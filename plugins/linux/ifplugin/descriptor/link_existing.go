@@ -48,7 +48,7 @@ func (k existing) acquire(ctx context.Context, v *interfaces.Interface) (*place,
 	if err != nil {
 		return nil, err
 	}
-	link, err := own.LinkByName(hostName(v))
+	link, err := own.LinkByName(ctx, hostName(v))
 	if err != nil {
 		closeHandle(own)
 		return nil, err
@@ -62,5 +62,5 @@ func (k existing) release(ctx context.Context, v *interfaces.Interface, meta ifa
 		return ignoreGone(err)
 	}
 	defer closePlace(p)
-	return k.giveBack(p, v.GetName())
+	return k.giveBack(ctx, p, v.GetName())
 }

@@ -60,14 +60,14 @@ func (k loopback) acquire(ctx context.Context, v *interfaces.Interface) (*place,
 	if err != nil {
 		return nil, err
 	}
-	link, err := h.LinkByName(loopbackName)
+	link, err := h.LinkByName(ctx, loopbackName)
 	if name, _, ours := k.parse(link.Alias); err == nil && ours && name != v.GetName() {
 		err = api.Permanent(fmt.Errorf("%w: %s, as interface %q",
 			ErrLoopbackAlreadyConfigured, nsmodel.Text(v.GetNamespace()), name))
 	}
 	if err == nil {
 		link.Alias = k.alias(v.GetName())
-		err = h.SetAlias(link.Index, link.Alias)
+		err = h.SetAlias(ctx, link.Index, link.Alias)
 	}
 	if err != nil {
 		closeHandle(h)
@@ -85,8 +85,8 @@ func (k loopback) release(ctx context.Context, v *interfaces.Interface, meta ifa
 	if name, _, ours := k.parse(p.link.Alias); !ours || name != v.GetName() {
 		return nil
 	}
-	if err := k.giveBack(p, v.GetName()); err != nil {
+	if err := k.giveBack(ctx, p, v.GetName()); err != nil {
 		return err
 	}
-	return ignoreGone(p.SetAlias(p.link.Index, ""))
+	return ignoreGone(p.SetAlias(ctx, p.link.Index, ""))
 }

@@ -19,45 +19,45 @@ type made struct {
 }
 
 // make makes a link under its temporary name, with add, and returns it, marked.
-func (m made) make(h netlinkapi.Handle, name string, parts []string, add func(h netlinkapi.Handle, temporary string) error) (netlinkapi.Link, error) {
+func (m made) make(ctx context.Context, h netlinkapi.Handle, name string, parts []string, add func(h netlinkapi.Handle, temporary string) error) (netlinkapi.Link, error) {
 	temporary := m.temporary(name)
-	if err := m.clearTemporary(h, name); err != nil {
+	if err := m.clearTemporary(ctx, h, name); err != nil {
 		return netlinkapi.Link{}, err
 	}
 	if err := add(h, temporary); err != nil {
-		return netlinkapi.Link{}, errors.Join(err, m.discard(netlinkapi.Unchecked(h), temporary))
+		return netlinkapi.Link{}, errors.Join(err, m.discard(context.WithoutCancel(ctx), h, temporary))
 	}
-	link, err := h.LinkByName(temporary)
+	link, err := h.LinkByName(ctx, temporary)
 	if err != nil {
 		return link, err
 	}
 	link.Alias = m.alias(name, parts...)
-	if err := h.SetAlias(link.Index, link.Alias); err != nil {
-		return link, errors.Join(err, m.discard(netlinkapi.Unchecked(h), temporary))
+	if err := h.SetAlias(ctx, link.Index, link.Alias); err != nil {
+		return link, errors.Join(err, m.discard(context.WithoutCancel(ctx), h, temporary))
 	}
 	return link, nil
 }
 
 // clearTemporary deletes what an interruption left under the temporary name.
-func (m made) clearTemporary(h netlinkapi.Handle, name string) error {
+func (m made) clearTemporary(ctx context.Context, h netlinkapi.Handle, name string) error {
 	temporary := m.temporary(name)
-	left, err := h.LinkByName(temporary)
+	left, err := h.LinkByName(ctx, temporary)
 	if err != nil {
 		return ignoreGone(err)
 	}
 	if _, _, ours := m.parse(left.Alias); !ours && !m.orphan(left) {
 		return fmt.Errorf("link %q is not the agent's: %w", temporary, netlinkapi.ErrExists)
 	}
-	return ignoreGone(h.DeleteLink(left.Index))
+	return ignoreGone(h.DeleteLink(ctx, left.Index))
 }
 
 // discard deletes a link that was made in part.
-func (m made) discard(h netlinkapi.Handle, temporary string) error {
-	link, err := h.LinkByName(temporary)
+func (m made) discard(ctx context.Context, h netlinkapi.Handle, temporary string) error {
+	link, err := h.LinkByName(ctx, temporary)
 	if err != nil || !m.orphan(link) {
 		return ignoreGone(err)
 	}
-	return ignoreGone(h.DeleteLink(link.Index))
+	return ignoreGone(h.DeleteLink(ctx, link.Index))
 }
 
 func (m made) release(ctx context.Context, _ *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
@@ -66,5 +66,5 @@ func (m made) release(ctx context.Context, _ *interfaces.Interface, meta ifaceid
 		return ignoreGone(err)
 	}
 	defer closePlace(p)
-	return ignoreGone(p.DeleteLink(p.link.Index))
+	return ignoreGone(p.DeleteLink(ctx, p.link.Index))
 }

@@ -20,11 +20,11 @@ func (k declared) namespaceSysctlKey(v *interfaces.Interface) string {
 
 // setNamespaceSysctl sets the parameter of the namespace that links of the type need. A kernel without the
 // parameter does not have such links either.
-func (k declared) setNamespaceSysctl(h netlinkapi.Handle, v *interfaces.Interface) error {
+func (k declared) setNamespaceSysctl(ctx context.Context, h netlinkapi.Handle, v *interfaces.Interface) error {
 	if k.namespaceSysctl == "" {
 		return nil
 	}
-	all, err := h.Sysctls("", []string{k.namespaceSysctl})
+	all, err := h.Sysctls(ctx, "", []string{k.namespaceSysctl})
 	now, there := all[k.namespaceSysctl]
 	if err != nil || !there {
 		return err
@@ -33,16 +33,16 @@ func (k declared) setNamespaceSysctl(h netlinkapi.Handle, v *interfaces.Interfac
 	if now == 1 {
 		return nil
 	}
-	return h.SetSysctl("", k.namespaceSysctl, 1)
+	return h.SetSysctl(ctx, "", k.namespaceSysctl, 1)
 }
 
 // restoreNamespaceSysctl makes the parameter what it was before, unless there are other links of the type.
 // It stays as it is if the other links belong to other programs.
-func (k declared) restoreNamespaceSysctl(h netlinkapi.Handle, v *interfaces.Interface) error {
+func (k declared) restoreNamespaceSysctl(ctx context.Context, h netlinkapi.Handle, v *interfaces.Interface) error {
 	if k.namespaceSysctl == "" {
 		return nil
 	}
-	all, err := h.Links()
+	all, err := h.Links(ctx)
 	if err != nil {
 		return ignoreGone(err)
 	}
@@ -58,7 +58,7 @@ func (k declared) restoreNamespaceSysctl(h netlinkapi.Handle, v *interfaces.Inte
 	}
 	former, known := k.Former.of(k.namespaceSysctlKey(v), linkID{Namespace: h.Namespace()})
 	if known && former != 1 && !others {
-		if err := h.SetSysctl("", k.namespaceSysctl, former); ignoreGone(err) != nil {
+		if err := h.SetSysctl(ctx, "", k.namespaceSysctl, former); ignoreGone(err) != nil {
 			return err
 		}
 	}
@@ -80,5 +80,5 @@ func (k declared) release(ctx context.Context, v *interfaces.Interface, meta ifa
 		return err
 	}
 	defer closeHandle(h)
-	return k.restoreNamespaceSysctl(h, v)
+	return k.restoreNamespaceSysctl(ctx, h, v)
 }

@@ -143,9 +143,9 @@ func (k declared) sameLink(a, b *interfaces.Interface) bool {
 func (k declared) sameSettings(a, b *interfaces.Interface) bool { return k.params(a) == k.params(b) }
 
 // applySettings changes the parameters that differ.
-func (k declared) applySettings(p *place, v *interfaces.Interface) error {
+func (k declared) applySettings(ctx context.Context, p *place, v *interfaces.Interface) error {
 	if want := k.params(v); p.link.Params != want {
-		return p.ChangeLink(p.link.Index, want)
+		return p.ChangeLink(ctx, p.link.Index, want)
 	}
 	return nil
 }
@@ -171,13 +171,13 @@ func (k declared) acquire(ctx context.Context, v *interfaces.Interface) (*place,
 	if err != nil {
 		return nil, err
 	}
-	if err = k.setNamespaceSysctl(target, v); err != nil {
+	if err = k.setNamespaceSysctl(ctx, target, v); err != nil {
 		closeHandle(target)
 		return nil, err
 	}
 	link, err := k.add(ctx, v, target)
 	if err != nil {
-		err = errors.Join(explain(err), k.restoreNamespaceSysctl(netlinkapi.Unchecked(target), v))
+		err = errors.Join(explain(err), k.restoreNamespaceSysctl(context.WithoutCancel(ctx), target, v))
 		closeHandle(target)
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (k declared) acquire(ctx context.Context, v *interfaces.Interface) (*place,
 func (k declared) add(ctx context.Context, v *interfaces.Interface, target netlinkapi.Handle) (netlinkapi.Link, error) {
 	name := k.parentName(v)
 	if name == "" {
-		return k.make(target, v.GetName(), nil, k.alone(v))
+		return k.make(ctx, target, v.GetName(), nil, k.alone(ctx, v))
 	}
 	parent, err := ifaceidx.Find(ctx, k.Index, k.Namespaces, name)
 	if err != nil {
@@ -196,26 +196,26 @@ func (k declared) add(ctx context.Context, v *interfaces.Interface, target netli
 	}
 	defer closeHandle(parent)
 	if parent.Namespace() != target.Namespace() {
-		if err := k.clearTemporary(target, v.GetName()); err != nil {
+		if err := k.clearTemporary(ctx, target, v.GetName()); err != nil {
 			return netlinkapi.Link{}, err
 		}
 	}
-	link, err := k.make(parent, v.GetName(), []string{name}, func(h netlinkapi.Handle, temporary string) error {
-		return h.AddLink(temporary, k.params(v), parent.Link.Index)
+	link, err := k.make(ctx, parent, v.GetName(), []string{name}, func(h netlinkapi.Handle, temporary string) error {
+		return h.AddLink(ctx, temporary, k.params(v), parent.Link.Index)
 	})
 	if err != nil || parent.Namespace() == target.Namespace() {
 		return link, err
 	}
-	if err := parent.Move(link.Index, target); err != nil {
-		return link, errors.Join(err, ignoreGone(netlinkapi.Unchecked(parent.Handle).DeleteLink(link.Index)))
+	if err := parent.Move(ctx, link.Index, target); err != nil {
+		return link, errors.Join(err, ignoreGone(parent.DeleteLink(context.WithoutCancel(ctx), link.Index)))
 	}
-	return target.LinkByName(link.Name)
+	return target.LinkByName(ctx, link.Name)
 }
 
 // alone returns the function that adds a link without a parent.
-func (k declared) alone(v *interfaces.Interface) func(h netlinkapi.Handle, temporary string) error {
+func (k declared) alone(ctx context.Context, v *interfaces.Interface) func(h netlinkapi.Handle, temporary string) error {
 	return func(h netlinkapi.Handle, temporary string) error {
-		err := h.AddLink(temporary, k.params(v), 0)
+		err := h.AddLink(ctx, temporary, k.params(v), 0)
 		if !errors.Is(err, netlinkapi.ErrUnsupported) || k.program == nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func (k declared) alone(v *interfaces.Interface) func(h netlinkapi.Handle, tempo
 		if program == "" {
 			return fmt.Errorf("%w, or set wireguard-go in linux-ifplugin.conf", err)
 		}
-		return h.RunWireGuard(program, temporary)
+		return h.RunWireGuard(ctx, program, temporary)
 	}
 }
 

@@ -80,26 +80,26 @@ func (k tap) take(ctx context.Context, v *interfaces.Interface, host string, tar
 		return netlinkapi.Link{}, err
 	}
 	defer closeHandle(own)
-	link, err := own.LinkByName(host)
+	link, err := own.LinkByName(ctx, host)
 	if err != nil {
 		return link, err
 	}
 	link.Alias = k.alias(v.GetName(), v.GetTap().GetVppTapIfName(), host)
-	if err := own.SetAlias(link.Index, link.Alias); err != nil || own.Namespace() == target.Namespace() {
+	if err := own.SetAlias(ctx, link.Index, link.Alias); err != nil || own.Namespace() == target.Namespace() {
 		return link, err
 	}
-	if err := own.SetUp(link.Index, false); err != nil {
+	if err := own.SetUp(ctx, link.Index, false); err != nil {
 		return link, err
 	}
 	temporary := k.temporary(v.GetName())
-	if err := own.Rename(link.Index, temporary); err != nil {
+	if err := own.Rename(ctx, link.Index, temporary); err != nil {
 		return link, err
 	}
-	if err := own.Move(link.Index, target); err != nil {
-		undo := netlinkapi.Unchecked(own)
-		return link, errors.Join(err, undo.Rename(link.Index, host), undo.SetAlias(link.Index, ""))
+	if err := own.Move(ctx, link.Index, target); err != nil {
+		undo := context.WithoutCancel(ctx)
+		return link, errors.Join(err, own.Rename(undo, link.Index, host), own.SetAlias(undo, link.Index, ""))
 	}
-	return target.LinkByName(temporary)
+	return target.LinkByName(ctx, temporary)
 }
 
 func (k tap) release(ctx context.Context, v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
@@ -117,20 +117,20 @@ func (k tap) release(ctx context.Context, v *interfaces.Interface, meta ifaceidx
 	if !ok || len(parts) != 2 {
 		return nil // another process took it over
 	}
-	if err := k.giveBack(p, v.GetName()); err != nil {
+	if err := k.giveBack(ctx, p, v.GetName()); err != nil {
 		return err
 	}
-	if err := p.SetUp(p.link.Index, false); err != nil {
+	if err := p.SetUp(ctx, p.link.Index, false); err != nil {
 		return ignoreGone(err)
 	}
-	if err := p.Rename(p.link.Index, parts[1]); err != nil {
+	if err := p.Rename(ctx, p.link.Index, parts[1]); err != nil {
 		return ignoreGone(err)
 	}
-	if err := p.SetAlias(p.link.Index, ""); err != nil {
+	if err := p.SetAlias(ctx, p.link.Index, ""); err != nil {
 		return ignoreGone(err)
 	}
 	if p.Namespace() == own.Namespace() {
-		return flush(p)
+		return flush(ctx, p)
 	}
-	return ignoreGone(p.Move(p.link.Index, own))
+	return ignoreGone(p.Move(ctx, p.link.Index, own))
 }

@@ -87,25 +87,25 @@ func (k veth) parked(ctx context.Context, v *interfaces.Interface, target netlin
 	if err != nil || own.Namespace() == target.Namespace() {
 		return link, err
 	}
-	if err := own.Move(link.Index, target); err != nil {
-		return none, errors.Join(err, k.abandon(netlinkapi.Unchecked(own), v, link))
+	if err := own.Move(ctx, link.Index, target); err != nil {
+		return none, errors.Join(err, k.abandon(context.WithoutCancel(ctx), own, v, link))
 	}
-	return target.LinkByName(link.Name)
+	return target.LinkByName(ctx, link.Name)
 }
 
 // abandon deletes the parked end of a value that could not be configured,
 // unless the other end is in use.
-func (k veth) abandon(own netlinkapi.Handle, v *interfaces.Interface, link netlinkapi.Link) error {
+func (k veth) abandon(ctx context.Context, own netlinkapi.Handle, v *interfaces.Interface, link netlinkapi.Link) error {
 	if _, inUse := k.Index.Get(v.GetVeth().GetPeerIfName()); inUse {
 		return nil
 	}
-	return ignoreGone(own.DeleteLink(link.Index))
+	return ignoreGone(own.DeleteLink(ctx, link.Index))
 }
 
 // end returns the parked end, making the pair if there is none.
 func (k veth) end(ctx context.Context, own netlinkapi.Handle, name, peer string) (netlinkapi.Link, error) {
-	link, err := own.LinkByName(k.temporary(name))
-	if err == nil && k.usable(own, link, name, peer) {
+	link, err := own.LinkByName(ctx, k.temporary(name))
+	if err == nil && k.usable(ctx, own, link, name, peer) {
 		return link, nil
 	}
 	if err != nil && !errors.Is(err, netlinkapi.ErrNotFound) {
@@ -115,29 +115,29 @@ func (k veth) end(ctx context.Context, own netlinkapi.Handle, name, peer string)
 		return link, err
 	}
 	for _, leftover := range []string{name, peer} {
-		if err := k.clear(own, k.temporary(leftover)); err != nil {
+		if err := k.clear(ctx, own, k.temporary(leftover)); err != nil {
 			return link, err
 		}
 	}
-	if err := own.AddVeth(k.temporary(name), k.temporary(peer)); err != nil {
+	if err := own.AddVeth(ctx, k.temporary(name), k.temporary(peer)); err != nil {
 		return link, err
 	}
-	link, err = k.mark(own, name, peer)
+	link, err = k.mark(ctx, own, name, peer)
 	if err != nil {
-		return link, errors.Join(err, k.clear(netlinkapi.Unchecked(own), k.temporary(name)))
+		return link, errors.Join(err, k.clear(context.WithoutCancel(ctx), own, k.temporary(name)))
 	}
 	return link, nil
 }
 
 // usable reports whether a parked end is one of this pair, and the pair whole.
-func (k veth) usable(own netlinkapi.Handle, link netlinkapi.Link, name, peer string) bool {
+func (k veth) usable(ctx context.Context, own netlinkapi.Handle, link netlinkapi.Link, name, peer string) bool {
 	if link.Kind != netlinkapi.KindVeth || !k.is(link.Alias, name, peer) {
 		return false
 	}
 	if _, exists := k.Index.Get(peer); exists {
 		return true
 	}
-	other, err := own.LinkByName(k.temporary(peer))
+	other, err := own.LinkByName(ctx, k.temporary(peer))
 	return err == nil && k.is(other.Alias, peer, name)
 }
 
@@ -162,32 +162,32 @@ func (k veth) checkPeer(ctx context.Context, peer, name string) error {
 }
 
 // clear deletes a link that the agent left behind under a temporary name.
-func (k veth) clear(own netlinkapi.Handle, temporary string) error {
-	link, err := own.LinkByName(temporary)
+func (k veth) clear(ctx context.Context, own netlinkapi.Handle, temporary string) error {
+	link, err := own.LinkByName(ctx, temporary)
 	if err != nil {
 		return ignoreGone(err)
 	}
 	if _, _, ours := k.parse(link.Alias); !ours && !k.orphan(link) {
 		return fmt.Errorf("link %q is not the agent's: %w", temporary, netlinkapi.ErrExists)
 	}
-	return ignoreGone(own.DeleteLink(link.Index))
+	return ignoreGone(own.DeleteLink(ctx, link.Index))
 }
 
 // mark sets the aliases of a new pair and returns the end called name.
-func (k veth) mark(own netlinkapi.Handle, name, peer string) (netlinkapi.Link, error) {
-	other, err := own.LinkByName(k.temporary(peer))
+func (k veth) mark(ctx context.Context, own netlinkapi.Handle, name, peer string) (netlinkapi.Link, error) {
+	other, err := own.LinkByName(ctx, k.temporary(peer))
 	if err != nil {
 		return other, err
 	}
-	link, err := own.LinkByName(k.temporary(name))
+	link, err := own.LinkByName(ctx, k.temporary(name))
 	if err != nil {
 		return link, err
 	}
-	if err := own.SetAlias(link.Index, k.alias(name, peer)); err != nil {
+	if err := own.SetAlias(ctx, link.Index, k.alias(name, peer)); err != nil {
 		return link, err
 	}
 	link.Alias = k.alias(name, peer)
-	return link, own.SetAlias(other.Index, k.alias(peer, name))
+	return link, own.SetAlias(ctx, other.Index, k.alias(peer, name))
 }
 
 func (k veth) release(ctx context.Context, v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
@@ -197,9 +197,9 @@ func (k veth) release(ctx context.Context, v *interfaces.Interface, meta ifaceid
 	}
 	defer closeHandle(own)
 	name, peer := v.GetName(), v.GetVeth().GetPeerIfName()
-	other, err := own.LinkByName(k.temporary(peer))
+	other, err := own.LinkByName(ctx, k.temporary(peer))
 	if err == nil && k.is(other.Alias, peer, name) {
-		return ignoreGone(own.DeleteLink(other.Index)) // takes this end along
+		return ignoreGone(own.DeleteLink(ctx, other.Index)) // takes this end along
 	}
 	if err != nil && !errors.Is(err, netlinkapi.ErrNotFound) {
 		return err
@@ -212,34 +212,34 @@ func (k veth) release(ctx context.Context, v *interfaces.Interface, meta ifaceid
 	_, inUse := k.Index.Get(peer)
 	parked := nsmodel.IsOwn(meta.Namespace) && meta.HostIfName == k.temporary(name)
 	if !inUse || parked {
-		return ignoreGone(p.DeleteLink(p.link.Index))
+		return ignoreGone(p.DeleteLink(ctx, p.link.Index))
 	}
-	if err := k.giveBack(p, name); err != nil {
+	if err := k.giveBack(ctx, p, name); err != nil {
 		return err
 	}
-	return k.park(p, own, k.temporary(name))
+	return k.park(ctx, p, own, k.temporary(name))
 }
 
 // park brings an end back to where it waits for its value.
-func (k veth) park(p *place, own netlinkapi.Handle, temporary string) error {
-	if err := p.SetUp(p.link.Index, false); err != nil {
+func (k veth) park(ctx context.Context, p *place, own netlinkapi.Handle, temporary string) error {
+	if err := p.SetUp(ctx, p.link.Index, false); err != nil {
 		return ignoreGone(err)
 	}
-	if err := p.SetMaster(p.link.Index, 0); err != nil {
+	if err := p.SetMaster(ctx, p.link.Index, 0); err != nil {
 		return ignoreGone(err)
 	}
-	if err := p.Rename(p.link.Index, temporary); err != nil {
+	if err := p.Rename(ctx, p.link.Index, temporary); err != nil {
 		return ignoreGone(err)
 	}
 	if p.Namespace() != own.Namespace() {
-		return ignoreGone(p.Move(p.link.Index, own))
+		return ignoreGone(p.Move(ctx, p.link.Index, own))
 	}
-	return flush(p)
+	return flush(ctx, p)
 }
 
 // flush removes what a move would remove: the addresses.
-func flush(p *place) error {
-	addrs, err := p.Addresses()
+func flush(ctx context.Context, p *place) error {
+	addrs, err := p.Addresses(ctx)
 	if err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func flush(p *place) error {
 		if a.Link != p.link.Index {
 			continue
 		}
-		if err := p.DeleteAddress(a); ignoreGone(err) != nil {
+		if err := p.DeleteAddress(ctx, a); ignoreGone(err) != nil {
 			return err
 		}
 	}

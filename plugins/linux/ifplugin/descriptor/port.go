@@ -82,18 +82,18 @@ func (d port) create(ctx context.Context, _ string, v *interfaces.Interface) (an
 	case link.Link.Master == master.Link.Index:
 		return nil, nil
 	}
-	if err := d.checkOwner(link); err != nil {
+	if err := d.checkOwner(ctx, link); err != nil {
 		return nil, err
 	}
 	return nil, explain(d.move(ctx, link, v.GetName(), master.Link))
 }
 
 // checkOwner refuses to take a link from a master that is not the agent's.
-func (d port) checkOwner(link *ifaceidx.Place) error {
+func (d port) checkOwner(ctx context.Context, link *ifaceidx.Place) error {
 	if link.Link.Master == 0 {
 		return nil
 	}
-	before, err := link.LinkByIndex(link.Link.Master)
+	before, err := link.LinkByIndex(ctx, link.Link.Master)
 	if err != nil {
 		return ignoreGone(err)
 	}
@@ -106,7 +106,7 @@ func (d port) checkOwner(link *ifaceidx.Place) error {
 // move changes the master of an interface, and adapts links whose MTU follows: a bond changes the MTU of its
 // ports, and ports change the MTU of their bridge.
 func (d port) move(ctx context.Context, p *ifaceidx.Place, name string, master netlinkapi.Link) error {
-	if err := setMaster(p, master); err != nil {
+	if err := setMaster(ctx, p, master); err != nil {
 		return err
 	}
 	for _, bridge := range []int{p.Link.Master, master.Index} {
@@ -114,7 +114,7 @@ func (d port) move(ctx context.Context, p *ifaceidx.Place, name string, master n
 			return err
 		}
 	}
-	now, err := p.LinkByIndex(p.Link.Index)
+	now, err := p.LinkByIndex(ctx, p.Link.Index)
 	if err != nil || now.MTU == p.Link.MTU {
 		return err
 	}
@@ -122,22 +122,22 @@ func (d port) move(ctx context.Context, p *ifaceidx.Place, name string, master n
 }
 
 // setMaster changes the master of a link, which stays up or down.
-func setMaster(p *ifaceidx.Place, master netlinkapi.Link) (err error) {
+func setMaster(ctx context.Context, p *ifaceidx.Place, master netlinkapi.Link) (err error) {
 	if master.Kind == netlinkapi.KindBond && p.Link.Up { // refuses ports that are up
-		if err := p.SetUp(p.Link.Index, false); err != nil {
+		if err := p.SetUp(ctx, p.Link.Index, false); err != nil {
 			return err
 		}
 	}
-	undo := netlinkapi.Unchecked(p.Handle)
+	undo := context.WithoutCancel(ctx)
 	defer func() {
-		now, readErr := undo.LinkByIndex(p.Link.Index)
+		now, readErr := p.LinkByIndex(undo, p.Link.Index)
 		if readErr != nil {
 			err = errors.Join(err, readErr)
 		} else if now.Up != p.Link.Up {
-			err = errors.Join(err, undo.SetUp(p.Link.Index, p.Link.Up))
+			err = errors.Join(err, p.SetUp(undo, p.Link.Index, p.Link.Up))
 		}
 	}()
-	return p.SetMaster(p.Link.Index, master.Index)
+	return p.SetMaster(ctx, p.Link.Index, master.Index)
 }
 
 func (d port) delete(ctx context.Context, _ string, v *interfaces.Interface, _ any) error {

@@ -171,7 +171,7 @@ func (d sysctl) create(ctx context.Context, key string, v *interfaces.Interface)
 	defer closeHandle(p)
 	want := parameter(v)
 	d.Former.remember(key, linkID{p.Namespace(), p.Link.Index}, want.GetName(), now, int(want.GetValue()))
-	return nil, explain(d.set(p, v, now))
+	return nil, explain(d.set(ctx, p, v, now))
 }
 
 // update sets a parameter that has been set, or one that the kernel has and that was not desired.
@@ -185,16 +185,16 @@ func (d sysctl) update(ctx context.Context, key string, _, v *interfaces.Interfa
 	if _, known := d.Former.of(key, link); !known {
 		d.Former.remember(key, link, want.GetName(), now, int(want.GetValue()))
 	}
-	return nil, explain(d.set(p, v, now))
+	return nil, explain(d.set(ctx, p, v, now))
 }
 
 // set gives the parameter the value.
-func (d sysctl) set(p *ifaceidx.Place, v *interfaces.Interface, now int) error {
+func (d sysctl) set(ctx context.Context, p *ifaceidx.Place, v *interfaces.Interface, now int) error {
 	want := parameter(v)
 	if now == int(want.GetValue()) {
 		return nil
 	}
-	return p.SetSysctl(p.Link.Name, want.GetName(), int(want.GetValue()))
+	return p.SetSysctl(ctx, p.Link.Name, want.GetName(), int(want.GetValue()))
 }
 
 // read returns the link and what the parameter is now.
@@ -204,7 +204,7 @@ func (d sysctl) read(ctx context.Context, v *interfaces.Interface) (*ifaceidx.Pl
 		return nil, 0, err
 	}
 	name := parameter(v).GetName()
-	values, err := p.Sysctls(p.Link.Name, []string{name})
+	values, err := p.Sysctls(ctx, p.Link.Name, []string{name})
 	now, there := values[name]
 	if err == nil && !there {
 		err = fmt.Errorf("interface %q (link %q) has no parameter %s: %w", v.GetName(), p.Link.Name, name, netlinkapi.ErrUnsupported)
@@ -228,7 +228,7 @@ func (d sysctl) delete(ctx context.Context, key string, v *interfaces.Interface,
 	defer closeHandle(p)
 	former, known := d.Former.of(key, linkID{p.Namespace(), p.Link.Index})
 	if known && former != now {
-		if err := p.SetSysctl(p.Link.Name, parameter(v).GetName(), former); ignoreGone(err) != nil {
+		if err := p.SetSysctl(ctx, p.Link.Name, parameter(v).GetName(), former); ignoreGone(err) != nil {
 			return err
 		}
 	}
@@ -252,7 +252,7 @@ func (d sysctl) retrieveValue(ctx context.Context, _ string, last *interfaces.In
 
 // readSysctls reads the parameters of a namespace that are wanted, or that the agent set in
 // this or an earlier process.
-func (r *retrieval) readSysctls(h netlinkapi.Handle, s *space) error {
+func (r *retrieval) readSysctls(ctx context.Context, h netlinkapi.Handle, s *space) error {
 	for _, l := range s.links {
 		names := r.Former.names(linkID{s.id, l.Index})
 		if want := r.wantedFor(s, l); want != nil {
@@ -263,7 +263,7 @@ func (r *retrieval) readSysctls(h netlinkapi.Handle, s *space) error {
 		if len(names) == 0 {
 			continue
 		}
-		values, err := h.Sysctls(l.Name, names)
+		values, err := h.Sysctls(ctx, l.Name, names)
 		if ignoreGone(err) != nil {
 			return err
 		}

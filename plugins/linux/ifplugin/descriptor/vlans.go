@@ -178,7 +178,7 @@ func (d bridgeVlans) read(ctx context.Context, v *interfaces.Interface) (*ifacei
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := p.PortVLANs()
+	all, err := p.PortVLANs(ctx)
 	if err != nil {
 		closeHandle(p)
 		return nil, nil, err
@@ -192,22 +192,22 @@ func (d bridgeVlans) apply(ctx context.Context, v *interfaces.Interface) error {
 		return err
 	}
 	defer closeHandle(p)
-	return explain(change(p, now, vlansOf(v.GetBridgeVlans())))
+	return explain(change(ctx, p, now, vlansOf(v.GetBridgeVlans())))
 }
 
 // change adds VLANs before it deletes others.
-func change(p *ifaceidx.Place, now, want []netlinkapi.PortVLAN) error {
+func change(ctx context.Context, p *ifaceidx.Place, now, want []netlinkapi.PortVLAN) error {
 	missing := slices.DeleteFunc(slices.Clone(want), func(v netlinkapi.PortVLAN) bool { return slices.Contains(now, v) })
 	surplus := slices.DeleteFunc(slices.Clone(now), func(v netlinkapi.PortVLAN) bool {
 		return slices.ContainsFunc(want, func(w netlinkapi.PortVLAN) bool { return w.ID == v.ID })
 	})
 	for _, r := range ranges(missing) {
-		if err := p.AddPortVLANs(p.Link.Index, r.first, r.last); err != nil {
+		if err := p.AddPortVLANs(ctx, p.Link.Index, r.first, r.last); err != nil {
 			return err
 		}
 	}
 	for _, r := range ranges(surplus) {
-		if err := p.DeletePortVLANs(p.Link.Index, r.first.ID, r.last); err != nil {
+		if err := p.DeletePortVLANs(ctx, p.Link.Index, r.first.ID, r.last); err != nil {
 			return err
 		}
 	}
@@ -224,11 +224,11 @@ func (d bridgeVlans) delete(ctx context.Context, _ string, v *interfaces.Interfa
 		if p.Link.Master == 0 {
 			return nil // it has left
 		}
-		if master, err := p.LinkByIndex(p.Link.Master); err != nil || master.Kind != netlinkapi.KindBridge {
+		if master, err := p.LinkByIndex(ctx, p.Link.Master); err != nil || master.Kind != netlinkapi.KindBridge {
 			return ignoreGone(err) // for another kind of master
 		}
 	}
-	return ignoreGone(change(p, now, firstVLANs()))
+	return ignoreGone(change(ctx, p, now, firstVLANs()))
 }
 
 func (d bridgeVlans) retrieveValue(ctx context.Context, _ string, last *interfaces.Interface, _ any) (*interfaces.Interface, any, bool, error) {

@@ -86,7 +86,7 @@ func (d vrf) create(ctx context.Context, key string, v *interfaces.Interface) (a
 	case master.Link.Kind != netlinkapi.KindVRF:
 		return nil, fmt.Errorf("link %q is no VRF", master.Link.Name)
 	}
-	return nil, link.SetMaster(link.Link.Index, master.Link.Index)
+	return nil, link.SetMaster(ctx, link.Link.Index, master.Link.Index)
 }
 
 func (d vrf) delete(ctx context.Context, key string, v *interfaces.Interface, _ any) error {
@@ -102,7 +102,7 @@ func (d vrf) delete(ctx context.Context, key string, v *interfaces.Interface, _ 
 	if link.Namespace() != master.Namespace() || link.Link.Master != master.Link.Index {
 		return nil
 	}
-	return ignoreGone(link.SetMaster(link.Link.Index, 0))
+	return ignoreGone(link.SetMaster(ctx, link.Link.Index, 0))
 }
 
 func (d vrf) retrieveValue(ctx context.Context, key string, last *interfaces.Interface, _ any) (*interfaces.Interface, any, bool, error) {

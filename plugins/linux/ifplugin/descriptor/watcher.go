@@ -71,7 +71,7 @@ func NewWatcher(deps Deps, notify func(...api.KVWithMetadata) error) *Watcher {
 
 // LinksFunc gets all links and addresses of a namespace, and a handle on it that is open during the
 // call.
-type LinksFunc func(h netlinkapi.Handle, links []netlinkapi.Link, addrs []netlinkapi.Address)
+type LinksFunc func(ctx context.Context, h netlinkapi.Handle, links []netlinkapi.Link, addrs []netlinkapi.Address)
 
 // OnLinks lets f see all links and addresses whenever they were read because something may
 // have changed. It must be called before Run.
@@ -157,16 +157,16 @@ func (w *Watcher) state(ctx context.Context, see LinksFunc) (state, error) {
 		return state{}, err
 	}
 	defer closeHandle(h)
-	links, err := h.Links()
+	links, err := h.Links(ctx)
 	if err != nil {
 		return state{}, err
 	}
-	addrs, err := h.Addresses()
+	addrs, err := h.Addresses(ctx)
 	if err != nil {
 		return state{}, err
 	}
 	if see != nil {
-		see(h, links, addrs)
+		see(ctx, h, links, addrs)
 	}
 	s := state{map[string]string{}, map[string]bool{}}
 	names := map[int]string{}

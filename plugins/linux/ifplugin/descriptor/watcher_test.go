@@ -24,13 +24,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type ownOnly struct{ *nlsim.Kernel }
 
 func (o ownOnly) Open(context.Context, *namespace.NetNamespace) (netlinkapi.Handle, error) {
-	return o.Kernel.Open("")
+	return o.Kernel.Open("", netlinkapi.Gate{})
 }
 func (o ownOnly) Ensure(context.Context, *namespace.NetNamespace) (netlinkapi.Handle, error) {
-	return o.Kernel.Open("")
+	return o.Kernel.Open("", netlinkapi.Gate{})
 }
 func (o ownOnly) Peek(context.Context, *namespace.NetNamespace) (netlinkapi.Handle, error) {
-	return o.Kernel.Open("")
+	return o.Kernel.Open("", netlinkapi.Gate{})
 }
 func (o ownOnly) Named(context.Context) ([]*namespace.NetNamespace, error) { return nil, nil }
 
@@ -96,7 +96,7 @@ func watched(t *testing.T, test func(t *testing.T, k *nlsim.Kernel, dev netlinka
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); w.Run(ctx) }()
-		h, err := k.Open("")
+		h, err := k.Open("", netlinkapi.Gate{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func pass(d time.Duration) {
 
 func set(t *testing.T, h netlinkapi.Handle, index int, up bool) {
 	t.Helper()
-	if err := h.SetUp(index, up); err != nil {
+	if err := h.SetUp(t.Context(), index, up); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -162,7 +162,7 @@ func TestDownDuringTransaction(t *testing.T) {
 // A link that is gone or has another name is reported at once.
 func TestGone(t *testing.T) {
 	watched(t, func(t *testing.T, k *nlsim.Kernel, h netlinkapi.Handle, index int, _ *Watcher, told *record) {
-		if err := h.Rename(index, "renamed"); err != nil {
+		if err := h.Rename(t.Context(), index, "renamed"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -187,7 +187,7 @@ func TestReadByScheduler(t *testing.T) {
 		told.expect(t, "-dev", "+dev")
 		index = k.AddDevice("brief")
 		w.mu.Lock() // the watcher does not get to see it
-		if err := h.SetUp(index, true); err != nil {
+		if err := h.SetUp(t.Context(), index, true); err != nil {
 			t.Fatal(err)
 		}
 		w.read["brief-was-read"] = true

@@ -195,7 +195,7 @@ func Find(ctx context.Context, index Index, namespaces Opener, name string) (*Pl
 	if err != nil {
 		return nil, fmt.Errorf("interface %q: %w", name, err)
 	}
-	link, err := h.LinkByName(meta.HostIfName)
+	link, err := h.LinkByName(ctx, meta.HostIfName)
 	if err == nil && link.Index != meta.LinuxIfIndex {
 		err = fmt.Errorf("link %q was replaced by another one: %w", meta.HostIfName, netlinkapi.ErrNotFound)
 	}

@@ -59,10 +59,10 @@ func NewARP(deps Deps) *api.KVDescriptor {
 		Dependencies:    arpDependencies,
 		Identities:      arpIdentities,
 		CreateContext: func(ctx context.Context, _ string, v *l3.ARPEntry) (ARPMetadata, error) {
-			return d.set(ctx, v, addNeighbour)
+			return d.set(ctx, v, func(h netlinkapi.Neighbours, n netlinkapi.Neighbour) error { return addNeighbour(ctx, h, n) })
 		},
 		UpdateContext: func(ctx context.Context, _ string, _, v *l3.ARPEntry, _ ARPMetadata) (ARPMetadata, error) {
-			return d.set(ctx, v, netlinkapi.Neighbours.SetNeighbour)
+			return d.set(ctx, v, func(h netlinkapi.Neighbours, n netlinkapi.Neighbour) error { return h.SetNeighbour(ctx, n) })
 		},
 		DeleteContext:        d.delete,
 		RetrieveContext:      d.retrieve,
@@ -132,12 +132,12 @@ func (d arp) neighbour(p *ifaceidx.Place, v *l3.ARPEntry) (netlinkapi.Neighbour,
 
 // addNeighbour adds an entry. It takes over a permanent one, which another program made: the error is
 // then api.ErrFound.
-func addNeighbour(h netlinkapi.Neighbours, n netlinkapi.Neighbour) error {
-	err := h.AddNeighbour(n)
+func addNeighbour(ctx context.Context, h netlinkapi.Neighbours, n netlinkapi.Neighbour) error {
+	err := h.AddNeighbour(ctx, n)
 	if !errors.Is(err, netlinkapi.ErrExists) {
 		return err
 	}
-	if err := h.SetNeighbour(n); err != nil {
+	if err := h.SetNeighbour(ctx, n); err != nil {
 		return err
 	}
 	return api.ErrFound
@@ -167,7 +167,7 @@ func (d arp) delete(ctx context.Context, _ string, v *l3.ARPEntry, _ ARPMetadata
 	if err != nil {
 		return err
 	}
-	return ignoreGone(p.DeleteNeighbour(n))
+	return ignoreGone(p.DeleteNeighbour(ctx, n))
 }
 
 func (d arp) retrieve(ctx context.Context, correlate []arpKV) ([]arpKV, error) {
@@ -184,7 +184,7 @@ func (d arp) retrieve(ctx context.Context, correlate []arpKV) ([]arpKV, error) {
 	}
 	var found []arpKV
 	err := d.visit(ctx, func(h netlinkapi.Handle, names map[int]string) error {
-		all, err := h.Neighbours()
+		all, err := h.Neighbours(ctx)
 		if err != nil {
 			return err
 		}
@@ -212,7 +212,7 @@ func (d arp) retrieveValue(ctx context.Context, _ string, last *l3.ARPEntry, non
 		return nil, none, false, ignoreGone(err)
 	}
 	defer closeHandle(p)
-	all, err := p.Neighbours()
+	all, err := p.Neighbours(ctx)
 	if err != nil {
 		return nil, none, false, err
 	}

@@ -44,16 +44,16 @@ func (d nexthop) kernelNexthop(ctx context.Context, h netlinkapi.Handle, v *l3.N
 
 func (d nexthop) create(ctx context.Context, _ string, v *l3.Nexthop) (NexthopMetadata, error) {
 	return d.set(ctx, v, d.Namespaces.Ensure, func(h netlinkapi.Handle, n netlinkapi.Nexthop) error {
-		err := h.AddNexthop(n)
+		err := h.AddNexthop(ctx, n)
 		if errors.Is(err, netlinkapi.ErrExists) {
-			return takeOverNexthop(h, n)
+			return takeOverNexthop(ctx, h, n)
 		}
 		return err
 	})
 }
 
 func (d nexthop) update(ctx context.Context, _ string, _, v *l3.Nexthop, _ NexthopMetadata) (NexthopMetadata, error) {
-	return d.set(ctx, v, d.Namespaces.Open, netlinkapi.Handle.ReplaceNexthop)
+	return d.set(ctx, v, d.Namespaces.Open, func(h netlinkapi.Handle, n netlinkapi.Nexthop) error { return h.ReplaceNexthop(ctx, n) })
 }
 
 func (d nexthop) set(ctx context.Context, v *l3.Nexthop, open opener, change func(netlinkapi.Handle, netlinkapi.Nexthop) error) (NexthopMetadata, error) {
@@ -71,8 +71,8 @@ func (d nexthop) set(ctx context.Context, v *l3.Nexthop, open opener, change fun
 
 // takeOverNexthop makes a static object of another program the agent's that is exactly the
 // desired one. The error is then api.ErrFound.
-func takeOverNexthop(h netlinkapi.Handle, n netlinkapi.Nexthop) error {
-	have, err := findNexthop(h, n.ID)
+func takeOverNexthop(ctx context.Context, h netlinkapi.Handle, n netlinkapi.Nexthop) error {
+	have, err := findNexthop(ctx, h, n.ID)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func takeOverNexthop(h netlinkapi.Handle, n netlinkapi.Nexthop) error {
 		return fmt.Errorf("there is another nexthop object %d in the namespace, of another item or program (protocol %d): %w",
 			n.ID, have.Protocol, netlinkapi.ErrExists)
 	}
-	if err := h.ReplaceNexthop(n); err != nil {
+	if err := h.ReplaceNexthop(ctx, n); err != nil {
 		return err
 	}
 	return api.ErrFound
@@ -95,8 +95,8 @@ func (f foundNexthop) alike(n netlinkapi.Nexthop) bool {
 	return f.Equal(n)
 }
 
-func findNexthop(h netlinkapi.Handle, id uint32) (foundNexthop, error) {
-	all, err := h.Nexthops()
+func findNexthop(ctx context.Context, h netlinkapi.Handle, id uint32) (foundNexthop, error) {
+	all, err := h.Nexthops(ctx)
 	if err != nil {
 		return foundNexthop{}, err
 	}
@@ -114,14 +114,14 @@ func (d nexthop) delete(ctx context.Context, _ string, v *l3.Nexthop, _ NexthopM
 		return ignoreGone(err)
 	}
 	defer closeHandle(h)
-	have, err := findNexthop(h, v.GetId())
+	have, err := findNexthop(ctx, h, v.GetId())
 	if err != nil {
 		return ignoreGone(err)
 	}
 	if have.Protocol != netlinkapi.ProtocolAgent {
 		return nil
 	}
-	return ignoreGone(h.DeleteNexthop(v.GetId()))
+	return ignoreGone(h.DeleteNexthop(ctx, v.GetId()))
 }
 
 // retrieve reads the nexthop objects of all namespaces that may have some.
@@ -143,7 +143,7 @@ type nexthopRetrieval struct {
 }
 
 func (r *nexthopRetrieval) read(ctx context.Context, ns *namespace.NetNamespace, h netlinkapi.Handle) error {
-	all, err := h.Nexthops()
+	all, err := h.Nexthops(ctx)
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -210,7 +210,7 @@ func (d nexthop) retrieveValue(ctx context.Context, _ string, last *l3.Nexthop, 
 		return nil, meta, false, ignoreGone(err)
 	}
 	defer closeHandle(h)
-	have, err := findNexthop(h, last.GetId())
+	have, err := findNexthop(ctx, h, last.GetId())
 	if err != nil {
 		return nil, meta, false, ignoreGone(err)
 	}

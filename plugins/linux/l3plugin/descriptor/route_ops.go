@@ -37,7 +37,7 @@ func typeOf(kernel netlinkapi.RouteType) l3.Route_Type {
 }
 
 // bareRoute converts a value but for its next hops, and returns it with literal addresses.
-func (d route) bareRoute(w *ways, p *ifaceidx.Place, v *l3.Route) (*l3.Route, netlinkapi.Route, error) {
+func (d route) bareRoute(ctx context.Context, w *ways, p *ifaceidx.Place, v *l3.Route) (*l3.Route, netlinkapi.Route, error) {
 	v, err := d.literalRoute(v)
 	if err != nil {
 		return nil, netlinkapi.Route{}, err
@@ -48,7 +48,7 @@ func (d route) bareRoute(w *ways, p *ifaceidx.Place, v *l3.Route) (*l3.Route, ne
 	}
 	table := uint32(netlinkapi.MainTable)
 	if v.GetType() == l3.Route_UNICAST {
-		if table, err = w.table(p); err != nil {
+		if table, err = w.table(ctx, p); err != nil {
 			return nil, netlinkapi.Route{}, err
 		}
 	}
@@ -80,14 +80,14 @@ func (d route) ways() *ways {
 }
 
 // table returns the routing table of what goes out of an interface.
-func (w *ways) table(p *ifaceidx.Place) (uint32, error) {
+func (w *ways) table(ctx context.Context, p *ifaceidx.Place) (uint32, error) {
 	if table := w.tables[p]; table != 0 {
 		return table, nil
 	}
 	var master netlinkapi.Link
 	if p.Link.Master != 0 {
 		var err error
-		if master, err = p.LinkByIndex(p.Link.Master); ignoreGone(err) != nil {
+		if master, err = p.LinkByIndex(ctx, p.Link.Master); ignoreGone(err) != nil {
 			return 0, err
 		}
 	}
@@ -127,7 +127,7 @@ func (d route) kernelRoute(ctx context.Context, w *ways, v *l3.Route) (*ifaceidx
 	if err != nil {
 		return nil, nil, netlinkapi.Route{}, err
 	}
-	v, r, err := d.bareRoute(w, p, v)
+	v, r, err := d.bareRoute(ctx, w, p, v)
 	if err != nil {
 		return nil, nil, r, err
 	}
@@ -179,7 +179,7 @@ func (c routeChange) run(ctx context.Context, values []routeValue) []routeResult
 		some.places, some.routes, some.at = append(some.places, p), append(some.routes, r), append(some.at, i)
 	}
 	for _, some := range parts {
-		for n, err := range some.places[0].ChangeRoutes(c.op, some.routes) {
+		for n, err := range some.places[0].ChangeRoutes(ctx, c.op, some.routes) {
 			results[some.at[n]].Err = c.outcome(some.places[n], some.routes[n], err)
 		}
 	}
@@ -189,7 +189,7 @@ func (c routeChange) run(ctx context.Context, values []routeValue) []routeResult
 func (d route) create(ctx context.Context, values []routeValue) []routeResult {
 	return routeChange{d, netlinkapi.OpAdd, d.converted, func(p *ifaceidx.Place, r netlinkapi.Route, err error) error {
 		if p != nil && errors.Is(err, netlinkapi.ErrExists) {
-			return d.takeOver(p, r)
+			return d.takeOver(ctx, p, r)
 		}
 		return explain(err)
 	}}.run(ctx, values)
@@ -227,7 +227,7 @@ func (d route) former(ctx context.Context, w *ways, v routeValue) (*ifaceidx.Pla
 	if err != nil {
 		return nil, netlinkapi.Route{}, err
 	}
-	literal, r, err := d.bareRoute(w, p, v.Old)
+	literal, r, err := d.bareRoute(ctx, w, p, v.Old)
 	if err != nil {
 		return nil, r, err
 	}
@@ -240,10 +240,10 @@ func (d route) former(ctx context.Context, w *ways, v routeValue) (*ifaceidx.Pla
 
 // takeOver makes a route that is there already the desired one, with the mark of the agent. The
 // error is api.ErrFound if another program made it.
-func (d route) takeOver(p *ifaceidx.Place, r netlinkapi.Route) error {
-	have, err := p.FindRoute(r)
+func (d route) takeOver(ctx context.Context, p *ifaceidx.Place, r netlinkapi.Route) error {
+	have, err := p.FindRoute(ctx, r)
 	if err == nil && have.Link == r.Link && have.Metric == r.Metric {
-		if err = p.ReplaceRoute(r); err == nil && have.Protocol != r.Protocol {
+		if err = p.ReplaceRoute(ctx, r); err == nil && have.Protocol != r.Protocol {
 			err = api.ErrFound
 		}
 		return err
@@ -251,7 +251,7 @@ func (d route) takeOver(p *ifaceidx.Place, r netlinkapi.Route) error {
 	if err != nil && !errors.Is(err, netlinkapi.ErrNotFound) {
 		return err
 	}
-	all, err := p.Routes()
+	all, err := p.Routes(ctx)
 	if err != nil {
 		return err
 	}
@@ -261,5 +261,5 @@ func (d route) takeOver(p *ifaceidx.Place, r netlinkapi.Route) error {
 				r.Dst, r.Metric, have.Link, have.Protocol, netlinkapi.ErrExists)
 		}
 	}
-	return p.AddRoute(r) // it has just gone
+	return p.AddRoute(ctx, r) // it has just gone
 }

@@ -54,14 +54,14 @@ func (d route) retrieve(ctx context.Context, correlate []routeKV) ([]routeKV, er
 
 // read reads a namespace; names has its interfaces by link.
 func (r *routeRetrieval) read(ctx context.Context, h netlinkapi.Handle, names map[int]string) error {
-	all, err := h.StaticRoutes()
+	all, err := h.StaticRoutes(ctx)
 	if err != nil {
 		return err
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	if err := r.readTables(h, names); err != nil {
+	if err := r.readTables(ctx, h, names); err != nil {
 		return err
 	}
 	var nexthops map[uint32]string
@@ -83,8 +83,8 @@ func (r *routeRetrieval) read(ctx context.Context, h netlinkapi.Handle, names ma
 
 // readTables reads the routing tables of the interfaces of a namespace. A VRF that has just been
 // joined is not in the metadata of the interface.
-func (r *routeRetrieval) readTables(h netlinkapi.Handle, names map[int]string) error {
-	links, err := h.Links()
+func (r *routeRetrieval) readTables(ctx context.Context, h netlinkapi.Handle, names map[int]string) error {
+	links, err := h.Links(ctx)
 	if err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (d route) retrieveValue(ctx context.Context, _ string, last *l3.Route, _ an
 	if err != nil {
 		return nil, nil, false, ignoreGone(err)
 	}
-	r, err := p.FindRoute(want)
+	r, err := p.FindRoute(ctx, want)
 	if err != nil {
 		return nil, nil, false, ignoreGone(err)
 	}

@@ -173,11 +173,11 @@ func (d rule) update(ctx context.Context, _ string, before, v *l3.Rule, meta Rul
 		return meta, err
 	}
 	defer closeHandle(h)
-	if err := addRule(h, v); err != nil {
+	if err := addRule(ctx, h, v); err != nil {
 		return meta, err
 	}
-	if err := h.DeleteRule(kernelRule(before)); ignoreGone(err) != nil {
-		return meta, errors.Join(err, netlinkapi.Unchecked(h).DeleteRule(kernelRule(v)))
+	if err := h.DeleteRule(ctx, kernelRule(before)); ignoreGone(err) != nil {
+		return meta, errors.Join(err, h.DeleteRule(context.WithoutCancel(ctx), kernelRule(v)))
 	}
 	return ruleMetadata(v), nil
 }
@@ -201,7 +201,7 @@ type ruleRetrieval struct {
 }
 
 func (r *ruleRetrieval) read(ctx context.Context, ns *namespace.NetNamespace, h netlinkapi.Handle) error {
-	rules, err := h.Rules()
+	rules, err := h.Rules(ctx)
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (d rule) retrieveValue(ctx context.Context, _ string, last *l3.Rule, meta R
 		return nil, meta, false, ignoreGone(err)
 	}
 	defer closeHandle(h)
-	rules, err := h.Rules()
+	rules, err := h.Rules(ctx)
 	if err != nil {
 		return nil, meta, false, err
 	}

@@ -62,7 +62,7 @@ func (d rule) change(ctx context.Context, op netlinkapi.RouteOp, open opener, va
 			}
 			continue
 		}
-		for n, err := range h.ChangeRules(op, rules) {
+		for n, err := range h.ChangeRules(ctx, op, rules) {
 			errs[at[n]] = err
 		}
 		closeHandle(h)
@@ -70,7 +70,9 @@ func (d rule) change(ctx context.Context, op netlinkapi.RouteOp, open opener, va
 	return errs
 }
 
-func addRule(h netlinkapi.Handle, v *l3.Rule) error { return explainRule(h.AddRule(kernelRule(v))) }
+func addRule(ctx context.Context, h netlinkapi.Handle, v *l3.Rule) error {
+	return explainRule(h.AddRule(ctx, kernelRule(v)))
+}
 
 // explainRule explains why a rule cannot be added.
 func explainRule(err error) error {

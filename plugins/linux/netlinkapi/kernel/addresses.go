@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -17,8 +18,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 )
 
-func (h *handle) Addresses() ([]netlinkapi.Address, error) {
-	return dump("list addresses", func() (all []netlinkapi.Address, err error) {
+func (h *handle) Addresses(ctx context.Context) ([]netlinkapi.Address, error) {
+	return dump(ctx, h.lease, "list addresses", func() (all []netlinkapi.Address, err error) {
 		r := nl.NewNetlinkRequest(unix.RTM_GETADDR, unix.NLM_F_DUMP)
 		r.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: h.ns.links}
 		r.AddData(nl.NewIfAddrmsg(unix.AF_UNSPEC))
@@ -76,22 +77,24 @@ func remaining(lifetime int) uint32 {
 	return max(uint32(lifetime), 1)
 }
 
-func (h *handle) AddAddress(a netlinkapi.Address) error {
-	return setAddress(h, unix.NLM_F_CREATE|unix.NLM_F_EXCL, a)
+func (h *handle) AddAddress(ctx context.Context, a netlinkapi.Address) error {
+	return h.setAddress(ctx, unix.NLM_F_CREATE|unix.NLM_F_EXCL, a)
 }
 
-func (h *handle) SetAddress(a netlinkapi.Address) error {
-	return setAddress(h, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, a)
+func (h *handle) SetAddress(ctx context.Context, a netlinkapi.Address) error {
+	return h.setAddress(ctx, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, a)
 }
 
-func setAddress(h *handle, flags int, a netlinkapi.Address) error {
-	err := h.ns.exchange([]request{addressRequest(flags, a)})[0]
-	if errors.Is(err, unix.EACCES) && a.Prefix.Addr().Is6() { // IPv6 is disabled on the link
-		if err = h.enableIPv6(a.Link); err == nil {
-			err = h.ns.exchange([]request{addressRequest(flags, a)})[0]
+func (l *lease) setAddress(ctx context.Context, flags int, a netlinkapi.Address) error {
+	return l.change(ctx, fmt.Sprintf("add address %s", a.Prefix), func() error {
+		err := l.ns.exchange([]request{addressRequest(flags, a)})[0]
+		if errors.Is(err, unix.EACCES) && a.Prefix.Addr().Is6() { // IPv6 is disabled on the link
+			if err = l.ns.enableIPv6(a.Link); err == nil {
+				err = l.ns.exchange([]request{addressRequest(flags, a)})[0]
+			}
 		}
-	}
-	return classify(fmt.Sprintf("add address %s", a.Prefix), err)
+		return err
+	})
 }
 
 // addressRequest encodes an address, with the broadcast address that ip-address(8) chooses for
@@ -120,22 +123,23 @@ func addressRequest(flags int, a netlinkapi.Address) request {
 
 // enableIPv6 enables IPv6 on the link and on the loopback, without which
 // packets to the link's own addresses are lost.
-func (h *handle) enableIPv6(index int) error {
-	link, err := h.LinkByIndex(index)
+func (ns *namespace) enableIPv6(index int) error {
+	link, err := ns.linkByIndex(index)
 	if err != nil {
 		return err
 	}
 	for _, name := range []string{"lo", link.Name} {
-		if err := h.writeSysctl("0", "net", "ipv6", "conf", name, "disable_ipv6"); err != nil {
+		if err := ns.writeSysctl("0", "net", "ipv6", "conf", name, "disable_ipv6"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *handle) DeleteAddress(a netlinkapi.Address) error {
-	err := h.ns.route.AddrDel(byIndex(a.Link), &netlink.Addr{IPNet: ipNet(a.Prefix)})
-	return classify(fmt.Sprintf("delete address %s", a.Prefix), err)
+func (h *handle) DeleteAddress(ctx context.Context, a netlinkapi.Address) error {
+	return h.change(ctx, fmt.Sprintf("delete address %s", a.Prefix), func() error {
+		return h.ns.route.AddrDel(byIndex(a.Link), &netlink.Addr{IPNet: ipNet(a.Prefix)})
+	})
 }
 
 func family(ip netip.Addr) int {

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -74,8 +75,13 @@ func is(err error, errnos ...unix.Errno) bool {
 	return false
 }
 
-// dump repeats a dump until the kernel's state did not change during it.
-func dump[T any](op string, read func() ([]T, error)) ([]T, error) {
+// dump is readAll as a method of a handle.
+func dump[T any](ctx context.Context, l *lease, op string, read func() ([]T, error)) ([]T, error) {
+	return ask(ctx, l, func() ([]T, error) { return readAll(op, read) })
+}
+
+// readAll repeats a dump until the kernel's state did not change during it.
+func readAll[T any](op string, read func() ([]T, error)) ([]T, error) {
 	for range maxDumps - 1 {
 		all, err := read()
 		if !errors.Is(err, netlink.ErrDumpInterrupted) {

@@ -48,10 +48,10 @@ func TestInterruptedDump(t *testing.T) {
 			return []int{1, 2}, nil
 		}
 	}
-	if all, err := dump("list", interrupted(maxDumps-1)); err != nil || len(all) != 2 {
+	if all, err := readAll("list", interrupted(maxDumps-1)); err != nil || len(all) != 2 {
 		t.Errorf("got %v, %v; expected everything", all, err)
 	}
-	if all, err := dump("list", interrupted(maxDumps)); !errors.Is(err, netlinkapi.ErrIncomplete) || all != nil {
+	if all, err := readAll("list", interrupted(maxDumps)); !errors.Is(err, netlinkapi.ErrIncomplete) || all != nil {
 		t.Errorf("got %v, %v; expected ErrIncomplete and nothing else", all, err)
 	}
 }

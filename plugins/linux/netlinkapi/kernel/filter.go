@@ -29,7 +29,7 @@ func program(t netlinkapi.FilterTable, what string) string {
 
 // SaveTable returns a table; see netlinkapi.PacketFilter.
 func (h *handle) SaveTable(ctx context.Context, t netlinkapi.FilterTable) (text string, err error) {
-	err = h.ns.inside(func() error {
+	err = h.inside(ctx, func() error {
 		text, err = h.k.programs.save(ctx, t)
 		return err
 	})
@@ -38,15 +38,12 @@ func (h *handle) SaveTable(ctx context.Context, t netlinkapi.FilterTable) (text 
 
 // RestoreTable changes a table; see netlinkapi.PacketFilter.
 func (h *handle) RestoreTable(ctx context.Context, t netlinkapi.FilterTable, lines []string) error {
-	return h.ns.inside(func() error { return h.k.programs.restore(ctx, t, lines) })
+	return h.inside(ctx, func() error { return h.k.programs.restore(ctx, t, lines) })
 }
 
 // TryTable changes a table in a namespace that ends with its thread.
 func (h *handle) TryTable(ctx context.Context, t netlinkapi.FilterTable, lines []string) (text string, err error) {
-	err = OnOwnThread(func() error {
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			return classify("make a network namespace", enterError(err))
-		}
+	err = h.outside(ctx, func() error {
 		if err := h.k.programs.restore(ctx, t, lines); err != nil {
 			return err
 		}
@@ -54,6 +51,23 @@ func (h *handle) TryTable(ctx context.Context, t netlinkapi.FilterTable, lines [
 		return err
 	})
 	return text, err
+}
+
+// inside is namespace.inside as a method of a handle.
+func (l *lease) inside(ctx context.Context, f func() error) error {
+	return l.call(ctx, func() error { return l.ns.inside(f) })
+}
+
+// outside runs f in a new namespace, which ends with its thread.
+func (l *lease) outside(ctx context.Context, f func() error) error {
+	return l.call(ctx, func() error {
+		return OnOwnThread(func() error {
+			if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+				return classify("make a network namespace", enterError(err))
+			}
+			return f()
+		})
+	})
 }
 
 // inside runs f on a thread in the namespace; processes that f starts are in it too.

@@ -82,7 +82,7 @@ func New(opts ...Option) *Kernel {
 }
 
 // Open returns a handle on the namespace at path; see netlinkapi.Namespaces.
-func (k *Kernel) Open(path string) (netlinkapi.Handle, error) {
+func (k *Kernel) Open(path string, gate netlinkapi.Gate) (netlinkapi.Handle, error) {
 	if path == "" {
 		path = k.own
 	}
@@ -105,7 +105,8 @@ func (k *Kernel) Open(path string) (netlinkapi.Handle, error) {
 		k.open[id] = ns
 	}
 	ns.leases++
-	return &handle{k: k, ns: ns, sockets: sockets{ns}, nexthops: nexthops{ns}, neighbours: neighbours{ns}}, nil
+	l := &lease{ns: ns, gate: gate}
+	return &handle{lease: l, k: k, sockets: sockets{l}, nexthops: nexthops{l}, neighbours: neighbours{l}}, nil
 }
 
 func openFile(path string) (*os.File, netlinkapi.NamespaceID, error) {

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 
@@ -72,20 +73,28 @@ func linkInfo(message []byte) (kind string, data infoData) {
 	return kind, data
 }
 
-func (h *handle) Links() ([]netlinkapi.Link, error) {
-	return dump("list links", func() ([]netlinkapi.Link, error) {
+func (h *handle) Links(ctx context.Context) ([]netlinkapi.Link, error) {
+	return dump(ctx, h.lease, "list links", func() ([]netlinkapi.Link, error) {
 		return h.ns.readLinks(h.ns.linkRequest(unix.RTM_GETLINK, unix.NLM_F_DUMP, 0))
 	})
 }
 
-func (h *handle) LinkByName(name string) (netlinkapi.Link, error) {
-	r := h.ns.linkRequest(unix.RTM_GETLINK, 0, 0)
-	r.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(name)))
-	return h.ns.oneLink(fmt.Sprintf("find link %q", name), r)
+func (h *handle) LinkByName(ctx context.Context, name string) (netlinkapi.Link, error) {
+	return ask(ctx, h.lease, func() (netlinkapi.Link, error) { return h.ns.linkByName(name) })
 }
 
-func (h *handle) LinkByIndex(index int) (netlinkapi.Link, error) {
-	return h.ns.oneLink(fmt.Sprintf("find link with index %d", index), h.ns.linkRequest(unix.RTM_GETLINK, 0, index))
+func (h *handle) LinkByIndex(ctx context.Context, index int) (netlinkapi.Link, error) {
+	return ask(ctx, h.lease, func() (netlinkapi.Link, error) { return h.ns.linkByIndex(index) })
+}
+
+func (ns *namespace) linkByName(name string) (netlinkapi.Link, error) {
+	r := ns.linkRequest(unix.RTM_GETLINK, 0, 0)
+	r.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(name)))
+	return ns.oneLink(fmt.Sprintf("find link %q", name), r)
+}
+
+func (ns *namespace) linkByIndex(index int) (netlinkapi.Link, error) {
+	return ns.oneLink(fmt.Sprintf("find link with index %d", index), ns.linkRequest(unix.RTM_GETLINK, 0, index))
 }
 
 func (ns *namespace) oneLink(op string, r *nl.NetlinkRequest) (netlinkapi.Link, error) {
@@ -99,15 +108,19 @@ func (ns *namespace) oneLink(op string, r *nl.NetlinkRequest) (netlinkapi.Link, 
 	return links[0], nil
 }
 
-func (h *handle) AddLink(name string, p netlinkapi.LinkParams, parent int) error {
+func (h *handle) AddLink(ctx context.Context, name string, p netlinkapi.LinkParams, parent int) error {
+	return h.call(ctx, func() error { return h.ns.addLink(name, p, parent) })
+}
+
+func (ns *namespace) addLink(name string, p netlinkapi.LinkParams, parent int) error {
 	op := fmt.Sprintf("add link %q of kind %s", name, p.Kind())
 	if tun, ok := p.(netlinkapi.TUN); ok {
-		if _, err := h.LinkByName(name); err == nil { // the driver would attach to it
+		if _, err := ns.linkByName(name); err == nil { // the driver would attach to it
 			return classify(op, unix.EEXIST)
 		}
-		return classify(op, h.ns.inside(func() error { return addTUN(name, tun) }))
+		return classify(op, ns.inside(func() error { return addTUN(name, tun) }))
 	}
-	r := h.ns.linkRequest(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK, 0)
+	r := ns.linkRequest(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK, 0)
 	r.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(name)))
 	if parent != 0 {
 		r.AddData(nl.NewRtAttr(unix.IFLA_LINK, u32(uint32(parent))))
@@ -133,16 +146,20 @@ var modules = map[string]string{netlinkapi.KindVLAN: "8021q", netlinkapi.KindBon
 // module returns the name of the module for a kind of links.
 func module(kind string) string { return cmp.Or(modules[kind], kind) }
 
-func (h *handle) ChangeLink(index int, p netlinkapi.LinkParams) error {
+func (h *handle) ChangeLink(ctx context.Context, index int, p netlinkapi.LinkParams) error {
+	return h.call(ctx, func() error { return h.ns.changeLink(index, p) })
+}
+
+func (ns *namespace) changeLink(index int, p netlinkapi.LinkParams) error {
 	if w, ok := p.(netlinkapi.WireGuard); ok {
-		return h.ns.changeWireGuard(index, w)
+		return ns.changeWireGuard(index, w)
 	}
 	op := fmt.Sprintf("change link with index %d of kind %s", index, p.Kind())
-	r := h.ns.linkRequest(unix.RTM_NEWLINK, unix.NLM_F_ACK, index)
+	r := ns.linkRequest(unix.RTM_NEWLINK, unix.NLM_F_ACK, index)
 	data := infoData{}
 	data.changeable(p)
 	if p.Kind() == netlinkapi.KindBridge && !filters(p) {
-		now, err := h.LinkByIndex(index)
+		now, err := ns.linkByIndex(index)
 		if err != nil {
 			return err
 		}

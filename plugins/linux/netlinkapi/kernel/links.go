@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -11,14 +12,38 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 )
 
-// handle is one lease of a namespace.
+// handle is one lease of a namespace, with all that can be done in it.
 type handle struct {
+	*lease
 	sockets
 	nexthops
 	neighbours
 	k      *Kernel
-	ns     *namespace
 	closed bool
+}
+
+// lease is the use of a namespace by one handle. Whatever the methods of the handle ask the kernel for,
+// they ask inside call, ask or dump.
+type lease struct {
+	ns   *namespace
+	gate netlinkapi.Gate
+}
+
+// call runs a method of a handle, which asks the kernel. Its errors are complete.
+func (l *lease) call(ctx context.Context, f func() error) error { return l.gate.Pass(ctx, f) }
+
+// change is call for a method whose error is classified.
+func (l *lease) change(ctx context.Context, op string, f func() error) error {
+	return l.call(ctx, func() error { return classify(op, f()) })
+}
+
+// ask is lease.call for a method that returns something.
+func ask[T any](ctx context.Context, l *lease, f func() (T, error)) (result T, err error) {
+	err = l.call(ctx, func() error {
+		result, err = f()
+		return err
+	})
+	return result, err
 }
 
 func (h *handle) Namespace() netlinkapi.NamespaceID { return h.ns.id }
@@ -70,56 +95,66 @@ func byIndex(index int) netlink.Link {
 	return &netlink.Device{LinkAttrs: netlink.LinkAttrs{Index: index}}
 }
 
-func (h *handle) AddVeth(name, peer string) error {
-	err := h.ns.route.LinkAdd(&netlink.Veth{LinkAttrs: named(name), PeerName: peer})
+func (h *handle) AddVeth(ctx context.Context, name, peer string) error {
 	op := fmt.Sprintf("add veth pair %q, %q", name, peer)
-	if errors.Is(err, unix.EOPNOTSUPP) {
-		return fmt.Errorf("%s: %w; load the module %s", op, netlinkapi.ErrUnsupported, module(netlinkapi.KindVeth))
-	}
-	return classify(op, err)
+	return h.call(ctx, func() error {
+		err := h.ns.route.LinkAdd(&netlink.Veth{LinkAttrs: named(name), PeerName: peer})
+		if errors.Is(err, unix.EOPNOTSUPP) {
+			return fmt.Errorf("%s: %w; load the module %s", op, netlinkapi.ErrUnsupported, module(netlinkapi.KindVeth))
+		}
+		return classify(op, err)
+	})
 }
 
-func (h *handle) DeleteLink(index int) error {
-	return classify(fmt.Sprintf("delete link with index %d", index), h.ns.route.LinkDel(byIndex(index)))
+func (h *handle) DeleteLink(ctx context.Context, index int) error {
+	return h.call(ctx, func() error { return h.ns.deleteLink(index) })
 }
 
-func (h *handle) SetUp(index int, up bool) error {
+func (ns *namespace) deleteLink(index int) error {
+	return classify(fmt.Sprintf("delete link with index %d", index), ns.route.LinkDel(byIndex(index)))
+}
+
+func (h *handle) SetUp(ctx context.Context, index int, up bool) error {
 	if up {
-		return classify(fmt.Sprintf("set link with index %d up", index), h.ns.route.LinkSetUp(byIndex(index)))
+		return h.change(ctx, fmt.Sprintf("set link with index %d up", index), func() error { return h.ns.route.LinkSetUp(byIndex(index)) })
 	}
-	return classify(fmt.Sprintf("set link with index %d down", index), h.ns.route.LinkSetDown(byIndex(index)))
+	return h.change(ctx, fmt.Sprintf("set link with index %d down", index), func() error { return h.ns.route.LinkSetDown(byIndex(index)) })
 }
 
-func (h *handle) Rename(index int, name string) error {
-	return classify(fmt.Sprintf("rename link to %q", name), h.ns.route.LinkSetName(byIndex(index), name))
+func (h *handle) Rename(ctx context.Context, index int, name string) error {
+	return h.change(ctx, fmt.Sprintf("rename link to %q", name), func() error { return h.ns.route.LinkSetName(byIndex(index), name) })
 }
 
-func (h *handle) SetAlias(index int, alias string) error {
-	return classify(fmt.Sprintf("set alias %q", alias), h.ns.route.LinkSetAlias(byIndex(index), alias))
+func (h *handle) SetAlias(ctx context.Context, index int, alias string) error {
+	return h.change(ctx, fmt.Sprintf("set alias %q", alias), func() error { return h.ns.route.LinkSetAlias(byIndex(index), alias) })
 }
 
-func (h *handle) SetMTU(index, mtu int) error {
-	return classify(fmt.Sprintf("set MTU %d", mtu), h.ns.route.LinkSetMTU(byIndex(index), mtu))
+func (h *handle) SetMTU(ctx context.Context, index, mtu int) error {
+	return h.change(ctx, fmt.Sprintf("set MTU %d", mtu), func() error { return h.ns.route.LinkSetMTU(byIndex(index), mtu) })
 }
 
-func (h *handle) SetMAC(index int, mac net.HardwareAddr) error {
-	err := h.ns.route.LinkSetHardwareAddr(byIndex(index), mac)
-	if errors.Is(err, unix.EADDRNOTAVAIL) {
-		return fmt.Errorf("set MAC address %s: expected the address of a single host", mac)
-	}
-	return classify(fmt.Sprintf("set MAC address %s", mac), err)
+func (h *handle) SetMAC(ctx context.Context, index int, mac net.HardwareAddr) error {
+	return h.call(ctx, func() error {
+		err := h.ns.route.LinkSetHardwareAddr(byIndex(index), mac)
+		if errors.Is(err, unix.EADDRNOTAVAIL) {
+			return fmt.Errorf("set MAC address %s: expected the address of a single host", mac)
+		}
+		return classify(fmt.Sprintf("set MAC address %s", mac), err)
+	})
 }
 
-func (h *handle) SetMaster(index, master int) error {
-	return classify(fmt.Sprintf("set master of link to index %d", master),
-		h.ns.route.LinkSetMasterByIndex(byIndex(index), master))
+func (h *handle) SetMaster(ctx context.Context, index, master int) error {
+	return h.change(ctx, fmt.Sprintf("set master of link to index %d", master),
+		func() error { return h.ns.route.LinkSetMasterByIndex(byIndex(index), master) })
 }
 
-func (h *handle) Move(index int, to netlinkapi.Handle) error {
-	target, ok := to.(*handle)
-	if !ok {
-		return fmt.Errorf("move link: the target is not a namespace of the kernel but %T", to)
-	}
-	err := h.ns.route.LinkSetNsFd(byIndex(index), int(target.ns.file.Fd()))
-	return classify(fmt.Sprintf("move link into network namespace %s", target.ns.id), err)
+func (h *handle) Move(ctx context.Context, index int, to netlinkapi.Handle) error {
+	return h.call(ctx, func() error {
+		target, ok := to.(*handle)
+		if !ok {
+			return fmt.Errorf("move link: the target is not a namespace of the kernel but %T", to)
+		}
+		err := h.ns.route.LinkSetNsFd(byIndex(index), int(target.ns.file.Fd()))
+		return classify(fmt.Sprintf("move link into network namespace %s", target.ns.id), err)
+	})
 }

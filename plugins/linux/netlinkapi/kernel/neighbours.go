@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -15,11 +16,15 @@ import (
 )
 
 // neighbours implements netlinkapi.Neighbours.
-type neighbours struct{ ns *namespace }
+type neighbours struct{ *lease }
 
-func (n neighbours) Neighbours() ([]netlinkapi.Neighbour, error) {
-	found, err := dump("list neighbours", func() ([]netlink.Neigh, error) {
-		return n.ns.route.NeighList(0, netlink.FAMILY_ALL)
+func (n neighbours) Neighbours(ctx context.Context) ([]netlinkapi.Neighbour, error) {
+	return ask(ctx, n.lease, n.ns.neighbours)
+}
+
+func (ns *namespace) neighbours() ([]netlinkapi.Neighbour, error) {
+	found, err := readAll("list neighbours", func() ([]netlink.Neigh, error) {
+		return ns.route.NeighList(0, netlink.FAMILY_ALL)
 	})
 	if err != nil {
 		return nil, err
@@ -38,37 +43,39 @@ func (n neighbours) Neighbours() ([]netlinkapi.Neighbour, error) {
 }
 
 // AddNeighbour asks for the entry that is there only if there is one.
-func (n neighbours) AddNeighbour(entry netlinkapi.Neighbour) error {
+func (n neighbours) AddNeighbour(ctx context.Context, entry netlinkapi.Neighbour) error {
 	op := fmt.Sprintf("add neighbour %s", entry.IP)
-	err := n.ns.route.NeighAdd(neigh(entry))
-	if !errors.Is(err, unix.EEXIST) {
-		return classify(op, err)
-	}
-	permanent, err := n.permanent(entry)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", op, err)
-	case permanent:
-		return classify(op, unix.EEXIST)
-	}
-	return n.SetNeighbour(entry)
+	return n.call(ctx, func() error {
+		err := n.ns.route.NeighAdd(neigh(entry))
+		if !errors.Is(err, unix.EEXIST) {
+			return classify(op, err)
+		}
+		permanent, err := n.ns.permanent(entry)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", op, err)
+		case permanent:
+			return classify(op, unix.EEXIST)
+		}
+		return classify(op, n.ns.route.NeighSet(neigh(entry)))
+	})
 }
 
-func (n neighbours) SetNeighbour(entry netlinkapi.Neighbour) error {
-	return classify(fmt.Sprintf("set neighbour %s", entry.IP), n.ns.route.NeighSet(neigh(entry)))
+func (n neighbours) SetNeighbour(ctx context.Context, entry netlinkapi.Neighbour) error {
+	return n.change(ctx, fmt.Sprintf("set neighbour %s", entry.IP), func() error { return n.ns.route.NeighSet(neigh(entry)) })
 }
 
-func (n neighbours) DeleteNeighbour(entry netlinkapi.Neighbour) error {
-	return classify(fmt.Sprintf("delete neighbour %s", entry.IP), n.ns.route.NeighDel(neigh(entry)))
+func (n neighbours) DeleteNeighbour(ctx context.Context, entry netlinkapi.Neighbour) error {
+	return n.change(ctx, fmt.Sprintf("delete neighbour %s", entry.IP), func() error { return n.ns.route.NeighDel(neigh(entry)) })
 }
 
 // stateOffset is the offset of the state in struct ndmsg.
 const stateOffset = 8
 
 // permanent reports whether there is a permanent entry of a neighbour.
-func (n neighbours) permanent(entry netlinkapi.Neighbour) (bool, error) {
+func (ns *namespace) permanent(entry netlinkapi.Neighbour) (bool, error) {
 	r := nl.NewNetlinkRequest(unix.RTM_GETNEIGH, 0)
-	r.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: n.ns.links}
+	r.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: ns.links}
 	r.AddData(&netlink.Ndmsg{Family: uint8(family(entry.IP)), Index: uint32(entry.Link)})
 	r.AddData(nl.NewRtAttr(unix.NDA_DST, entry.IP.AsSlice()))
 	messages, err := r.Execute(unix.NETLINK_ROUTE, unix.RTM_NEWNEIGH)
@@ -76,7 +83,7 @@ func (n neighbours) permanent(entry netlinkapi.Neighbour) (bool, error) {
 	case is(err, unix.ENOENT):
 		return false, nil // it has just gone
 	case is(err, unix.EOPNOTSUPP): // a kernel before 5.0 reads all or none
-		all, err := n.Neighbours()
+		all, err := ns.neighbours()
 		return slices.ContainsFunc(all, func(o netlinkapi.Neighbour) bool {
 			return o.Link == entry.Link && o.IP == entry.IP && o.Permanent
 		}), err

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
@@ -31,11 +32,11 @@ func (h nexthopHeader) Len() int { return len(h) }
 func (h nexthopHeader) Serialize() []byte { return h[:] }
 
 // nexthops are the nexthop objects of a namespace.
-type nexthops struct{ ns *namespace }
+type nexthops struct{ *lease }
 
 // Nexthops lists nexthop objects. A kernel without them, before 5.3, has none.
-func (h nexthops) Nexthops() ([]netlinkapi.Nexthop, error) {
-	return dump("list nexthop objects", func() ([]netlinkapi.Nexthop, error) {
+func (h nexthops) Nexthops(ctx context.Context) ([]netlinkapi.Nexthop, error) {
+	return dump(ctx, h.lease, "list nexthop objects", func() ([]netlinkapi.Nexthop, error) {
 		r := nl.NewNetlinkRequest(unix.RTM_GETNEXTHOP, unix.NLM_F_DUMP)
 		r.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: h.ns.links}
 		r.AddData(nexthopHeader{})
@@ -98,30 +99,32 @@ func parseMembers(data []byte) (members []netlinkapi.NexthopMember) {
 	return members
 }
 
-func (h nexthops) AddNexthop(n netlinkapi.Nexthop) error {
-	return h.setNexthop("add", unix.NLM_F_CREATE|unix.NLM_F_EXCL, n)
+func (h nexthops) AddNexthop(ctx context.Context, n netlinkapi.Nexthop) error {
+	return h.setNexthop(ctx, "add", unix.NLM_F_CREATE|unix.NLM_F_EXCL, n)
 }
 
-func (h nexthops) ReplaceNexthop(n netlinkapi.Nexthop) error {
-	return h.setNexthop("replace", unix.NLM_F_CREATE|unix.NLM_F_REPLACE, n)
+func (h nexthops) ReplaceNexthop(ctx context.Context, n netlinkapi.Nexthop) error {
+	return h.setNexthop(ctx, "replace", unix.NLM_F_CREATE|unix.NLM_F_REPLACE, n)
 }
 
-func (h nexthops) DeleteNexthop(id uint32) error {
+func (h nexthops) DeleteNexthop(ctx context.Context, id uint32) error {
 	r := newRequest(unix.RTM_DELNEXTHOP, 0, make([]byte, sizeofNexthop))
 	r.add(unix.NHA_ID, u32(id))
-	return classify(fmt.Sprintf("delete nexthop object %d", id), h.ns.exchange([]request{r})[0])
+	return h.change(ctx, fmt.Sprintf("delete nexthop object %d", id), func() error { return h.ns.exchange([]request{r})[0] })
 }
 
-func (h nexthops) setNexthop(verb string, flags int, n netlinkapi.Nexthop) error {
+func (h nexthops) setNexthop(ctx context.Context, verb string, flags int, n netlinkapi.Nexthop) error {
 	what := fmt.Sprintf("%s nexthop object %d", verb, n.ID)
-	err := h.ns.exchange([]request{nexthopRequest(flags, n)})[0]
-	switch {
-	case is(err, unix.EOPNOTSUPP) && n.Labelled():
-		return fmt.Errorf("%s: %w", what, errNoMPLS)
-	case is(err, unix.ENETDOWN):
-		return fmt.Errorf("%s: %w (has the interface a carrier? a blackhole needs the loopback up)", what, err)
-	}
-	return classify(what, err)
+	return h.call(ctx, func() error {
+		err := h.ns.exchange([]request{nexthopRequest(flags, n)})[0]
+		switch {
+		case is(err, unix.EOPNOTSUPP) && n.Labelled():
+			return fmt.Errorf("%s: %w", what, errNoMPLS)
+		case is(err, unix.ENETDOWN):
+			return fmt.Errorf("%s: %w (has the interface a carrier? a blackhole needs the loopback up)", what, err)
+		}
+		return classify(what, err)
+	})
 }
 
 // nexthopRequest encodes an object.

@@ -21,7 +21,7 @@ import (
 
 // NFTable returns the content of a table; see netlinkapi.Nftables.
 func (h *handle) NFTable(ctx context.Context, t netlinkapi.NFTable, state bool) (content string, err error) {
-	err = h.ns.inside(func() error {
+	err = h.inside(ctx, func() error {
 		content, err = h.k.programs.listNFTable(ctx, t, state)
 		return err
 	})
@@ -30,12 +30,12 @@ func (h *handle) NFTable(ctx context.Context, t netlinkapi.NFTable, state bool) 
 
 // SetNFTable replaces a table.
 func (h *handle) SetNFTable(ctx context.Context, t netlinkapi.NFTable, content string) error {
-	return h.ns.inside(func() error { return h.k.programs.setNFTable(ctx, t, content) })
+	return h.inside(ctx, func() error { return h.k.programs.setNFTable(ctx, t, content) })
 }
 
 // DeleteNFTable deletes a table.
 func (h *handle) DeleteNFTable(ctx context.Context, t netlinkapi.NFTable) error {
-	return h.ns.inside(func() error {
+	return h.inside(ctx, func() error {
 		_, err := h.k.programs.nft(ctx, "delete table "+t.String()+"\n", "-f", "-")
 		return err
 	})
@@ -43,10 +43,7 @@ func (h *handle) DeleteNFTable(ctx context.Context, t netlinkapi.NFTable) error 
 
 // TryNFTable makes a table in a namespace that ends with its thread.
 func (h *handle) TryNFTable(ctx context.Context, t netlinkapi.NFTable, content string, state bool) (printed string, err error) {
-	err = OnOwnThread(func() error {
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			return classify("make a network namespace", enterError(err))
-		}
+	err = h.outside(ctx, func() error {
 		if err := h.k.programs.setNFTable(ctx, t, content); err != nil {
 			return err
 		}

@@ -55,16 +55,12 @@ func number(b bool) uint32 {
 
 // writeSysctl writes a kernel parameter of the namespace; /proc/sys shows the
 // parameters of the namespace of the thread that opens it.
-func (h *handle) writeSysctl(value string, path ...string) error {
+func (ns *namespace) writeSysctl(value string, path ...string) error {
 	file := filepath.Join(append([]string{"/proc/sys"}, path...)...)
-	write := func() error {
+	return ns.inside(func() error {
 		if err := os.WriteFile(file, []byte(value), 0o644); err != nil {
 			return fmt.Errorf("set kernel parameter: %w", err)
 		}
 		return nil
-	}
-	if current(h.ns.id) {
-		return OnOwnThread(write)
-	}
-	return inNamespace(h.ns.file, write)
+	})
 }

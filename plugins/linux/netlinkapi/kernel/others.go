@@ -22,20 +22,24 @@ const outlookBuffer = 64 << 10
 
 // Number reports the number of another namespace (nsid of ip-netns(8)); see
 // netlinkapi.Others.
-func (h *handle) Number(other netlinkapi.Handle) (int, error) {
+func (h *handle) Number(ctx context.Context, other netlinkapi.Handle) (int, error) {
+	return ask(ctx, h.lease, func() (int, error) { return h.ns.number(other) })
+}
+
+func (ns *namespace) number(other netlinkapi.Handle) (int, error) {
 	o, ok := other.(*handle)
 	if !ok {
 		return 0, fmt.Errorf("number of a namespace: %T is not of this kernel", other)
 	}
-	if o.ns.id == h.ns.id {
+	if o.ns.id == ns.id {
 		return netlinkapi.OwnNumber, nil
 	}
 	fd := int(o.ns.file.Fd())
-	number, err := h.ns.route.GetNetNsIdByFd(fd)
+	number, err := ns.route.GetNetNsIdByFd(fd)
 	if err == nil && number < 0 {
 		// The kernel chooses one; another process may have been faster.
-		if err = h.ns.route.SetNetNsIdByFd(fd, -1); err == nil || errors.Is(err, unix.EEXIST) {
-			number, err = h.ns.route.GetNetNsIdByFd(fd)
+		if err = ns.route.SetNetNsIdByFd(fd, -1); err == nil || errors.Is(err, unix.EEXIST) {
+			number, err = ns.route.GetNetNsIdByFd(fd)
 		}
 	}
 	if err == nil && number < 0 {
@@ -47,6 +51,10 @@ func (h *handle) Number(other netlinkapi.Handle) (int, error) {
 // WatchOthers reports changes in other namespaces; see netlinkapi.Others. The socket
 // belongs to this namespace and has no part in the others.
 func (h *handle) WatchOthers(ctx context.Context, ready func(), event func(number int, e netlinkapi.Event)) error {
+	return h.call(ctx, func() error { return h.watchOthers(ctx, ready, event) })
+}
+
+func (h *handle) watchOthers(ctx context.Context, ready func(), event func(number int, e netlinkapi.Event)) error {
 	socket, err := h.listenToAll()
 	if err != nil {
 		return err

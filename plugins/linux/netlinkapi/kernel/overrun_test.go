@@ -35,7 +35,7 @@ func TestOverrun(t *testing.T) {
 		}, changeTables},
 	} {
 		t.Run(what, func(t *testing.T) {
-			if _, err := own.Number(c.in); err != nil {
+			if _, err := own.Number(t.Context(), c.in); err != nil {
 				t.Fatal(err)
 			}
 			ready, done := make(chan struct{}), make(chan error, 1)
@@ -56,11 +56,11 @@ func TestOverrun(t *testing.T) {
 func removeRoutes(t *testing.T, h netlinkapi.Handle) {
 	t.Helper()
 	const n = 30000
-	if err := h.AddVeth("va", "vb"); err != nil {
+	if err := h.AddVeth(t.Context(), "va", "vb"); err != nil {
 		t.Fatal(err)
 	}
 	link := nltest.MustLink(t, h, "va").Index
-	if err := h.SetUp(link, true); err != nil {
+	if err := h.SetUp(t.Context(), link, true); err != nil {
 		t.Fatal(err)
 	}
 	for i := range n {
@@ -68,7 +68,7 @@ func removeRoutes(t *testing.T, h netlinkapi.Handle) {
 			Link: link, Table: netlinkapi.MainTable, Protocol: netlinkapi.ProtocolAgent, Scope: netlinkapi.ScopeLink,
 			Dst: netip.MustParsePrefix(fmt.Sprintf("20.%d.%d.%d/32", i>>16, i>>8&255, i&255)),
 		}
-		if err := errors.Join(h.AddRoute(r), h.DeleteRoute(r)); err != nil {
+		if err := errors.Join(h.AddRoute(t.Context(), r), h.DeleteRoute(t.Context(), r)); err != nil {
 			t.Fatal(err)
 		}
 	}

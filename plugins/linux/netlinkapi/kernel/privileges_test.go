@@ -36,12 +36,12 @@ func TestWithoutPrivileges(t *testing.T) {
 	}
 	k := kernel.New()
 	defer k.Close()
-	h, err := k.Open("")
+	h, err := k.Open("", netlinkapi.Gate{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	links, err := h.Links()
+	links, err := h.Links(t.Context())
 	if err != nil || len(links) == 0 {
 		t.Errorf("links are %v, error %v", links, err)
 	}
@@ -49,9 +49,9 @@ func TestWithoutPrivileges(t *testing.T) {
 		err   error
 		needs string
 	}{
-		"add veth":         {h.AddVeth("va", "vb"), "CAP_NET_ADMIN"},
-		"set link up":      {h.SetUp(1, true), "CAP_NET_ADMIN"},
-		"add address":      {h.AddAddress(netlinkapi.Address{Link: 1, Prefix: netip.MustParsePrefix("fd00::1/64")}), "CAP_NET_ADMIN"},
+		"add veth":         {h.AddVeth(t.Context(), "va", "vb"), "CAP_NET_ADMIN"},
+		"set link up":      {h.SetUp(t.Context(), 1, true), "CAP_NET_ADMIN"},
+		"add address":      {h.AddAddress(t.Context(), netlinkapi.Address{Link: 1, Prefix: netip.MustParsePrefix("fd00::1/64")}), "CAP_NET_ADMIN"},
 		"create namespace": {k.Create(filepath.Join(t.TempDir(), "ns")), "CAP_SYS_ADMIN"},
 	} {
 		if !errors.Is(c.err, netlinkapi.ErrPermission) || !strings.Contains(c.err.Error(), "needs "+c.needs) {
@@ -85,13 +85,13 @@ func TestAddressEnablesIPv6(t *testing.T) {
 	t.Parallel()
 	w := nltest.Kernel(t)
 	h := w.Make(t, "a")
-	if err := h.AddVeth("va", "vb"); err != nil {
+	if err := h.AddVeth(t.Context(), "va", "vb"); err != nil {
 		t.Fatal(err)
 	}
 	w.WriteSysctl(t, "a", "1", "net", "ipv6", "conf", "va", "disable_ipv6")
 	w.WriteSysctl(t, "a", "1", "net", "ipv6", "conf", "lo", "disable_ipv6")
 	a := netlinkapi.Address{Link: nltest.MustLink(t, h, "va").Index, Prefix: netip.MustParsePrefix("fd00::1/64")}
-	if err := h.AddAddress(a); err != nil {
+	if err := h.AddAddress(t.Context(), a); err != nil {
 		t.Errorf("add an IPv6 address where IPv6 is disabled: %v", err)
 	}
 }

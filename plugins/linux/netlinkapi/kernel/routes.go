@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -20,30 +21,25 @@ var routeTypes = map[int]netlinkapi.RouteType{
 	unix.RTN_PROHIBIT:    netlinkapi.RouteProhibit,
 }
 
-func (h *handle) Routes() ([]netlinkapi.Route, error) {
-	return h.routesOf(anyProtocol)
+func (h *handle) Routes(ctx context.Context) ([]netlinkapi.Route, error) {
+	return ask(ctx, h.lease, func() ([]netlinkapi.Route, error) { return h.ns.routesOf(anyProtocol) })
 }
 
 // StaticRoutes has the kernel leave out the routes of routing protocols, which may be very many.
-func (h *handle) StaticRoutes() (all []netlinkapi.Route, err error) {
-	for _, protocol := range netlinkapi.StaticProtocols() {
-		some, err := h.routesOf(protocol)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	return all, nil
+func (h *handle) StaticRoutes(ctx context.Context) ([]netlinkapi.Route, error) {
+	return ask(ctx, h.lease, func() ([]netlinkapi.Route, error) { return h.ns.routesOf(netlinkapi.StaticProtocols()...) })
 }
 
-// routesOf lists the routes of one protocol, or of all.
-func (h *handle) routesOf(protocol netlinkapi.Protocol) (routes []netlinkapi.Route, err error) {
-	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		some, err := dump("list routes", func() ([]netlinkapi.Route, error) { return h.ns.dumpRoutes(family, protocol) })
-		if err != nil {
-			return nil, err
+// routesOf lists the routes of some protocols, or of all.
+func (ns *namespace) routesOf(protocols ...netlinkapi.Protocol) (routes []netlinkapi.Route, err error) {
+	for _, protocol := range protocols {
+		for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+			some, err := readAll("list routes", func() ([]netlinkapi.Route, error) { return ns.dumpRoutes(family, protocol) })
+			if err != nil {
+				return nil, err
+			}
+			routes = append(routes, some...)
 		}
-		routes = append(routes, some...)
 	}
 	return routes, nil
 }
@@ -53,19 +49,21 @@ var errUndecided = errors.New("the lookup does not decide it")
 
 // FindRoute asks for the route of a packet to the destination, which is the one with the
 // longest prefix. It reads all routes where that does not decide it; see netlinkapi.Routes.
-func (h *handle) FindRoute(want netlinkapi.Route) (netlinkapi.Route, error) {
-	found, err := h.lookUp(want)
-	if !errors.Is(err, errUndecided) {
-		return found, err
-	}
-	all, err := h.Routes()
-	if err != nil {
-		return found, err
-	}
-	return netlinkapi.ChooseRoute(all, want)
+func (h *handle) FindRoute(ctx context.Context, want netlinkapi.Route) (netlinkapi.Route, error) {
+	return ask(ctx, h.lease, func() (netlinkapi.Route, error) {
+		found, err := h.ns.lookUp(want)
+		if !errors.Is(err, errUndecided) {
+			return found, err
+		}
+		all, err := h.ns.routesOf(anyProtocol)
+		if err != nil {
+			return found, err
+		}
+		return netlinkapi.ChooseRoute(all, want)
+	})
 }
 
-func (h *handle) lookUp(want netlinkapi.Route) (found netlinkapi.Route, err error) {
+func (ns *namespace) lookUp(want netlinkapi.Route) (found netlinkapi.Route, err error) {
 	link := 0
 	if want.Table != netlinkapi.MainTable { // of the VRF of the link
 		link = want.Link
@@ -73,7 +71,7 @@ func (h *handle) lookUp(want netlinkapi.Route) (found netlinkapi.Route, err erro
 	if want.Dst.Bits() == 0 { // the kernel takes the unspecified address for something else
 		return found, errUndecided
 	}
-	routes, err := h.ns.matchingRoute(want.Dst.Addr(), link)
+	routes, err := ns.matchingRoute(want.Dst.Addr(), link)
 	switch {
 	case errors.Is(err, unix.ENETUNREACH) && want.Table == netlinkapi.MainTable:
 		return found, netlinkapi.ErrNotFound
@@ -93,30 +91,32 @@ func (h *handle) lookUp(want netlinkapi.Route) (found netlinkapi.Route, err erro
 }
 
 // ChangeRoutes changes several routes; see netlinkapi.Routes.
-func (h *handle) ChangeRoutes(op netlinkapi.RouteOp, all []netlinkapi.Route) []error {
-	requests := make([]request, len(all))
-	for i, r := range all {
-		requests[i] = routeRequest(op, r)
-	}
-	errs := h.ns.exchange(requests)
-	for i, err := range errs {
-		if err != nil {
-			errs[i] = routeError(op, all[i], err)
+func (h *handle) ChangeRoutes(ctx context.Context, op netlinkapi.RouteOp, all []netlinkapi.Route) []error {
+	return h.gate.PassAll(ctx, len(all), func() []error {
+		requests := make([]request, len(all))
+		for i, r := range all {
+			requests[i] = routeRequest(op, r)
 		}
-	}
-	return errs
+		errs := h.ns.exchange(requests)
+		for i, err := range errs {
+			if err != nil {
+				errs[i] = routeError(op, all[i], err)
+			}
+		}
+		return errs
+	})
 }
 
-func (h *handle) AddRoute(r netlinkapi.Route) error { return h.changeRoute(netlinkapi.OpAdd, r) }
-
-func (h *handle) ReplaceRoute(r netlinkapi.Route) error {
-	return h.changeRoute(netlinkapi.OpReplace, r)
+func (h *handle) AddRoute(ctx context.Context, r netlinkapi.Route) error {
+	return h.ChangeRoutes(ctx, netlinkapi.OpAdd, []netlinkapi.Route{r})[0]
 }
 
-func (h *handle) DeleteRoute(r netlinkapi.Route) error { return h.changeRoute(netlinkapi.OpDelete, r) }
+func (h *handle) ReplaceRoute(ctx context.Context, r netlinkapi.Route) error {
+	return h.ChangeRoutes(ctx, netlinkapi.OpReplace, []netlinkapi.Route{r})[0]
+}
 
-func (h *handle) changeRoute(op netlinkapi.RouteOp, r netlinkapi.Route) error {
-	return h.ChangeRoutes(op, []netlinkapi.Route{r})[0]
+func (h *handle) DeleteRoute(ctx context.Context, r netlinkapi.Route) error {
+	return h.ChangeRoutes(ctx, netlinkapi.OpDelete, []netlinkapi.Route{r})[0]
 }
 
 func routeError(op netlinkapi.RouteOp, r netlinkapi.Route, err error) error {

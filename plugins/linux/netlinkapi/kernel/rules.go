@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 
@@ -10,10 +11,13 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 )
 
-func (h *handle) Rules() ([]netlinkapi.Rule, error) {
-	var rules []netlinkapi.Rule
+func (h *handle) Rules(ctx context.Context) ([]netlinkapi.Rule, error) {
+	return ask(ctx, h.lease, h.ns.rules)
+}
+
+func (ns *namespace) rules() (rules []netlinkapi.Rule, err error) {
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		found, err := dump("list policy rules", func() ([]netlink.Rule, error) { return h.ns.route.RuleList(family) })
+		found, err := readAll("list policy rules", func() ([]netlink.Rule, error) { return ns.route.RuleList(family) })
 		if err != nil {
 			return nil, err
 		}
@@ -46,25 +50,27 @@ func convertRule(r netlink.Rule, family int) (netlinkapi.Rule, bool) {
 	return rule, true
 }
 
-func (h *handle) AddRule(r netlinkapi.Rule) error {
-	return h.ChangeRules(netlinkapi.OpAdd, []netlinkapi.Rule{r})[0]
+func (h *handle) AddRule(ctx context.Context, r netlinkapi.Rule) error {
+	return h.ChangeRules(ctx, netlinkapi.OpAdd, []netlinkapi.Rule{r})[0]
 }
 
-func (h *handle) DeleteRule(r netlinkapi.Rule) error {
-	return h.ChangeRules(netlinkapi.OpDelete, []netlinkapi.Rule{r})[0]
+func (h *handle) DeleteRule(ctx context.Context, r netlinkapi.Rule) error {
+	return h.ChangeRules(ctx, netlinkapi.OpDelete, []netlinkapi.Rule{r})[0]
 }
 
 // ChangeRules changes several rules; see netlinkapi.Rules.
-func (h *handle) ChangeRules(op netlinkapi.RouteOp, all []netlinkapi.Rule) []error {
-	requests := make([]request, len(all))
-	for i, r := range all {
-		requests[i] = ruleRequest(op, r)
-	}
-	errs := h.ns.exchange(requests)
-	for i, err := range errs {
-		errs[i] = classify(fmt.Sprintf("%s policy rule %d", op, all[i].Priority), err)
-	}
-	return errs
+func (h *handle) ChangeRules(ctx context.Context, op netlinkapi.RouteOp, all []netlinkapi.Rule) []error {
+	return h.gate.PassAll(ctx, len(all), func() []error {
+		requests := make([]request, len(all))
+		for i, r := range all {
+			requests[i] = ruleRequest(op, r)
+		}
+		errs := h.ns.exchange(requests)
+		for i, err := range errs {
+			errs[i] = classify(fmt.Sprintf("%s policy rule %d", op, all[i].Priority), err)
+		}
+		return errs
+	})
 }
 
 // ruleRequest encodes a change of a rule.

@@ -24,23 +24,23 @@ const (
 )
 
 // sockets is the part of a handle that opens sockets.
-type sockets struct{ ns *namespace }
+type sockets struct{ *lease }
 
 // Listen makes a socket for connections; see netlinkapi.Sockets.
-func (s sockets) Listen(network, address string) (l net.Listener, err error) {
+func (s sockets) Listen(ctx context.Context, network, address string) (l net.Listener, err error) {
 	listen := net.ListenConfig{}
 	if network != networkUnix {
 		listen.Control = beforeAddress
 	}
-	err = s.ns.open(func() (err error) {
-		l, err = listen.Listen(context.Background(), network, address)
+	err = s.open(ctx, "listen", address, func() (err error) {
+		l, err = listen.Listen(context.WithoutCancel(ctx), network, address)
 		if stale(network, address, err) && os.Remove(address) == nil {
-			l, err = listen.Listen(context.Background(), network, address)
+			l, err = listen.Listen(context.WithoutCancel(ctx), network, address)
 		}
 		return err
 	})
 	if err != nil {
-		return nil, classifySocket("listen", address, err)
+		return nil, err
 	}
 	if unix, ok := l.(*net.UnixListener); ok {
 		unix.SetUnlinkOnClose(false) // the file at the path may belong to another process then
@@ -50,22 +50,22 @@ func (s sockets) Listen(network, address string) (l net.Listener, err error) {
 }
 
 // ListenPacket makes a socket for datagrams; see netlinkapi.Sockets.
-func (s sockets) ListenPacket(network, address string) (c net.PacketConn, err error) {
+func (s sockets) ListenPacket(ctx context.Context, network, address string) (c net.PacketConn, err error) {
 	listen := net.ListenConfig{}
 	if network != networkUnixgram {
 		listen.Control = func(network, address string, c syscall.RawConn) error {
 			return errors.Join(wantDestination(network, address, c), beforeAddress(network, address, c))
 		}
 	}
-	err = s.ns.open(func() (err error) {
-		c, err = listen.ListenPacket(context.Background(), network, address)
+	err = s.open(ctx, "listen", address, func() (err error) {
+		c, err = listen.ListenPacket(context.WithoutCancel(ctx), network, address)
 		if stale(network, address, err) && os.Remove(address) == nil {
-			c, err = listen.ListenPacket(context.Background(), network, address)
+			c, err = listen.ListenPacket(context.WithoutCancel(ctx), network, address)
 		}
 		return err
 	})
 	if err != nil {
-		return nil, classifySocket("listen", address, err)
+		return nil, err
 	}
 	if udp, ok := c.(*net.UDPConn); ok {
 		return &datagrams{udp}, nil
@@ -79,22 +79,28 @@ func (s sockets) Dial(ctx context.Context, network, address string) (c net.Conn,
 	if network == networkUnixgram {
 		dialer.Control = autobind
 	}
-	err = s.ns.open(func() (err error) {
+	err = s.open(ctx, "connect to", address, func() (err error) {
 		c, err = dialer.DialContext(ctx, network, address)
 		return err
 	})
 	if err != nil {
-		return nil, classifySocket("connect to", address, err)
+		return nil, err
 	}
 	return c, nil
 }
 
 // open runs f, which makes a socket, on a thread in the namespace.
-func (ns *namespace) open(f func() error) error {
-	if current(ns.id) {
-		return f()
+func (s sockets) open(ctx context.Context, op, address string, f func() error) error {
+	err := s.gate.Allow(ctx)
+	switch {
+	case err != nil:
+		return err
+	case current(s.ns.id):
+		err = f()
+	default:
+		err = inNamespace(s.ns.file, f)
 	}
-	return inNamespace(ns.file, f)
+	return classifySocket(op, address, err)
 }
 
 // stale reports whether the path is a Unix socket that no process has open.
@@ -115,6 +121,8 @@ func stale(network, path string, err error) bool {
 // classifySocket adds the sentinels that the operations of sockets have.
 func classifySocket(op, address string, err error) error {
 	switch {
+	case err == nil:
+		return nil
 	case is(err, unix.EADDRINUSE):
 		return fmt.Errorf("%s %s: %w: the address is in use", op, address, netlinkapi.ErrExists)
 	case is(err, unix.EACCES, unix.EPERM):

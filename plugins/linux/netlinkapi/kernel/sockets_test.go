@@ -17,7 +17,7 @@ func TestPathsOfSockets(t *testing.T) {
 	t.Parallel()
 	k := kernel.New()
 	defer k.Close()
-	h, err := k.Open("")
+	h, err := k.Open("", netlinkapi.Gate{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,16 +28,16 @@ func TestPathsOfSockets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Listen("unix", left); !errors.Is(err, netlinkapi.ErrExists) {
+	if _, err := h.Listen(t.Context(), "unix", left); !errors.Is(err, netlinkapi.ErrExists) {
 		t.Errorf("a socket in use: %v", err)
 	}
 	old.SetUnlinkOnClose(false)
 	old.Close()
-	l, err := h.Listen("unix", left)
+	l, err := h.Listen(t.Context(), "unix", left)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.ListenPacket("unixgram", left); !errors.Is(err, netlinkapi.ErrExists) {
+	if _, err := h.ListenPacket(t.Context(), "unixgram", left); !errors.Is(err, netlinkapi.ErrExists) {
 		t.Errorf("a socket of another type: %v", err)
 	}
 	named := l.(netlinkapi.PathSocket)
@@ -48,7 +48,7 @@ func TestPathsOfSockets(t *testing.T) {
 	if err := os.WriteFile(file, []byte("data"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Listen("unix", file); !errors.Is(err, netlinkapi.ErrExists) {
+	if _, err := h.Listen(t.Context(), "unix", file); !errors.Is(err, netlinkapi.ErrExists) {
 		t.Errorf("a file: %v", err)
 	}
 	if err := os.Rename(file, left); err != nil {

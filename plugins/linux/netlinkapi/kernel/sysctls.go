@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,16 +35,20 @@ func parameterFile(link, name string) (string, error) {
 }
 
 // Sysctls reads parameters of a link.
-func (h *handle) Sysctls(link string, names []string) (map[string]int, error) {
+func (h *handle) Sysctls(ctx context.Context, link string, names []string) (map[string]int, error) {
+	return ask(ctx, h.lease, func() (map[string]int, error) { return h.ns.sysctls(link, names) })
+}
+
+func (ns *namespace) sysctls(link string, names []string) (map[string]int, error) {
 	values := map[string]int{}
-	err := errors.Join(h.ns.readOffloads(link, names, values), h.ns.readQueues(link, names, values), h.ns.readSpeed(link, names, values))
+	err := errors.Join(ns.readOffloads(link, names, values), ns.readQueues(link, names, values), ns.readSpeed(link, names, values))
 	if err != nil {
 		return nil, err
 	}
 	if len(values) > 0 && len(values) == len(names) {
 		return values, nil
 	}
-	err = h.ns.inside(func() error {
+	err = ns.inside(func() error {
 		for _, name := range names {
 			file, err := parameterFile(link, name)
 			if err != nil {
@@ -63,28 +68,32 @@ func (h *handle) Sysctls(link string, names []string) (map[string]int, error) {
 		return nil
 	})
 	if err == nil && len(values) == 0 && link != "" {
-		_, err = h.LinkByName(link)
+		_, err = ns.linkByName(link)
 	}
 	return values, err
 }
 
 // SetSysctl writes a parameter of a link.
-func (h *handle) SetSysctl(link, name string, value int) error {
+func (h *handle) SetSysctl(ctx context.Context, link, name string, value int) error {
+	return h.call(ctx, func() error { return h.ns.setSysctl(link, name, value) })
+}
+
+func (ns *namespace) setSysctl(link, name string, value int) error {
 	if offload, ok := netlinkapi.OffloadOf(name); ok {
-		return h.ns.setOffload(link, offload, value != 0)
+		return ns.setOffload(link, offload, value != 0)
 	}
 	if slices.Contains(netlinkapi.QueueParameters(), name) {
-		return h.ns.setQueues(link, name, value)
+		return ns.setQueues(link, name, value)
 	}
 	file, err := parameterFile(link, name)
 	if err != nil {
 		return err
 	}
 	op := fmt.Sprintf("set parameter %s of link %q to %d", name, link, value)
-	err = h.ns.inside(func() error { return os.WriteFile(file, strconv.AppendInt(nil, int64(value), 10), 0) })
+	err = ns.inside(func() error { return os.WriteFile(file, strconv.AppendInt(nil, int64(value), 10), 0) })
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if _, err := h.LinkByName(link); err != nil && link != "" {
+		if _, err := ns.linkByName(link); err != nil && link != "" {
 			return err
 		}
 		return fmt.Errorf("%s: %w: there is no %s", op, netlinkapi.ErrUnsupported, file)

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/vishvananda/netlink/nl"
@@ -20,8 +21,8 @@ func filters(p netlinkapi.LinkParams) bool {
 }
 
 // PortVLANs lists VLANs of bridges and ports.
-func (h *handle) PortVLANs() (map[int][]netlinkapi.PortVLAN, error) {
-	found, err := dump("list VLANs of bridges", func() ([]map[int32][]*nl.BridgeVlanInfo, error) {
+func (h *handle) PortVLANs(ctx context.Context) (map[int][]netlinkapi.PortVLAN, error) {
+	found, err := dump(ctx, h.lease, "list VLANs of bridges", func() ([]map[int32][]*nl.BridgeVlanInfo, error) {
 		all, err := h.ns.route.BridgeVlanList()
 		return []map[int32][]*nl.BridgeVlanInfo{all}, err
 	})
@@ -41,28 +42,32 @@ func (h *handle) PortVLANs() (map[int][]netlinkapi.PortVLAN, error) {
 }
 
 // AddPortVLANs adds or changes VLANs.
-func (h *handle) AddPortVLANs(link int, first netlinkapi.PortVLAN, last uint16) error {
-	l, err := h.LinkByIndex(link)
-	if err != nil {
-		return err
-	}
-	self := l.Kind == netlinkapi.KindBridge // rather than a port of one
-	op := fmt.Sprintf("add VLANs %d-%d to link with index %d", first.ID, last, link)
-	return classify(op, h.ns.route.BridgeVlanAddRange(byIndex(link), first.ID, rangeEnd(first.ID, last), first.PVID, first.Untagged, self, !self))
+func (h *handle) AddPortVLANs(ctx context.Context, link int, first netlinkapi.PortVLAN, last uint16) error {
+	return h.call(ctx, func() error {
+		l, err := h.ns.linkByIndex(link)
+		if err != nil {
+			return err
+		}
+		self := l.Kind == netlinkapi.KindBridge // rather than a port of one
+		op := fmt.Sprintf("add VLANs %d-%d to link with index %d", first.ID, last, link)
+		return classify(op, h.ns.route.BridgeVlanAddRange(byIndex(link), first.ID, rangeEnd(first.ID, last), first.PVID, first.Untagged, self, !self))
+	})
 }
 
 // DeletePortVLANs deletes VLANs.
-func (h *handle) DeletePortVLANs(link int, first, last uint16) error {
-	l, err := h.LinkByIndex(link)
-	if err != nil {
-		return err
-	}
-	self := l.Kind == netlinkapi.KindBridge
-	err = h.ns.route.BridgeVlanDelRange(byIndex(link), first, rangeEnd(first, last), false, false, self, !self)
-	if is(err, unix.ENOENT) {
-		return nil
-	}
-	return classify(fmt.Sprintf("delete VLANs %d-%d of link with index %d", first, last, link), err)
+func (h *handle) DeletePortVLANs(ctx context.Context, link int, first, last uint16) error {
+	return h.call(ctx, func() error {
+		l, err := h.ns.linkByIndex(link)
+		if err != nil {
+			return err
+		}
+		self := l.Kind == netlinkapi.KindBridge
+		err = h.ns.route.BridgeVlanDelRange(byIndex(link), first, rangeEnd(first, last), false, false, self, !self)
+		if is(err, unix.ENOENT) {
+			return nil
+		}
+		return classify(fmt.Sprintf("delete VLANs %d-%d of link with index %d", first, last, link), err)
+	})
 }
 
 // rangeEnd is 0 for a single VLAN.

@@ -31,6 +31,10 @@ var watchGroups = [...]uint{
 
 // Watch reports changes; see netlinkapi.Watcher.
 func (h *handle) Watch(ctx context.Context, ready func(), event func(netlinkapi.Event)) error {
+	return h.call(ctx, func() error { return h.watch(ctx, ready, event) })
+}
+
+func (h *handle) watch(ctx context.Context, ready func(), event func(netlinkapi.Event)) error {
 	socket, err := h.subscribe()
 	if err != nil {
 		return err

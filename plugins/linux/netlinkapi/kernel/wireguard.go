@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,12 +30,16 @@ const servedBy = "wireguard-go."
 
 // RunWireGuard starts wireguard-go, which makes a link and ends with it. See
 // netlinkapi.LinkMaker.
-func (h *handle) RunWireGuard(program, name string) error {
+func (h *handle) RunWireGuard(ctx context.Context, program, name string) error {
+	return h.call(ctx, func() error { return h.ns.runWireGuard(program, name) })
+}
+
+func (ns *namespace) runWireGuard(program, name string) error {
 	op := fmt.Sprintf("add link %q with %s", name, program)
-	if _, err := h.LinkByName(name); err == nil {
+	if _, err := ns.linkByName(name); err == nil {
 		return classify(op, unix.EEXIST)
 	}
-	err := h.ns.inside(func() error {
+	err := ns.inside(func() error {
 		cmd := exec.Command(program, name)                   // returns when the link exists; the process continues in the background
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // not ended by the Ctrl-C that ends the agent
 		var stderr bytes.Buffer
@@ -51,12 +56,12 @@ func (h *handle) RunWireGuard(program, name string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	link, err := h.LinkByName(name)
+	link, err := ns.linkByName(name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	if err := h.ns.route.LinkAddAltName(byIndex(link.Index), servedBy+name); err != nil {
-		return errors.Join(classify(op, err), h.DeleteLink(link.Index))
+	if err := ns.route.LinkAddAltName(byIndex(link.Index), servedBy+name); err != nil {
+		return errors.Join(classify(op, err), ns.deleteLink(link.Index))
 	}
 	return nil
 }

@@ -58,19 +58,19 @@ func kindCases(parent int) []kindCase {
 // skipped, loudly.
 func testKinds(t *testing.T, w *World) {
 	own, a := w.Open(t, ""), w.Make(t, "a")
-	must(t, own.AddVeth("va", "vb"))
+	must(t, own.AddVeth(t.Context(), "va", "vb"))
 	for _, c := range kindCases(MustLink(t, own, "va").Index) {
 		t.Run(c.name, func(t *testing.T) { testKind(t, own, a, c) })
 	}
 }
 
 func testKind(t *testing.T, own, a netlinkapi.Handle, c kindCase) {
-	err := own.AddLink("new", c.first, c.parent)
+	err := own.AddLink(t.Context(), "new", c.first, c.parent)
 	if errors.Is(err, netlinkapi.ErrUnsupported) {
 		t.Skipf("SKIPPED: %s is not tested on the kernel: %v", c.name, err)
 	}
 	must(t, err)
-	expect(t, "add again", own.AddLink("new", c.first, c.parent), netlinkapi.ErrExists)
+	expect(t, "add again", own.AddLink(t.Context(), "new", c.first, c.parent), netlinkapi.ErrExists)
 	link := MustLink(t, own, "new")
 	same := func(h netlinkapi.Handle, want netlinkapi.LinkParams) {
 		t.Helper()
@@ -83,24 +83,24 @@ func testKind(t *testing.T, own, a netlinkapi.Handle, c kindCase) {
 		if !netlinkapi.CanChange(c.first, p) {
 			t.Errorf("%+v is said not to become %+v", c.first, p)
 		}
-		must(t, own.ChangeLink(link.Index, p))
+		must(t, own.ChangeLink(t.Context(), link.Index, p))
 		same(own, p)
 	}
-	must(t, own.SetAlias(link.Index, "mine"))
+	must(t, own.SetAlias(t.Context(), link.Index, "mine"))
 	h := own
 	if c.local {
-		if err := own.Move(link.Index, a); err == nil {
+		if err := own.Move(t.Context(), link.Index, a); err == nil {
 			t.Error("left its namespace")
 		}
 	} else {
 		h = a
-		must(t, own.Move(link.Index, a))
+		must(t, own.Move(t.Context(), link.Index, a))
 		if l := MustLink(t, a, "new"); l.Alias != "mine" || len(c.changes) == 0 && l.Params != c.first {
 			t.Errorf("moved link is %+v", l)
 		}
 	}
-	must(t, h.DeleteLink(MustLink(t, h, "new").Index))
-	_, err = h.LinkByName("new")
+	must(t, h.DeleteLink(t.Context(), MustLink(t, h, "new").Index))
+	_, err = h.LinkByName(t.Context(), "new")
 	expect(t, "find it after the deletion", err, netlinkapi.ErrNotFound)
 }
 
@@ -121,11 +121,11 @@ func testCanChange(t *testing.T, _ *World) {
 // stays so when the parent gets larger again; a VXLAN does not.
 func testParentMTUs(t *testing.T, w *World) {
 	own, a := w.Open(t, ""), w.Make(t, "a")
-	must(t, own.AddVeth("va", "vb"))
+	must(t, own.AddVeth(t.Context(), "va", "vb"))
 	parent := MustLink(t, own, "va").Index
-	must(t, own.AddLink("m", netlinkapi.MACVLAN{Mode: netlinkapi.MACVLANBridge}, parent))
-	must(t, own.Move(MustLink(t, own, "m").Index, a))
-	must(t, own.AddLink("x", netlinkapi.VXLAN{VNI: 5, Port: 4789, Learning: true, Remote: netip.MustParseAddr("10.0.0.1")}, parent))
+	must(t, own.AddLink(t.Context(), "m", netlinkapi.MACVLAN{Mode: netlinkapi.MACVLANBridge}, parent))
+	must(t, own.Move(t.Context(), MustLink(t, own, "m").Index, a))
+	must(t, own.AddLink(t.Context(), "x", netlinkapi.VXLAN{VNI: 5, Port: 4789, Learning: true, Remote: netip.MustParseAddr("10.0.0.1")}, parent))
 	mtus := func(want ...int) {
 		t.Helper()
 		if m, x := MustLink(t, a, "m"), MustLink(t, own, "x"); m.MTU != want[0] || x.MTU != want[1] {
@@ -133,56 +133,56 @@ func testParentMTUs(t *testing.T, w *World) {
 		}
 	}
 	mtus(1500, 1450)
-	must(t, own.SetMTU(parent, 1400))
+	must(t, own.SetMTU(t.Context(), parent, 1400))
 	mtus(1400, 1450)
-	must(t, own.SetMTU(parent, 9000))
+	must(t, own.SetMTU(t.Context(), parent, 9000))
 	mtus(1400, 1450)
 	for h, link := range map[netlinkapi.Handle]string{a: "m", own: "x"} {
 		i := MustLink(t, h, link).Index
-		if err := h.SetMTU(i, 9001); err == nil {
+		if err := h.SetMTU(t.Context(), i, 9001); err == nil {
 			t.Errorf("%s is larger than its parent", link)
 		}
 	}
-	must(t, own.SetMTU(MustLink(t, own, "x").Index, 8950))
-	must(t, a.SetMTU(MustLink(t, a, "m").Index, 9000))
+	must(t, own.SetMTU(t.Context(), MustLink(t, own, "x").Index, 8950))
+	must(t, a.SetMTU(t.Context(), MustLink(t, a, "m").Index, 9000))
 	mtus(9000, 8950)
 }
 
 // testParents: a link that stands on another one ends with it, in whatever namespace it is.
 func testParents(t *testing.T, w *World) {
 	own, a := w.Open(t, ""), w.Make(t, "a")
-	must(t, own.AddVeth("va", "vb"))
+	must(t, own.AddVeth(t.Context(), "va", "vb"))
 	parent := MustLink(t, own, "va").Index
 	mv := netlinkapi.MACVLAN{Mode: netlinkapi.MACVLANBridge}
-	must(t, own.AddLink("m1", mv, parent))
-	must(t, own.AddLink("m2", mv, parent))
-	must(t, own.Move(MustLink(t, own, "m2").Index, a))
+	must(t, own.AddLink(t.Context(), "m1", mv, parent))
+	must(t, own.AddLink(t.Context(), "m2", mv, parent))
+	must(t, own.Move(t.Context(), MustLink(t, own, "m2").Index, a))
 	m1, va := MustLink(t, own, "m1"), MustLink(t, own, "va")
 	if m1.MTU != va.MTU || m1.MAC.String() == va.MAC.String() {
 		t.Errorf("link is %+v on %+v", m1, va)
 	}
-	expect(t, "a parent that is not there", own.AddLink("m3", mv, 4711), netlinkapi.ErrNotFound)
-	if err := own.AddLink("m3", mv, 0); err == nil {
+	expect(t, "a parent that is not there", own.AddLink(t.Context(), "m3", mv, 4711), netlinkapi.ErrNotFound)
+	if err := own.AddLink(t.Context(), "m3", mv, 0); err == nil {
 		t.Error("made without a parent")
 	}
-	if err := own.AddLink("m3", netlinkapi.MACVLAN{Mode: netlinkapi.MACVLANPassthru}, parent); err == nil {
+	if err := own.AddLink(t.Context(), "m3", netlinkapi.MACVLAN{Mode: netlinkapi.MACVLANPassthru}, parent); err == nil {
 		t.Error("another link has a parent that PASSTHRU needs alone")
 	}
-	must(t, own.DeleteLink(parent))
+	must(t, own.DeleteLink(t.Context(), parent))
 	for _, c := range []struct {
 		h    netlinkapi.Handle
 		name string
 	}{{own, "m1"}, {a, "m2"}} {
 		Poll(t, c.name+" is gone", func() bool {
-			_, err := c.h.LinkByName(c.name)
+			_, err := c.h.LinkByName(t.Context(), c.name)
 			return errors.Is(err, netlinkapi.ErrNotFound)
 		})
 	}
 	x := netlinkapi.VXLAN{VNI: 5, Port: 4789, Learning: true}
-	must(t, own.AddLink("x1", x, 0))
-	expect(t, "a second VXLAN for the same packets", own.AddLink("x2", x, 0), netlinkapi.ErrExists)
+	must(t, own.AddLink(t.Context(), "x1", x, 0))
+	expect(t, "a second VXLAN for the same packets", own.AddLink(t.Context(), "x2", x, 0), netlinkapi.ErrExists)
 	x.Remote = netip.MustParseAddr("239.1.1.1")
-	if err := own.AddLink("x3", x, 0); err == nil {
+	if err := own.AddLink(t.Context(), "x3", x, 0); err == nil {
 		t.Error("made for a multicast group without a parent")
 	}
 }
@@ -190,55 +190,55 @@ func testParents(t *testing.T, w *World) {
 // testBridgePorts: links enter and leave bridges, and are in one at most.
 func testBridgePorts(t *testing.T, w *World) {
 	own := w.Open(t, "")
-	must(t, own.AddVeth("va", "vb"))
+	must(t, own.AddVeth(t.Context(), "va", "vb"))
 	for _, name := range []string{"b1", "b2"} {
-		must(t, own.AddLink(name, netlinkapi.Bridge{Ageing: time.Minute}, 0))
+		must(t, own.AddLink(t.Context(), name, netlinkapi.Bridge{Ageing: time.Minute}, 0))
 	}
 	port, b1, b2 := MustLink(t, own, "va"), MustLink(t, own, "b1"), MustLink(t, own, "b2")
-	must(t, own.SetUp(port.Index, true))
+	must(t, own.SetUp(t.Context(), port.Index, true))
 	master := func(want int) {
 		t.Helper()
 		if l := MustLink(t, own, "va"); l.Master != want || !l.Up || l.MAC.String() != port.MAC.String() {
 			t.Errorf("port is %+v, expected the master %d", l, want)
 		}
 	}
-	must(t, own.SetMaster(port.Index, b1.Index))
+	must(t, own.SetMaster(t.Context(), port.Index, b1.Index))
 	master(b1.Index)
-	must(t, own.SetMaster(port.Index, b2.Index))
+	must(t, own.SetMaster(t.Context(), port.Index, b2.Index))
 	master(b2.Index)
-	must(t, own.SetMaster(port.Index, 0))
+	must(t, own.SetMaster(t.Context(), port.Index, 0))
 	master(0)
-	must(t, own.SetMaster(port.Index, b1.Index))
-	if err := own.SetMaster(b2.Index, b1.Index); err == nil {
+	must(t, own.SetMaster(t.Context(), port.Index, b1.Index))
+	if err := own.SetMaster(t.Context(), b2.Index, b1.Index); err == nil {
 		t.Error("a bridge is a port of a bridge")
 	}
-	if err := own.SetMaster(MustLink(t, own, "lo").Index, b1.Index); err == nil {
+	if err := own.SetMaster(t.Context(), MustLink(t, own, "lo").Index, b1.Index); err == nil {
 		t.Error("lo is a port of a bridge")
 	}
-	must(t, own.DeleteLink(b1.Index))
+	must(t, own.DeleteLink(t.Context(), b1.Index))
 	master(0)
 }
 
 // testBondPorts: a bond takes over its ports.
 func testBondPorts(t *testing.T, w *World) {
 	own := w.Open(t, "")
-	must(t, own.AddVeth("va", "vb"))
-	err := own.AddLink("bond", netlinkapi.Bond{Mode: 1, MIIMon: 100 * time.Millisecond}, 0)
+	must(t, own.AddVeth(t.Context(), "va", "vb"))
+	err := own.AddLink(t.Context(), "bond", netlinkapi.Bond{Mode: 1, MIIMon: 100 * time.Millisecond}, 0)
 	if errors.Is(err, netlinkapi.ErrUnsupported) {
 		t.Skipf("SKIPPED: ports of bonds are not tested on the kernel: %v", err)
 	}
 	must(t, err)
 	port, bond := MustLink(t, own, "va"), MustLink(t, own, "bond")
-	must(t, own.SetUp(port.Index, true))
-	if err := own.SetMaster(port.Index, bond.Index); err == nil {
+	must(t, own.SetUp(t.Context(), port.Index, true))
+	if err := own.SetMaster(t.Context(), port.Index, bond.Index); err == nil {
 		t.Error("a link that is up was taken")
 	}
-	must(t, own.SetUp(port.Index, false))
-	must(t, own.SetMaster(port.Index, bond.Index))
+	must(t, own.SetUp(t.Context(), port.Index, false))
+	must(t, own.SetMaster(t.Context(), port.Index, bond.Index))
 	if l := MustLink(t, own, "va"); !l.Up || l.Master != bond.Index {
 		t.Errorf("port is %+v", l)
 	}
-	must(t, own.SetMaster(port.Index, 0))
+	must(t, own.SetMaster(t.Context(), port.Index, 0))
 	if l := MustLink(t, own, "va"); l.Up || l.Master != 0 || l.MAC.String() != port.MAC.String() || l.MTU != port.MTU {
 		t.Errorf("port is %+v after it left, it was %+v", l, port)
 	}

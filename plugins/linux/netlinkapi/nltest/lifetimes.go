@@ -17,7 +17,7 @@ func testLifetimes(t *testing.T, w *World) {
 	for _, p := range []string{"10.1.0.1/24", "fd00:1::1/64"} {
 		a := netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix(p), Agent: true}
 		find := func() (found netlinkapi.Address, there bool) {
-			addrs, err := own.Addresses()
+			addrs, err := own.Addresses(t.Context())
 			must(t, err)
 			at := slices.IndexFunc(addrs, func(f netlinkapi.Address) bool { return f.Prefix == a.Prefix })
 			if at < 0 {
@@ -27,7 +27,7 @@ func testLifetimes(t *testing.T, w *World) {
 		}
 		for _, c := range []struct{ valid, preferred uint32 }{{long, short}, {long, 0}, {0, 0}, {long, short}} {
 			a.Valid, a.Preferred = c.valid, c.preferred
-			must(t, own.SetAddress(a))
+			must(t, own.SetAddress(t.Context(), a))
 			if c.preferred == 0 {
 				c.preferred = c.valid
 			}
@@ -37,12 +37,12 @@ func testLifetimes(t *testing.T, w *World) {
 			}
 		}
 		a.Valid, a.Preferred = 1, 1
-		must(t, own.SetAddress(a))
+		must(t, own.SetAddress(t.Context(), a))
 		Poll(t, p+" has expired", func() bool { _, there := find(); return !there })
 		a.Valid, a.Preferred = 0, 0
-		must(t, own.AddAddress(a))
-		expect(t, "add "+p+" again", own.AddAddress(a), netlinkapi.ErrExists)
-		must(t, own.DeleteAddress(a))
+		must(t, own.AddAddress(t.Context(), a))
+		expect(t, "add "+p+" again", own.AddAddress(t.Context(), a), netlinkapi.ErrExists)
+		must(t, own.DeleteAddress(t.Context(), a))
 	}
 }
 

@@ -30,7 +30,7 @@ func nexthops(link int) []netlinkapi.Nexthop {
 // expectNexthops checks that these are all objects.
 func expectNexthops(t *testing.T, h netlinkapi.Handle, want ...netlinkapi.Nexthop) {
 	t.Helper()
-	all, err := h.Nexthops()
+	all, err := h.Nexthops(t.Context())
 	must(t, err)
 	if !slices.EqualFunc(all, want, netlinkapi.Nexthop.Equal) {
 		t.Errorf("nexthop objects are %+v, expected %+v", all, want)
@@ -48,12 +48,12 @@ func through(dst string, id uint32) netlinkapi.Route {
 // through them, and take these along when they are deleted.
 func testNexthops(t *testing.T, w *World) {
 	own := w.Open(t, "")
-	must(t, own.SetUp(MustLink(t, own, "lo").Index, true))
+	must(t, own.SetUp(t.Context(), MustLink(t, own, "lo").Index, true))
 	i := cable(t, own, "10.1.0.1/24", "fd00:1::1/64")
 	all := nexthops(i)
 	for n, one := range all {
-		must(t, own.AddNexthop(one))
-		expect(t, "add again", own.AddNexthop(one), netlinkapi.ErrExists)
+		must(t, own.AddNexthop(t.Context(), one))
+		expect(t, "add again", own.AddNexthop(t.Context(), one), netlinkapi.ErrExists)
 		expectNexthops(t, own, all[:n+1]...)
 	}
 	routes := []netlinkapi.Route{
@@ -61,46 +61,46 @@ func testNexthops(t *testing.T, w *World) {
 		inTable(through("10.2.0.0/16", 4), 77), inTable(through("fd00:2::/64", 2), 300),
 	}
 	for _, r := range routes {
-		must(t, own.AddRoute(r))
-		expect(t, "add again", own.AddRoute(r), netlinkapi.ErrExists)
+		must(t, own.AddRoute(t.Context(), r))
+		expect(t, "add again", own.AddRoute(t.Context(), r), netlinkapi.ErrExists)
 		expectRoutes(t, own, r)
-		if found, err := own.FindRoute(r); err != nil || !found.Equal(r) {
+		if found, err := own.FindRoute(t.Context(), r); err != nil || !found.Equal(r) {
 			t.Errorf("found %+v (error %v), expected %+v", found, err, r)
 		}
 	}
 	for _, r := range []netlinkapi.Route{through("10.4.0.0/16", 99), through("fd00:4::/64", 1)} {
-		if err := own.AddRoute(r); err == nil {
+		if err := own.AddRoute(t.Context(), r); err == nil {
 			t.Errorf("added %+v", r)
 		}
 	}
 	single := static(i, "10.2.0.0/16", "10.1.0.9")
-	must(t, own.ReplaceRoute(single))
+	must(t, own.ReplaceRoute(t.Context(), single))
 	expectRoutes(t, own, single)
-	must(t, own.ReplaceRoute(routes[0]))
+	must(t, own.ReplaceRoute(t.Context(), routes[0]))
 	expectRoutes(t, own, routes...)
 
 	changed := slices.Clone(all)
 	changed[0].Gateway = netip.MustParseAddr("10.1.0.77")
 	changed[4].Members = []netlinkapi.NexthopMember{{ID: 4, Weight: 2}}
-	must(t, own.ReplaceNexthop(changed[0]))
-	must(t, own.ReplaceNexthop(changed[4]))
+	must(t, own.ReplaceNexthop(t.Context(), changed[0]))
+	must(t, own.ReplaceNexthop(t.Context(), changed[4]))
 	expectNexthops(t, own, changed...)
 	expectRoutes(t, own, routes...)
 	for _, bad := range badNexthops(i) {
-		if err := own.ReplaceNexthop(bad); err == nil {
+		if err := own.ReplaceNexthop(t.Context(), bad); err == nil {
 			t.Errorf("replaced by %+v", bad)
 		}
 	}
 	expectNexthops(t, own, changed...)
 
-	must(t, own.DeleteRoute(static(0, "10.3.0.0/16", "")))
-	must(t, own.DeleteNexthop(2))
-	expect(t, "delete again", own.DeleteNexthop(2), netlinkapi.ErrNotFound)
-	must(t, own.DeleteNexthop(4)) // and the group
+	must(t, own.DeleteRoute(t.Context(), static(0, "10.3.0.0/16", "")))
+	must(t, own.DeleteNexthop(t.Context(), 2))
+	expect(t, "delete again", own.DeleteNexthop(t.Context(), 2), netlinkapi.ErrNotFound)
+	must(t, own.DeleteNexthop(t.Context(), 4)) // and the group
 	expectNexthops(t, own, changed[0], changed[2])
 	expectRoutes(t, own, routes[0], routes[3])
-	must(t, own.DeleteNexthop(1))
-	must(t, own.DeleteNexthop(3))
+	must(t, own.DeleteNexthop(t.Context(), 1))
+	must(t, own.DeleteNexthop(t.Context(), 3))
 	expectRoutes(t, own)
 }
 
@@ -130,36 +130,36 @@ func testLostNexthops(t *testing.T, w *World) {
 	go func() { done <- own.Watch(ctx, func() { close(ready) }, func(e netlinkapi.Event) { r.events <- e }) }()
 	<-ready
 	hop, event := nexthops(i)[0], netlinkapi.Event{Kind: netlinkapi.NexthopRemoved, Nexthop: 1}
-	must(t, own.AddNexthop(hop))
-	must(t, own.DeleteNexthop(1))
+	must(t, own.AddNexthop(ctx, hop))
+	must(t, own.DeleteNexthop(ctx, 1))
 	if all := r.await(event); slices.Index(all, event) != len(all)-1 {
 		t.Errorf("events of what the agent adds: %+v", all)
 	}
 	foreign := hop
 	foreign.Protocol = netlinkapi.ProtocolStatic
-	must(t, own.AddNexthop(foreign))
+	must(t, own.AddNexthop(ctx, foreign))
 	r.await(event)
-	must(t, own.ReplaceNexthop(hop))
+	must(t, own.ReplaceNexthop(ctx, hop))
 	way := through("10.2.0.0/16", 1)
-	must(t, own.AddRoute(way))
-	must(t, own.DeleteRoute(way))
+	must(t, own.AddRoute(ctx, way))
+	must(t, own.DeleteRoute(ctx, way))
 	r.await(netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Prefix: way.Dst, Table: way.Table})
 
 	peer := MustLink(t, own, "vb").Index
 	for _, link := range []int{peer, i} {
-		must(t, own.AddRoute(way))
-		must(t, own.SetUp(link, false))
+		must(t, own.AddRoute(ctx, way))
+		must(t, own.SetUp(ctx, link, false))
 		r.await(netlinkapi.Event{Kind: netlinkapi.CarrierLost, Link: i})
 		expectNexthops(t, own)
 		expectRoutes(t, own)
-		if err := own.AddNexthop(hop); err == nil {
+		if err := own.AddNexthop(ctx, hop); err == nil {
 			t.Error("a nexthop object was added without a carrier")
 		}
-		must(t, own.SetUp(link, true))
+		must(t, own.SetUp(ctx, link, true))
 		Poll(t, "the link has a carrier", func() bool { return MustLink(t, own, "va").Running })
-		must(t, own.AddNexthop(hop))
+		must(t, own.AddNexthop(ctx, hop))
 	}
-	must(t, own.DeleteLink(i))
+	must(t, own.DeleteLink(ctx, i))
 	expectNexthops(t, own)
 	cancel()
 	must(t, <-done)
@@ -172,7 +172,7 @@ func testLabels(t *testing.T, w *World) {
 	for _, r := range routes {
 		single := static(r.Link, r.Dst.String(), r.Gateway.String())
 		single.Labels = "100/1048575"
-		if err := own.AddRoute(single); errors.Is(err, netlinkapi.ErrUnsupported) {
+		if err := own.AddRoute(t.Context(), single); errors.Is(err, netlinkapi.ErrUnsupported) {
 			t.Skipf("SKIPPED: MPLS labels are not tested on this kernel: %v", err)
 		} else if err != nil {
 			t.Fatal(err)
@@ -181,12 +181,12 @@ func testLabels(t *testing.T, w *World) {
 		all := r.Hops()
 		all[0].Labels, all[1].Labels = "16", "200/0"
 		r.SetHops(all)
-		must(t, own.ReplaceRoute(r))
+		must(t, own.ReplaceRoute(t.Context(), r))
 		expectRoute(t, own, r)
-		must(t, own.DeleteRoute(static(0, r.Dst.String(), "")))
+		must(t, own.DeleteRoute(t.Context(), static(0, r.Dst.String(), "")))
 	}
 	n := nexthops(second)[3]
 	n.Labels = "100/200"
-	must(t, own.AddNexthop(n))
+	must(t, own.AddNexthop(t.Context(), n))
 	expectNexthops(t, own, n)
 }

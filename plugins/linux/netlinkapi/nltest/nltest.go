@@ -140,7 +140,7 @@ func (w *World) open(t testing.TB, namespaces netlinkapi.Namespaces, name string
 	if name != "" {
 		path = w.Path(name)
 	}
-	h, err := namespaces.Open(path)
+	h, err := namespaces.Open(path, netlinkapi.Gate{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func (w *World) Make(t testing.TB, name string) netlinkapi.Handle {
 // MustLink returns the link of that name.
 func MustLink(t testing.TB, h netlinkapi.Links, name string) netlinkapi.Link {
 	t.Helper()
-	l, err := h.LinkByName(name)
+	l, err := h.LinkByName(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}

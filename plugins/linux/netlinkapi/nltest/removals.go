@@ -30,12 +30,12 @@ func inTable(r netlinkapi.Route, table uint32) netlinkapi.Route {
 // cable makes a pair of links that are up, with addresses on the first.
 func cable(t *testing.T, h netlinkapi.Handle, addrs ...string) (link int) {
 	t.Helper()
-	must(t, h.AddVeth("va", "vb"))
+	must(t, h.AddVeth(t.Context(), "va", "vb"))
 	link = MustLink(t, h, "va").Index
-	must(t, h.SetUp(link, true))
-	must(t, h.SetUp(MustLink(t, h, "vb").Index, true))
+	must(t, h.SetUp(t.Context(), link, true))
+	must(t, h.SetUp(t.Context(), MustLink(t, h, "vb").Index, true))
 	for _, addr := range addrs {
-		must(t, h.AddAddress(netlinkapi.Address{Link: link, Prefix: netip.MustParsePrefix(addr)}))
+		must(t, h.AddAddress(t.Context(), netlinkapi.Address{Link: link, Prefix: netip.MustParsePrefix(addr)}))
 	}
 	return link
 }
@@ -52,7 +52,7 @@ func testFindRoute(t *testing.T, w *World) {
 	}
 	find := func(what string, r netlinkapi.Route, want bool) {
 		t.Helper()
-		switch found, err := own.FindRoute(r); {
+		switch found, err := own.FindRoute(t.Context(), r); {
 		case want && (err != nil || !found.Equal(r)):
 			t.Errorf("%s: found %+v (error %v), expected %+v", what, found, err, r)
 		case !want && !errors.Is(err, netlinkapi.ErrNotFound):
@@ -61,24 +61,24 @@ func testFindRoute(t *testing.T, w *World) {
 	}
 	for n, r := range all {
 		find("before", r, false)
-		must(t, own.AddRoute(r))
+		must(t, own.AddRoute(t.Context(), r))
 		for k, r := range all {
 			find("some", r, k <= n)
 		}
 	}
 	for n, r := range all {
-		must(t, own.DeleteRoute(r))
+		must(t, own.DeleteRoute(t.Context(), r))
 		for k, r := range all {
 			find("some deleted", r, k > n)
 		}
 	}
 	foreign := all[0]
 	foreign.Metric, foreign.Protocol = 3, netlinkapi.ProtocolStatic
-	must(t, own.AddRoute(foreign))
-	if found, err := own.FindRoute(all[0]); err != nil || !found.Equal(foreign) {
+	must(t, own.AddRoute(t.Context(), foreign))
+	if found, err := own.FindRoute(t.Context(), all[0]); err != nil || !found.Equal(foreign) {
 		t.Errorf("found %+v (error %v), expected the route of another process", found, err)
 	}
-	must(t, own.AddRoute(all[0]))
+	must(t, own.AddRoute(t.Context(), all[0]))
 	find("beside a foreign one", all[0], true)
 }
 
@@ -111,7 +111,7 @@ func testWatchRemovals(t *testing.T, w *World) {
 			if name != "" {
 				h = w.Make(t, name)
 			}
-			number, err := own.Number(h)
+			number, err := own.Number(t.Context(), h)
 			must(t, err)
 			ctx, cancel := context.WithCancel(t.Context())
 			r := removals{t, make(chan netlinkapi.Event, 1000)}
@@ -149,10 +149,10 @@ func checkRemovals(t *testing.T, h netlinkapi.Handle, r removals) {
 	add := func() {
 		t.Helper()
 		for _, route := range []netlinkapi.Route{r4, r6, bare} {
-			must(t, h.ReplaceRoute(route))
+			must(t, h.ReplaceRoute(t.Context(), route))
 		}
-		must(t, h.SetNeighbour(n4))
-		must(t, h.SetNeighbour(n6))
+		must(t, h.SetNeighbour(t.Context(), n4))
+		must(t, h.SetNeighbour(t.Context(), n6))
 	}
 	route := func(r netlinkapi.Route) netlinkapi.Event {
 		return netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Link: i, Prefix: r.Dst, Table: r.Table}
@@ -166,10 +166,10 @@ func checkRemovals(t *testing.T, h netlinkapi.Handle, r removals) {
 	flushed := netlinkapi.Event{Kind: netlinkapi.RoutesFlushed, Link: i}
 
 	add()
-	must(t, h.DeleteRoute(r4))
-	must(t, h.DeleteRoute(r6))
-	must(t, h.DeleteNeighbour(n4))
-	must(t, h.DeleteNeighbour(n6))
+	must(t, h.DeleteRoute(t.Context(), r4))
+	must(t, h.DeleteRoute(t.Context(), r6))
+	must(t, h.DeleteNeighbour(t.Context(), n4))
+	must(t, h.DeleteNeighbour(t.Context(), n6))
 	all := r.await(route(r4), route(r6), neighbour(n4), neighbour(n6))
 	if slices.Contains(all, route(bare)) || slices.Contains(all, flushed) {
 		t.Errorf("events of additions: %+v", all)
@@ -177,26 +177,26 @@ func checkRemovals(t *testing.T, h netlinkapi.Handle, r removals) {
 	add()
 	other := r4
 	other.Protocol, other.Gateway = netlinkapi.ProtocolBoot, netip.MustParseAddr("10.1.0.9")
-	must(t, h.ReplaceRoute(other)) // by another process
+	must(t, h.ReplaceRoute(t.Context(), other)) // by another process
 	r.await(route(r4))
 	add()
-	must(t, h.DeleteAddress(netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("10.5.0.1/24")}))
+	must(t, h.DeleteAddress(t.Context(), netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("10.5.0.1/24")}))
 	r.await(flushed, address("10.5.0.1/24"))
 	expectRoutes(t, h, r4, bare)
-	must(t, h.DeleteAddress(netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("10.1.0.1/24")}))
+	must(t, h.DeleteAddress(t.Context(), netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("10.1.0.1/24")}))
 	r.await(flushed, address("10.1.0.1/24"), neighbour(n4))
 	expectRoutes(t, h, r6)
-	must(t, h.AddAddress(netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("10.1.0.1/24")}))
+	must(t, h.AddAddress(t.Context(), netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("10.1.0.1/24")}))
 	add()
-	must(t, h.SetUp(i, false))
+	must(t, h.SetUp(t.Context(), i, false))
 	r.await(flushed, address("fd00:1::1/64"), route(r6), neighbour(n4), neighbour(n6))
-	must(t, h.SetUp(i, true))
+	must(t, h.SetUp(t.Context(), i, true))
 	expectRoutes(t, h)
-	must(t, h.AddAddress(netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("fd00:1::1/64")}))
+	must(t, h.AddAddress(t.Context(), netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("fd00:1::1/64")}))
 	checkSettings(t, h, r, i)
 	add()
 	mac[5]++
-	must(t, h.SetMAC(i, mac))
+	must(t, h.SetMAC(t.Context(), i, mac))
 	r.await(neighbour(n4), neighbour(n6))
 }
 
@@ -210,18 +210,18 @@ func checkSettings(t *testing.T, h netlinkapi.Handle, r removals, i int) {
 		return netlinkapi.Event{Kind: netlinkapi.RuleRemoved, Priority: r.Priority}
 	}
 	for _, one := range []netlinkapi.Rule{foreign, rule, rule6} {
-		must(t, h.AddRule(one))
+		must(t, h.AddRule(t.Context(), one))
 	}
 	for _, one := range []netlinkapi.Rule{foreign, rule, rule6} {
-		must(t, h.DeleteRule(one))
+		must(t, h.DeleteRule(t.Context(), one))
 	}
 	if all := r.await(removed(rule), removed(rule6)); slices.Contains(all, removed(foreign)) {
 		t.Errorf("events of a foreign rule: %+v", all)
 	}
 	for _, name := range []string{"ipv4.forwarding", "ipv6.forwarding", "ipv4.rp_filter", "ipv4.proxy_arp", "ipv6.proxy_ndp"} {
-		now, err := h.Sysctls("va", []string{name})
+		now, err := h.Sysctls(t.Context(), "va", []string{name})
 		must(t, err)
-		must(t, h.SetSysctl("va", name, 1-now[name]))
+		must(t, h.SetSysctl(t.Context(), "va", name, 1-now[name]))
 		r.await(netlinkapi.Event{Kind: netlinkapi.SysctlChanged, Link: i, Sysctl: name})
 	}
 }
@@ -230,7 +230,7 @@ func checkSettings(t *testing.T, h netlinkapi.Handle, r removals, i int) {
 // these; without any, that there are none.
 func expectRoutes(t *testing.T, h netlinkapi.Handle, want ...netlinkapi.Route) {
 	t.Helper()
-	all, err := h.Routes()
+	all, err := h.Routes(t.Context())
 	must(t, err)
 	for _, r := range want {
 		if !slices.ContainsFunc(all, r.Equal) {

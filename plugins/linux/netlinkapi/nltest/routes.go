@@ -22,42 +22,42 @@ func testRouteFields(t *testing.T, w *World) {
 	} {
 		there := func(r netlinkapi.Route, want bool) {
 			t.Helper()
-			all, err := own.Routes()
+			all, err := own.Routes(t.Context())
 			must(t, err)
 			if slices.ContainsFunc(all, r.Equal) != want {
 				t.Errorf("%+v: expected %t among %+v", r, want, all)
 			}
 		}
 		plain, other := static(i, v.dst, v.gw), inTable(static(i, v.dst, v.gw), 77)
-		must(t, own.AddRoute(plain))
-		must(t, own.AddRoute(other))
-		expect(t, "add it again", own.AddRoute(other), netlinkapi.ErrExists)
+		must(t, own.AddRoute(t.Context(), plain))
+		must(t, own.AddRoute(t.Context(), other))
+		expect(t, "add it again", own.AddRoute(t.Context(), other), netlinkapi.ErrExists)
 		there(plain, true)
 		there(other, true)
-		must(t, own.DeleteRoute(plain))
+		must(t, own.DeleteRoute(t.Context(), plain))
 		there(other, true)
 		other.Source = netip.MustParseAddr(v.source)
 		Poll(t, "the source can be used", func() bool { // an IPv6 address a moment after it was added
-			err := own.ReplaceRoute(other)
+			err := own.ReplaceRoute(t.Context(), other)
 			return err == nil
 		})
 		there(other, true)
 		far := other
 		far.Gateway, far.OnLink = netip.MustParseAddr(v.far), true
-		must(t, own.ReplaceRoute(far))
+		must(t, own.ReplaceRoute(t.Context(), far))
 		there(far, true)
 		foreign := inTable(static(i, v.dst, v.gw), 78)
 		foreign.Source = netip.MustParseAddr(v.foreign)
-		if err := own.AddRoute(foreign); err == nil {
+		if err := own.AddRoute(t.Context(), foreign); err == nil {
 			t.Errorf("%s: added with the source %s", v.dst, v.foreign)
 		}
-		must(t, own.DeleteRoute(far))
+		must(t, own.DeleteRoute(t.Context(), far))
 		there(far, false)
 	}
 	r := static(i, "10.2.0.0/16", "10.1.0.2")
 	r.Source = netip.MustParseAddr("10.1.0.5")
-	must(t, own.AddRoute(r))
-	must(t, own.DeleteAddress(netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("10.1.0.5/32")}))
+	must(t, own.AddRoute(t.Context(), r))
+	must(t, own.DeleteAddress(t.Context(), netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("10.1.0.5/32")}))
 	expectRoutes(t, own)
 }
 
@@ -71,37 +71,37 @@ func testIPv6Gateways(t *testing.T, w *World) {
 	mixed, table := both[0], inTable(static(first, "10.2.0.0/16", "fd00:1::2"), 77)
 	mixed.SetHops(hops)
 	for _, r := range []netlinkapi.Route{static(first, "10.2.0.0/16", "fd00:1::2"), static(first, "0.0.0.0/0", "fe80::2"), mixed, table} {
-		must(t, own.AddRoute(r))
+		must(t, own.AddRoute(t.Context(), r))
 		expectRoute(t, own, r)
-		expect(t, "add it again", own.AddRoute(r), netlinkapi.ErrExists)
+		expect(t, "add it again", own.AddRoute(t.Context(), r), netlinkapi.ErrExists)
 		plain := static(first, r.Dst.String(), "10.1.0.2")
 		plain.Table = r.Table
-		must(t, own.ReplaceRoute(plain))
+		must(t, own.ReplaceRoute(t.Context(), plain))
 		expectRoute(t, own, plain)
-		must(t, own.ReplaceRoute(r))
+		must(t, own.ReplaceRoute(t.Context(), r))
 		expectRoute(t, own, r)
-		must(t, own.DeleteRoute(r))
-		expect(t, "delete it again", own.DeleteRoute(r), netlinkapi.ErrNotFound)
+		must(t, own.DeleteRoute(t.Context(), r))
+		expect(t, "delete it again", own.DeleteRoute(t.Context(), r), netlinkapi.ErrNotFound)
 	}
 	for _, wrong := range []netlinkapi.Route{
 		static(first, "10.2.0.0/16", "fd00:3::2"), static(second, "10.2.0.0/16", "fd00:9::2"), static(first, "fd00:2::/64", "10.1.0.2"),
 	} {
-		if err := own.AddRoute(wrong); err == nil {
+		if err := own.AddRoute(t.Context(), wrong); err == nil {
 			t.Errorf("added %+v", wrong)
 		}
 	}
 	far := static(first, "10.2.0.0/16", "fd00:9::2")
 	far.OnLink = true
-	must(t, own.AddRoute(far))
+	must(t, own.AddRoute(t.Context(), far))
 	expectRoute(t, own, far)
-	must(t, own.SetUp(first, false))
+	must(t, own.SetUp(t.Context(), first, false))
 	expectRoutes(t, own)
 }
 
 // routesTo returns the routes of the agent to a destination.
 func routesTo(t *testing.T, h netlinkapi.Handle, dst string) (found []netlinkapi.Route) {
 	t.Helper()
-	all, err := h.Routes()
+	all, err := h.Routes(t.Context())
 	must(t, err)
 	for _, r := range all {
 		if r.Dst == netip.MustParsePrefix(dst) && r.Protocol == netlinkapi.ProtocolAgent {
@@ -117,7 +117,7 @@ func expectRoute(t *testing.T, h netlinkapi.Handle, want netlinkapi.Route) {
 	if all := routesTo(t, h, want.Dst.String()); len(all) != 1 || !all[0].Equal(want) {
 		t.Errorf("routes are %+v, expected %+v", all, want)
 	}
-	if found, err := h.FindRoute(want); err != nil || !found.Equal(want) {
+	if found, err := h.FindRoute(t.Context(), want); err != nil || !found.Equal(want) {
 		t.Errorf("found %+v (error %v), expected %+v", found, err, want)
 	}
 }
@@ -132,16 +132,16 @@ func testRouteTypes(t *testing.T, w *World) {
 		for _, typ := range []netlinkapi.RouteType{netlinkapi.RouteBlackhole, netlinkapi.RouteUnreachable, netlinkapi.RouteProhibit} {
 			here := static(0, v.dst, "")
 			here.Type = typ
-			must(t, own.AddRoute(here))
+			must(t, own.AddRoute(t.Context(), here))
 			expectRoute(t, own, here)
-			expect(t, "add it again", own.AddRoute(here), netlinkapi.ErrExists)
-			expect(t, "add another one", own.AddRoute(away), netlinkapi.ErrExists)
-			must(t, own.ReplaceRoute(away))
+			expect(t, "add it again", own.AddRoute(t.Context(), here), netlinkapi.ErrExists)
+			expect(t, "add another one", own.AddRoute(t.Context(), away), netlinkapi.ErrExists)
+			must(t, own.ReplaceRoute(t.Context(), away))
 			expectRoute(t, own, away)
-			must(t, own.ReplaceRoute(here))
+			must(t, own.ReplaceRoute(t.Context(), here))
 			expectRoute(t, own, here)
-			must(t, own.DeleteRoute(here))
-			expect(t, "delete it again", own.DeleteRoute(here), netlinkapi.ErrNotFound)
+			must(t, own.DeleteRoute(t.Context(), here))
+			expect(t, "delete it again", own.DeleteRoute(t.Context(), here), netlinkapi.ErrNotFound)
 		}
 	}
 }
@@ -150,13 +150,13 @@ func testRouteTypes(t *testing.T, w *World) {
 func multipath(t *testing.T, h netlinkapi.Handle) (first, second int, routes []netlinkapi.Route) {
 	t.Helper()
 	first = cable(t, h, "10.1.0.1/24", "fd00:1::1/64")
-	must(t, h.AddVeth("vc", "vd"))
+	must(t, h.AddVeth(t.Context(), "vc", "vd"))
 	second = MustLink(t, h, "vc").Index
 	for _, name := range []string{"vc", "vd"} {
-		must(t, h.SetUp(MustLink(t, h, name).Index, true))
+		must(t, h.SetUp(t.Context(), MustLink(t, h, name).Index, true))
 	}
 	for _, addr := range []string{"10.3.0.1/24", "fd00:3::1/64"} {
-		must(t, h.AddAddress(netlinkapi.Address{Link: second, Prefix: netip.MustParsePrefix(addr)}))
+		must(t, h.AddAddress(t.Context(), netlinkapi.Address{Link: second, Prefix: netip.MustParsePrefix(addr)}))
 	}
 	for _, v := range []struct{ dst, gw, other, far string }{
 		{"10.2.0.0/16", "10.1.0.2", "10.3.0.2", "10.9.0.1"}, {"fd00:2::/64", "fd00:1::2", "fd00:3::2", "fd00:9::1"},
@@ -176,13 +176,13 @@ func testMultipath(t *testing.T, w *World) {
 	own := w.Open(t, "")
 	first, second, routes := multipath(t, own)
 	for _, r := range routes {
-		must(t, own.AddRoute(r))
+		must(t, own.AddRoute(t.Context(), r))
 		expectRoute(t, own, r)
-		expect(t, "add it again", own.AddRoute(r), netlinkapi.ErrExists)
+		expect(t, "add it again", own.AddRoute(t.Context(), r), netlinkapi.ErrExists)
 		single := static(first, r.Dst.String(), r.Gateway.String())
-		must(t, own.ReplaceRoute(single))
+		must(t, own.ReplaceRoute(t.Context(), single))
 		expectRoute(t, own, single)
-		must(t, own.ReplaceRoute(r))
+		must(t, own.ReplaceRoute(t.Context(), r))
 		expectRoute(t, own, r)
 		fewer := r
 		fewer.MTU = 1400
@@ -190,16 +190,16 @@ func testMultipath(t *testing.T, w *World) {
 		if fewer.Link != second || len(fewer.More) != 1 {
 			t.Errorf("next hops are %+v", fewer.Hops())
 		}
-		must(t, own.ReplaceRoute(fewer))
+		must(t, own.ReplaceRoute(t.Context(), fewer))
 		expectRoute(t, own, fewer)
 		unreachable := r
 		unreachable.SetHops(append(r.Hops()[:2], netlinkapi.NextHop{Link: first, Gateway: r.More[1].Gateway, Weight: 1}))
-		if err := own.ReplaceRoute(unreachable); err == nil {
+		if err := own.ReplaceRoute(t.Context(), unreachable); err == nil {
 			t.Errorf("%s: added with an unreachable gateway", r.Dst)
 		}
 		expectRoute(t, own, fewer)
-		must(t, own.DeleteRoute(static(0, r.Dst.String(), "")))
-		expect(t, "delete again", own.DeleteRoute(r), netlinkapi.ErrNotFound)
+		must(t, own.DeleteRoute(t.Context(), static(0, r.Dst.String(), "")))
+		expect(t, "delete again", own.DeleteRoute(t.Context(), r), netlinkapi.ErrNotFound)
 	}
 }
 
@@ -217,26 +217,26 @@ func testDeadHops(t *testing.T, w *World) {
 		return netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Link: link, Prefix: r.Dst, Table: r.Table}
 	}
 	for _, route := range routes {
-		must(t, own.AddRoute(route))
+		must(t, own.AddRoute(ctx, route))
 	}
-	must(t, own.SetUp(second, false))
+	must(t, own.SetUp(ctx, second, false))
 	for _, route := range routes {
 		expectRoute(t, own, route)
 	}
-	must(t, own.SetUp(second, true))
+	must(t, own.SetUp(ctx, second, true))
 	for _, route := range routes {
 		expectRoute(t, own, route)
-		must(t, own.DeleteRoute(route))
+		must(t, own.DeleteRoute(ctx, route))
 		r.await(event(route, first), event(route, second))
 	}
 	hole := static(0, "10.7.0.0/16", "")
 	hole.Type = netlinkapi.RouteBlackhole
-	must(t, own.AddRoute(hole))
-	must(t, own.DeleteRoute(hole))
+	must(t, own.AddRoute(ctx, hole))
+	must(t, own.DeleteRoute(ctx, hole))
 	r.await(event(hole, 0))
 	four := routes[0]
-	must(t, own.AddRoute(four))
-	must(t, own.DeleteLink(second))
+	must(t, own.AddRoute(ctx, four))
+	must(t, own.DeleteLink(ctx, second))
 	if all := routesTo(t, own, four.Dst.String()); len(all) != 0 {
 		t.Errorf("routes are %+v", all)
 	}
@@ -259,25 +259,25 @@ func testRules(t *testing.T, w *World) {
 		r.Protocol = netlinkapi.ProtocolAgent
 		there := func(want bool) {
 			t.Helper()
-			all, err := own.Rules()
+			all, err := own.Rules(t.Context())
 			must(t, err)
 			if slices.Contains(all, r) != want {
 				t.Errorf("%+v: expected %t among %+v", r, want, all)
 			}
 		}
 		there(false)
-		must(t, own.AddRule(r))
+		must(t, own.AddRule(t.Context(), r))
 		there(true)
-		expect(t, "add again", own.AddRule(r), netlinkapi.ErrExists)
+		expect(t, "add again", own.AddRule(t.Context(), r), netlinkapi.ErrExists)
 		other := r
 		other.Protocol = netlinkapi.ProtocolStatic
-		expect(t, "delete a rule of another program", own.DeleteRule(other), netlinkapi.ErrNotFound)
-		must(t, own.AddRule(other))
-		must(t, own.DeleteRule(other))
+		expect(t, "delete a rule of another program", own.DeleteRule(t.Context(), other), netlinkapi.ErrNotFound)
+		must(t, own.AddRule(t.Context(), other))
+		must(t, own.DeleteRule(t.Context(), other))
 		there(true)
-		must(t, own.DeleteRule(r))
+		must(t, own.DeleteRule(t.Context(), r))
 		there(false)
-		expect(t, "delete again", own.DeleteRule(r), netlinkapi.ErrNotFound)
+		expect(t, "delete again", own.DeleteRule(t.Context(), r), netlinkapi.ErrNotFound)
 	}
 }
 
@@ -291,11 +291,11 @@ func testStaticRoutes(t *testing.T, w *World) {
 			static(i, fmt.Sprintf("10.%d.0.0/16", 20+n), "10.1.0.2"), inTable(static(i, fmt.Sprintf("fd00:2%d::/64", n), "fd00:1::2"), 300),
 		} {
 			r.Protocol = protocol
-			must(t, own.AddRoute(r))
+			must(t, own.AddRoute(t.Context(), r))
 			want[r.Dst] = protocol.Static()
 		}
 	}
-	all, err := own.StaticRoutes()
+	all, err := own.StaticRoutes(t.Context())
 	must(t, err)
 	for _, r := range all {
 		if !r.Protocol.Static() {
@@ -326,11 +326,11 @@ func testChangeRoutes(t *testing.T, w *World) {
 		all = append(all, r)
 	}
 	taken, unreachable := all[70], all[149]
-	must(t, own.AddRoute(taken))
+	must(t, own.AddRoute(t.Context(), taken))
 	all[149].Gateway = netip.MustParseAddr("fd00:9::9")
 	check := func(op netlinkapi.RouteOp, want map[int]error) {
 		t.Helper()
-		errs := own.ChangeRoutes(op, all)
+		errs := own.ChangeRoutes(t.Context(), op, all)
 		if len(errs) != len(all) {
 			t.Fatalf("%s: %d errors for %d routes", op, len(errs), len(all))
 		}
@@ -347,10 +347,10 @@ func testChangeRoutes(t *testing.T, w *World) {
 	all[149] = unreachable
 	check(netlinkapi.OpReplace, nil)
 	expectRoute(t, own, unreachable)
-	must(t, own.DeleteRoute(taken))
+	must(t, own.DeleteRoute(t.Context(), taken))
 	check(netlinkapi.OpDelete, map[int]error{70: netlinkapi.ErrNotFound})
 	expectRoutes(t, own)
-	if errs := own.ChangeRoutes(netlinkapi.OpAdd, nil); len(errs) != 0 {
+	if errs := own.ChangeRoutes(t.Context(), netlinkapi.OpAdd, nil); len(errs) != 0 {
 		t.Errorf("errors of no change: %v", errs)
 	}
 }

@@ -15,7 +15,7 @@ import (
 func testSockets(t *testing.T, w *World) {
 	one, two := w.Make(t, w.NewName()), w.Make(t, w.NewName())
 	for _, h := range []netlinkapi.Handle{one, two} {
-		must(t, h.SetUp(MustLink(t, h, "lo").Index, true))
+		must(t, h.SetUp(t.Context(), MustLink(t, h, "lo").Index, true))
 	}
 	dir := t.TempDir()
 	for _, c := range [][2]string{
@@ -30,7 +30,7 @@ func testSockets(t *testing.T, w *World) {
 				receive = ":" + port
 			}
 			stop := echo(t, one, network, receive)
-			_, err := listenOn(one, network, receive)
+			_, err := listenOn(t.Context(), one, network, receive)
 			expect(t, "listen again", err, netlinkapi.ErrExists)
 			if !strings.HasPrefix(network, "unix") { // each namespace has its own ports
 				defer echo(t, two, network, receive)()
@@ -56,9 +56,9 @@ func testSockets(t *testing.T, w *World) {
 func testAddressOfSocket(t *testing.T, w *World) {
 	h := w.Make(t, w.NewName())
 	lo := MustLink(t, h, "lo").Index
-	must(t, h.SetUp(lo, true))
+	must(t, h.SetUp(t.Context(), lo, true))
 	for _, network := range []string{"tcp6", "udp6"} {
-		socket, err := listenOn(h, network, "[fd00:99::1]:5000")
+		socket, err := listenOn(t.Context(), h, network, "[fd00:99::1]:5000")
 		must(t, err)
 		must(t, socket.Close())
 	}
@@ -67,7 +67,7 @@ func testAddressOfSocket(t *testing.T, w *World) {
 			a := netlinkapi.Address{Link: lo, Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 99, 0, byte(i)}), 32)}
 			address := netip.AddrPortFrom(a.Prefix.Addr(), 5000).String()
 			defer echo(t, h, network, address)()
-			must(t, h.AddAddress(a))
+			must(t, h.AddAddress(t.Context(), a))
 			client, err := h.Dial(context.Background(), network, address)
 			must(t, err)
 			defer client.Close()
@@ -82,18 +82,18 @@ func testAddressOfSocket(t *testing.T, w *World) {
 }
 
 // listenOn makes a socket.
-func listenOn(h netlinkapi.Sockets, network, address string) (io.Closer, error) {
+func listenOn(ctx context.Context, h netlinkapi.Sockets, network, address string) (io.Closer, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6", "unix":
-		return h.Listen(network, address)
+		return h.Listen(ctx, network, address)
 	}
-	return h.ListenPacket(network, address)
+	return h.ListenPacket(ctx, network, address)
 }
 
 // echo sends back what comes first in a connection, or at all, until stop is called.
 func echo(t *testing.T, h netlinkapi.Sockets, network, address string) (stop func()) {
 	t.Helper()
-	socket, err := listenOn(h, network, address)
+	socket, err := listenOn(t.Context(), h, network, address)
 	must(t, err)
 	done := make(chan struct{})
 	go func() {

@@ -22,7 +22,7 @@ func testWatchTables(t *testing.T, w *World) {
 			if name != "" {
 				h = w.Make(t, name)
 			}
-			number, err := own.Number(h)
+			number, err := own.Number(t.Context(), h)
 			must(t, err)
 			ctx, cancel := context.WithCancel(t.Context())
 			r := removals{t, make(chan netlinkapi.Event, 1000)}

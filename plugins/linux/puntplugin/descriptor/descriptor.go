@@ -88,14 +88,14 @@ func (d proxies) create(ctx context.Context, key string, v *punt.Proxy) (any, er
 	settings.Log = d.Log.With("proxy", v.GetName())
 	r := &running{value: proto.CloneOf(v), namespace: h.Namespace()}
 	if from.datagrams {
-		socket, err := h.ListenPacket(from.network(), from.address())
+		socket, err := h.ListenPacket(ctx, from.network(), from.address())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", from.field, err)
 		}
 		r.path, _ = socket.(netlinkapi.PathSocket)
 		r.Proxy = proxy.Datagrams(socket, d.dial(v), settings)
 	} else {
-		socket, err := h.Listen(from.network(), from.address())
+		socket, err := h.Listen(ctx, from.network(), from.address())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", from.field, err)
 		}
