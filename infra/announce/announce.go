@@ -37,7 +37,6 @@ const (
 // Plugin publishes the addresses of the servers.
 type Plugin struct {
 	Deps
-	base *Config // of UseConf; nil if it was not used
 	cfg  Config
 	host infra.Host
 
@@ -140,7 +139,7 @@ var (
 )
 
 // ConfigSpec returns the defaults of announce.conf.
-func (p *Plugin) ConfigSpec() any { return config.Or(p.base, Config{}) }
+func (p *Plugin) ConfigSpec() any { return Config{} }
 
 // SetHost sets the agent whose build the plugin publishes.
 func (p *Plugin) SetHost(h infra.Host) { p.host = h }
@@ -150,7 +149,7 @@ func (p *Plugin) Init() error {
 	if p.host == nil {
 		return fmt.Errorf("plugin %s: needs an agent", p)
 	}
-	cfg, _, err := config.Load(p.Cfg, config.Or(p.base, Config{}))
+	cfg, _, err := config.Load(p.Cfg, Config{})
 	if err != nil {
 		return err
 	}

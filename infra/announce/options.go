@@ -16,9 +16,6 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// UseConf sets the defaults of the configuration file.
-func UseConf(cfg Config) Option { return func(p *Plugin) { p.base = &cfg } }
-
 // SetDefaults gives the plugin its name if it has none.
 func (p *Plugin) SetDefaults() {
 	p.SetDefaultName(DefaultName)

@@ -21,9 +21,6 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// UseConf sets the defaults of the configuration file.
-func UseConf(cfg Config) Option { return func(p *Plugin) { p.defaults = &cfg } }
-
 // UseClock sets the clock; default: time.Now.
 func UseClock(now func() time.Time) Option { return func(p *Plugin) { p.now = now } }
 

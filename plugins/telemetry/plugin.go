@@ -27,7 +27,6 @@ import (
 type Plugin struct {
 	Deps
 
-	defaults *Config
 	cfg      Config
 	now      func() time.Time
 	cache    cache
@@ -87,11 +86,11 @@ type ACLRules interface {
 }
 
 // ConfigSpec returns the defaults of telemetry.conf.
-func (p *Plugin) ConfigSpec() any { return config.Or(p.defaults, DefaultConfig()) }
+func (p *Plugin) ConfigSpec() any { return DefaultConfig() }
 
 // Init reads the configuration and registers the metrics. VPP need not be there.
 func (p *Plugin) Init() error {
-	cfg, _, err := config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig()))
+	cfg, _, err := config.Load(p.Cfg, DefaultConfig())
 	if err != nil {
 		return err
 	}

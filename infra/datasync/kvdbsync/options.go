@@ -17,9 +17,6 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseKV sets the store.
 func UseKV(store kv.Store) Option { return func(p *Plugin) { p.KvPlugin = store } }
 
-// UseDecrypter sets the decrypter of values.
-func UseDecrypter(d Decrypter) Option { return func(p *Plugin) { p.Decrypter = d } }
-
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 

@@ -23,9 +23,6 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// UseConf sets the defaults of the configuration file.
-func UseConf(cfg Config) Option { return func(p *Plugin) { p.base = cfg } }
-
 // WithNonFatalPlugins names plugins whose failures do not affect the state of
 // the agent.
 func WithNonFatalPlugins(names ...string) Option {

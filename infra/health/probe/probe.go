@@ -17,7 +17,7 @@ import (
 type Plugin struct {
 	Deps
 	cfg  Config
-	base Config // of UseConf
+	base Config // of WithNonFatalPlugins and WithReadyDespite
 	host infra.Host
 }
 

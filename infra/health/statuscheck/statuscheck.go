@@ -24,7 +24,6 @@ import (
 // Plugin publishes health. Probe may be called concurrently.
 type Plugin struct {
 	Deps
-	base *Config // of UseConf; nil if it was not used
 	cfg  Config
 	host infra.Host
 
@@ -86,7 +85,7 @@ const minInterval = 100 * time.Millisecond
 var _ infra.PostInit = (*Plugin)(nil)
 
 // ConfigSpec returns the defaults of status-check.conf.
-func (p *Plugin) ConfigSpec() any { return config.Or(p.base, DefaultConfig()) }
+func (p *Plugin) ConfigSpec() any { return DefaultConfig() }
 
 // SetHost sets the agent whose health the plugin publishes.
 func (p *Plugin) SetHost(h infra.Host) { p.host = h }
@@ -96,7 +95,7 @@ func (p *Plugin) Init() error {
 	if p.host == nil {
 		return fmt.Errorf("plugin %s: needs an agent", p)
 	}
-	cfg, _, err := config.Load(p.Cfg, config.Or(p.base, DefaultConfig()))
+	cfg, _, err := config.Load(p.Cfg, DefaultConfig())
 	if err != nil {
 		return err
 	}

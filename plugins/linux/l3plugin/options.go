@@ -26,9 +26,6 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// UseConf sets the values that hold where the configuration file says nothing.
-func UseConf(cfg Config) Option { return func(p *Plugin) { p.defaults = &cfg } }
-
 // SetDefaults fills what was left open.
 func (p *Plugin) SetDefaults() {
 	p.SetDefaultName(DefaultName)

@@ -22,9 +22,8 @@ import (
 type Plugin struct {
 	Deps
 
-	defaults *Config
-	cfg      Config
-	enabled  bool
+	cfg     Config
+	enabled bool
 	// allocated are the addresses that values may refer to.
 	allocated netalloc.Addresses
 }
@@ -62,11 +61,11 @@ var (
 )
 
 // ConfigSpec returns the defaults of linux-l3plugin.conf.
-func (p *Plugin) ConfigSpec() any { return config.Or(p.defaults, DefaultConfig()) }
+func (p *Plugin) ConfigSpec() any { return DefaultConfig() }
 
 // Init registers the descriptors.
 func (p *Plugin) Init() (err error) {
-	if p.cfg, _, err = config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig())); err != nil {
+	if p.cfg, _, err = config.Load(p.Cfg, DefaultConfig()); err != nil {
 		return err
 	}
 	if p.cfg.Disabled || !p.Namespaces.Enabled() {

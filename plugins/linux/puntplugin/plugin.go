@@ -18,9 +18,8 @@ import (
 type Plugin struct {
 	Deps
 
-	defaults *Config
-	cfg      Config
-	running  descriptor.Running
+	cfg     Config
+	running descriptor.Running
 }
 
 // Deps are the dependencies of the plugin.
@@ -42,11 +41,11 @@ type Labeller interface{ GetAgentLabel() string }
 var _ infra.Plugin = (*Plugin)(nil)
 
 // ConfigSpec returns the defaults of linux-puntplugin.conf.
-func (p *Plugin) ConfigSpec() any { return config.Or(p.defaults, DefaultConfig()) }
+func (p *Plugin) ConfigSpec() any { return DefaultConfig() }
 
 // Init registers the descriptor and the metrics.
 func (p *Plugin) Init() (err error) {
-	if p.cfg, _, err = config.Load(p.Cfg, config.Or(p.defaults, DefaultConfig())); err != nil {
+	if p.cfg, _, err = config.Load(p.Cfg, DefaultConfig()); err != nil {
 		return err
 	}
 	if p.Metrics != nil {
