@@ -34,6 +34,9 @@ const (
 	lookTimeout = 5 * time.Second
 )
 
+// DefaultName is the name of the plugin; its configuration file is announce.conf.
+const DefaultName = "announce"
+
 // Plugin publishes the addresses of the servers.
 type Plugin struct {
 	Deps
@@ -61,6 +64,9 @@ type Deps struct {
 	// Stores are the data stores that the addresses can be published to.
 	Stores []publish.Store `optional:"true"`
 }
+
+// SetDefaults gives the plugin its name if it has none.
+func (p *Plugin) SetDefaults() { p.SetDefaultName(DefaultName) }
 
 // Server is a server of the agent. Its methods are called from AfterInit on.
 type Server interface {

@@ -89,9 +89,7 @@ func (s *server) Identity() holder.Identity {
 func tcp(ip string, port int) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: port} }
 
 func newPlugin(http, grpc *server, conf string, stores ...publish.Store) *announce.Plugin {
-	p := announce.NewPlugin(announce.UseDeps(func(d *announce.Deps) {
-		d.HTTP, d.GRPC, d.Label, d.Identity, d.Stores = http, grpc, http, http, stores
-	}))
+	p := &announce.Plugin{Deps: announce.Deps{HTTP: http, GRPC: grpc, Label: http, Identity: http, Stores: stores}}
 	p.Cfg = config.Text("announce", conf)
 	return p
 }

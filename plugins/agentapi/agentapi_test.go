@@ -63,12 +63,11 @@ func start(t *testing.T, changes ...func(*world, *agentapi.Deps)) *world {
 	t.Helper()
 	w := &world{t: t, Agent: orchtest.New(t)}
 	handlers := mux{ServeMux: http.NewServeMux()}
-	w.Start(agentapi.NewPlugin(agentapi.UseDeps(func(d *agentapi.Deps) {
-		d.GRPC, d.HTTP, d.Orchestrator, d.Scheduler = w.GRPC, handlers, w.Orchestrator, w.Scheduler
-		for _, change := range changes {
-			change(w, d)
-		}
-	})))
+	p := &agentapi.Plugin{Deps: agentapi.Deps{GRPC: w.GRPC, HTTP: handlers, Orchestrator: w.Orchestrator, Scheduler: w.Scheduler}}
+	for _, change := range changes {
+		change(w, &p.Deps)
+	}
+	w.Start(p)
 	web := httptest.NewServer(http.MaxBytesHandler(handlers, maxBody))
 	t.Cleanup(web.Close)
 	w.url = web.URL

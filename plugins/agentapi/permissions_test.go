@@ -30,9 +30,7 @@ func TestSamePermissions(t *testing.T) {
 	a := orchtest.New(t)
 	a.GRPC = grpc.NewPlugin(grpc.UseDeps(func(d *grpc.Deps) { d.Cfg = config.Text("grpc", users) }))
 	web := rest.NewPlugin(rest.UseDeps(func(d *rest.Deps) { d.Cfg = config.Text("http", users) }))
-	a.Start(web, agentapi.NewPlugin(agentapi.UseDeps(func(d *agentapi.Deps) {
-		d.GRPC, d.HTTP, d.Orchestrator, d.Scheduler = a.GRPC, web, a.Orchestrator, a.Scheduler
-	})))
+	a.Start(web, &agentapi.Plugin{Deps: agentapi.Deps{GRPC: a.GRPC, HTTP: web, Orchestrator: a.Orchestrator, Scheduler: a.Scheduler}})
 	changes := map[string]bool{"Apply": true, "Confirm": true, "Cancel": true, "AcceptSource": true}
 	desc := pb.File_tenuto_v1_agent_proto.Services().ByName("AgentService")
 	for i := range desc.Methods().Len() {

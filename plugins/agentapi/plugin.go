@@ -24,6 +24,9 @@ import (
 	pb "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
 )
 
+// DefaultName is the name of the plugin.
+const DefaultName = "agent-api"
+
 // Plugin serves tenuto.v1.AgentService.
 type Plugin struct {
 	Deps
@@ -41,6 +44,9 @@ type Deps struct {
 	// Scheduler provides the states of the values.
 	Scheduler Scheduler
 }
+
+// SetDefaults gives the plugin its name if it has none.
+func (p *Plugin) SetDefaults() { p.SetDefaultName(DefaultName) }
 
 // Orchestrator is the part of the orchestrator that the plugin uses.
 type Orchestrator interface {

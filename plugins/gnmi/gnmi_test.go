@@ -101,10 +101,9 @@ func startWith(t *testing.T, counters *stats, links *states) *world {
 // start starts the agent with the plugin, whose other dependencies are set by more.
 func (w *world) start(more func(*gnmi.Deps)) {
 	w.t.Helper()
-	w.Start(gnmi.NewPlugin(gnmi.UseDeps(func(d *gnmi.Deps) {
-		d.GRPC, d.Orchestrator, d.Scheduler, d.Label = w.GRPC, w.Orchestrator, w.Scheduler, label("vpp1")
-		more(d)
-	})))
+	p := &gnmi.Plugin{Deps: gnmi.Deps{GRPC: w.GRPC, Orchestrator: w.Orchestrator, Scheduler: w.Scheduler, Label: label("vpp1")}}
+	more(&p.Deps)
+	w.Start(p)
 	w.GNMIClient = gpb.NewGNMIClient(w.Conn)
 }
 

@@ -29,6 +29,9 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
+// DefaultName is the name of the plugin.
+const DefaultName = "gnmi"
+
 // Plugin serves gnmi.gNMI.
 type Plugin struct {
 	Deps
@@ -53,6 +56,9 @@ type Deps struct {
 	// Label is the target of paths; nil: paths have no target.
 	Label AgentLabel `optional:"true"`
 }
+
+// SetDefaults gives the plugin its name if it has none.
+func (p *Plugin) SetDefaults() { p.SetDefaultName(DefaultName) }
 
 // Orchestrator is the part of the orchestrator that the plugin uses.
 type Orchestrator interface {

@@ -27,6 +27,9 @@ import (
 // Path is the endpoint of the picture.
 const Path = "/topology"
 
+// DefaultName is the name of the plugin.
+const DefaultName = "topology"
+
 // Plugin serves the picture.
 type Plugin struct {
 	Deps
@@ -47,6 +50,9 @@ type Deps struct {
 	// Simulation reports whether VPP is simulated; nil: it is not.
 	Simulation Simulation `optional:"true"`
 }
+
+// SetDefaults gives the plugin its name if it has none.
+func (p *Plugin) SetDefaults() { p.SetDefaultName(DefaultName) }
 
 // Scheduler is the part of the scheduler that is used.
 type Scheduler interface {

@@ -33,6 +33,9 @@ var static embed.FS
 // a frame.
 const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
+// DefaultName is the name of the plugin.
+const DefaultName = "webui"
+
 // Plugin serves the pages.
 type Plugin struct {
 	Deps
@@ -46,6 +49,9 @@ type Deps struct {
 	// HTTP serves the pages.
 	HTTP rest.HTTPHandlers
 }
+
+// SetDefaults gives the plugin its name if it has none.
+func (p *Plugin) SetDefaults() { p.SetDefaultName(DefaultName) }
 
 // file is a static file.
 type file struct {

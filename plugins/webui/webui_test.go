@@ -17,7 +17,7 @@ import (
 func start(t *testing.T) string {
 	t.Helper()
 	server := rest.NewPlugin(rest.UseDeps(func(d *rest.Deps) { d.Cfg = config.Text("http", "endpoint: 127.0.0.1:0") }))
-	agenttest.Start(t, webui.NewPlugin(webui.UseDeps(func(d *webui.Deps) { d.HTTP = server })))
+	agenttest.Start(t, &webui.Plugin{Deps: webui.Deps{HTTP: server}})
 	return server.URL()
 }
 

@@ -172,24 +172,21 @@ func New(opts ...Option) (*VPPAgent, error) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = a.GRPC, a.Orchestrator, a.Scheduler, vppStates{a}, a.Telemetry
 		d.LinuxInterfaces, d.LinuxStats, d.HTTP = linuxStates{a}, linuxStates{a}, a.HTTP
 	}))
-	a.AgentAPI = agentapi.NewPlugin(agentapi.UseDeps(func(d *agentapi.Deps) {
-		d.GRPC, d.HTTP, d.Orchestrator, d.Scheduler = a.GRPC, a.HTTP, a.Orchestrator, a.Scheduler
-	}))
-	a.GNMI = gnmi.NewPlugin(gnmi.UseDeps(func(d *gnmi.Deps) {
-		d.GRPC, d.Orchestrator, d.Scheduler, d.Stats, d.Links, d.Label = a.GRPC, a.Orchestrator, a.Scheduler, a.Telemetry, vppStates{a}, a.Label
-		d.Linux = linuxStates{a}
-	}))
+	a.AgentAPI = &agentapi.Plugin{Deps: agentapi.Deps{GRPC: a.GRPC, HTTP: a.HTTP, Orchestrator: a.Orchestrator, Scheduler: a.Scheduler}}
+	a.GNMI = &gnmi.Plugin{Deps: gnmi.Deps{
+		GRPC: a.GRPC, Orchestrator: a.Orchestrator, Scheduler: a.Scheduler, Label: a.Label,
+		Stats: a.Telemetry, Links: vppStates{a}, Linux: linuxStates{a},
+	}}
 	a.DumpAPI = dumpapi.NewPlugin(dumpapi.UseDeps(func(d *dumpapi.Deps) {
 		d.HTTP, d.Scheduler, d.Codec, d.Interfaces, d.VPP = a.HTTP, a.Scheduler, a.Orchestrator.Codec, vppInterfaces{a}, a.GoVPP
 		d.Links = linuxLinks{a}
 	}))
-	a.Topology = topology.NewPlugin(topology.UseDeps(func(d *topology.Deps) {
-		d.HTTP, d.Scheduler, d.Models, d.Planner, d.VPP, d.Linux, d.Simulation = a.HTTP, a.Scheduler, a.Orchestrator, a.Orchestrator, vppStates{a}, linuxStates{a}, simulatedVPP{a}
-	}))
-	a.WebUI = webui.NewPlugin(webui.UseDeps(func(d *webui.Deps) { d.HTTP = a.HTTP }))
-	a.Announce = announce.NewPlugin(announce.UseDeps(func(d *announce.Deps) {
-		d.HTTP, d.GRPC, d.Label, d.Identity, d.Stores = a.HTTP, a.GRPC, a.Label, a.Identity, stores
-	}))
+	a.Topology = &topology.Plugin{Deps: topology.Deps{
+		HTTP: a.HTTP, Scheduler: a.Scheduler, Models: a.Orchestrator, Planner: a.Orchestrator,
+		VPP: vppStates{a}, Linux: linuxStates{a}, Simulation: simulatedVPP{a},
+	}}
+	a.WebUI = &webui.Plugin{Deps: webui.Deps{HTTP: a.HTTP}}
+	a.Announce = &announce.Plugin{Deps: announce.Deps{HTTP: a.HTTP, GRPC: a.GRPC, Label: a.Label, Identity: a.Identity, Stores: stores}}
 	a.Cleanup.Northbound = a.Orchestrator
 	for _, build := range o.plugins {
 		a.Custom = append(a.Custom, build(a))
