@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
@@ -31,7 +31,7 @@ func debian(t *testing.T, arch, version string) (file string) {
 	}
 	dir, out := t.TempDir(), t.TempDir()
 	for program, text := range map[string]string{"vpp-agent": standInAgentctl, "vpp-agent-init": standInAgentctl, "agentctl": standInAgentctl, "man": standInMan} {
-		if err := buildtest.Script(filepath.Join(dir, program), text); err != nil {
+		if err := infratest.Script(filepath.Join(dir, program), text); err != nil {
 			t.Fatal(err)
 		}
 	}

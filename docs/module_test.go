@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/cli"
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // Tutorial 101 is an agent in a module of its own: "go generate" works there, and its models are like
@@ -88,7 +88,7 @@ func checkOffline(t *testing.T, global []string, dir string) {
 	if err := os.WriteFile(exported, []byte(run(t, global, dir, "model export")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := buildtest.Programs(t.Context(), programs, "vpp-agent"); err != nil {
+	if err := infratest.Programs(t.Context(), programs, "vpp-agent"); err != nil {
 		t.Fatal(err)
 	}
 	for items, want := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 )
 
@@ -33,7 +33,7 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	programs := t.TempDir()
-	if err := buildtest.Programs(t.Context(), programs, "vpp-agent", "agentctl"); err != nil {
+	if err := infratest.Programs(t.Context(), programs, "vpp-agent", "agentctl"); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("simulated VPP", func(t *testing.T) { newCheckout(t, programs, "rs", "SIMULATE=vpp").follow(t, false) })

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
@@ -17,7 +16,7 @@ func TestSize(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	limits := map[string]int{"agentctl": 25, "vpp-agent": 56} // MB
-	infratest.Fatal(t, buildtest.Programs(t.Context(), dir, "agentctl", "vpp-agent"))
+	infratest.Fatal(t, infratest.Programs(t.Context(), dir, "agentctl", "vpp-agent"))
 	for name, limit := range limits {
 		if size := loaded(t, filepath.Join(dir, name)); size > limit*1_000_000 {
 			t.Errorf("%s has %d bytes without symbols, expected at most %d MB", name, size, limit)

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // programs builds the programs once for all tests.
@@ -34,7 +34,7 @@ var built = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return dir, buildtest.Programs(context.Background(), dir, "vpp-agent-init", "vpp-agent", "vpp-sim")
+	return dir, infratest.Programs(context.Background(), dir, "vpp-agent-init", "vpp-agent", "vpp-sim")
 })
 
 func TestMain(m *testing.M) {

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // patience is how long the test waits for what must happen.
@@ -35,7 +35,7 @@ type simulator struct {
 func build(t testing.TB) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := buildtest.Programs(t.Context(), dir, "vpp-agent", "vpp-sim"); err != nil {
+	if err := infratest.Programs(t.Context(), dir, "vpp-agent", "vpp-sim"); err != nil {
 		t.Fatal(err)
 	}
 	return dir

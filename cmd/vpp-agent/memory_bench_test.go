@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 )
@@ -27,7 +26,7 @@ func BenchmarkMemory(b *testing.B) {
 		name := fmt.Sprintf("%dk", n.routes/1000)
 		b.Run(name, func(b *testing.B) {
 			dir := b.TempDir()
-			if err := buildtest.Build(b.Context(), "-tags", "grpcnotrace", "-trimpath", "-ldflags", "-s -w", "-o", dir+"/", ".", "../vpp-sim"); err != nil { // as "make build" does
+			if err := infratest.Build(b.Context(), "-tags", "grpcnotrace", "-trimpath", "-ldflags", "-s -w", "-o", dir+"/", ".", "../vpp-sim"); err != nil { // as "make build" does
 				b.Fatal(err)
 			}
 			for range b.N {

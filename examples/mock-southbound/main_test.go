@@ -15,14 +15,14 @@ import (
 	"github.com/tenuto-dev/tenuto/examples/mock-southbound/southbound"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file")
 
 func options(t *testing.T) []agent.Option {
-	return []agent.Option{agent.Args(), agent.Environ(config.NoEnviron), agent.Logging(logtest.Registry(t))}
+	return []agent.Option{agent.Args(), agent.Environ(config.NoEnviron), agent.Logging(infratest.Loggers(t))}
 }
 
 var durations = regexp.MustCompile(`: [0-9.]+m?s`)

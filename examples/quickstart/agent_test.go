@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // patience is how long a test waits for a process or the kernel; it is no
@@ -36,7 +36,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	if err := buildtest.Programs(context.Background(), dir, "vpp-agent"); err != nil {
+	if err := infratest.Programs(context.Background(), dir, "vpp-agent"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 )
 
@@ -57,7 +57,7 @@ func TestScenarios(t *testing.T) {
 func build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := errors.Join(buildtest.Programs(t.Context(), dir, "vpp-agent", "agentctl"), buildtest.Build(t.Context(), "-o", dir+"/", "./...")); err != nil {
+	if err := errors.Join(infratest.Programs(t.Context(), dir, "vpp-agent", "agentctl"), infratest.Build(t.Context(), "-o", dir+"/", "./...")); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -18,8 +18,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/holder"
 	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/infra/kv/publish"
-	"github.com/tenuto-dev/tenuto/infra/kv/publish/publishtest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
@@ -27,11 +27,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // store is a data store in memory, on servers.
 type store struct {
-	*publishtest.Store
+	*kvtest.Memory
 	servers []string
 }
 
-func newStore(servers ...string) *store { return &store{publishtest.NewStore(), servers} }
+func newStore(servers ...string) *store { return &store{kvtest.NewMemory(), servers} }
 
 func (s *store) Servers() []string { return s.servers }
 
@@ -39,7 +39,7 @@ func (s *store) Put(key string, value proto.Message, opts ...kv.PutOption) error
 	if !kv.CollectPut(opts).ClientLifetime {
 		return errors.New("expected an entry with the lifetime of the agent")
 	}
-	return s.Store.Put(key, value, opts...)
+	return s.Memory.Put(key, value, opts...)
 }
 
 // await waits until the agent has published this.

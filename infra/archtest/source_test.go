@@ -93,7 +93,7 @@ var rules = []rule{
 	},
 	{
 		name: "programs of tests", where: func(s *source) bool { return s.test }, check: noProgramsByHand,
-		why: "a process that another test starts meanwhile has the file open, and it cannot be run (\"text file busy\"); use buildtest.Script",
+		why: "a process that another test starts meanwhile has the file open, and it cannot be run (\"text file busy\"); use infratest.Script",
 		bad: `package x; import "os"; func f() { os.WriteFile("x", nil, 0o700) }`,
 	},
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
 
 // vault is a service that reports whether an answer may have secrets.
@@ -191,7 +190,7 @@ func TestUsersAreChecked(t *testing.T) {
 
 func TestUnknownPermissions(t *testing.T) {
 	t.Parallel()
-	var out logtest.Buffer
+	var out infratest.Buffer
 	p := grpc.NewPlugin(text(anyPort + "users: [{name: a, token: x, permissions: [read, test.Echo/Hang, test.Ecko]}]\n"))
 	infratest.Fatal(t, p.Register(echoDesc(), &echoService{}))
 	a := agenttest.New(t, agent.AllPlugins(p), agent.Logging(logging.NewRegistry(logging.WithWriter(&out), logging.WithColours(false))))

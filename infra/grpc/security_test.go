@@ -18,7 +18,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
 
 // Tokens of a file can be replaced while the server runs, and they expire.
@@ -154,7 +153,7 @@ func TestWarnings(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "grpc.conf")
 		infratest.Fatal(t, errors.Join(os.WriteFile(file, []byte(test.conf), 0o600), os.Chmod(file, test.mode)))
-		var out logtest.Buffer
+		var out infratest.Buffer
 		a := agenttest.New(t, agent.Args("--grpc-config="+file), agent.AllPlugins(grpc.NewPlugin()),
 			agent.Logging(logging.NewRegistry(logging.WithWriter(&out), logging.WithColours(false))))
 		infratest.Fatal(t, a.Start(t.Context()))

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 func TestAddAndRemove(t *testing.T) {
@@ -51,7 +51,7 @@ func TestAddAndRemove(t *testing.T) {
 func TestStopAllStopsTheLastFirst(t *testing.T) {
 	t.Parallel()
 	p, _ := newPlugin(t)
-	out := &logtest.Buffer{}
+	out := &infratest.Buffer{}
 	var ps []*Process
 	for _, name := range []string{"one", "two", "three"} {
 		proc, _ := shell(t, p, `trap "echo `+name+`; exit 0" TERM; echo ready; while :; do sleep 0.01; done`,
@@ -124,7 +124,7 @@ func TestAffinity(t *testing.T) {
 		"at once": {Args: []string{"-c", script}},
 		"delayed": {Args: []string{"-c", `while [ "$(` + script + `)" != "Cpus_allowed_list:	` + fmt.Sprint(cpu) + `" ]; do sleep 0.01; done; ` + script}, AffinityDelay: time.Millisecond},
 	} {
-		out := &logtest.Buffer{}
+		out := &infratest.Buffer{}
 		spec.Name, spec.Path, spec.Stdout, spec.Affinity = name, "sh", out, CPUs{cpu}
 		if exit, err := p.Run(t.Context(), spec); err != nil || exit.Failed() {
 			t.Errorf("%s: %v, %v", name, exit, err)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
 
 func TestMain(m *testing.M) {
@@ -26,9 +25,9 @@ func TestMain(m *testing.M) {
 }
 
 // newPlugin returns a plugin that ends with the test, and its log.
-func newPlugin(t *testing.T) (*Plugin, *logtest.Buffer) {
+func newPlugin(t *testing.T) (*Plugin, *infratest.Buffer) {
 	t.Helper()
-	log := &logtest.Buffer{}
+	log := &infratest.Buffer{}
 	p := NewPlugin(UseDeps(func(d *Deps) {
 		d.Log = logging.NewRegistry(logging.WithWriter(log)).PluginLogger("process-manager")
 	}))
@@ -42,9 +41,9 @@ func newPlugin(t *testing.T) (*Plugin, *logtest.Buffer) {
 }
 
 // shell is a process that runs a script, with its output.
-func shell(t *testing.T, p *Plugin, script string, change func(*Spec)) (*Process, *logtest.Buffer) {
+func shell(t *testing.T, p *Plugin, script string, change func(*Spec)) (*Process, *infratest.Buffer) {
 	t.Helper()
-	out := &logtest.Buffer{}
+	out := &infratest.Buffer{}
 	spec := Spec{Name: "shell", Path: "sh", Args: []string{"-c", script}, Stdout: out, Stderr: out, StopTimeout: time.Minute}
 	if change != nil {
 		change(&spec)
@@ -140,7 +139,7 @@ func TestOutputToTheLog(t *testing.T) {
 
 // refusing is a writer that refuses its first calls.
 type refusing struct {
-	logtest.Buffer
+	infratest.Buffer
 	times int
 }
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 func TestStop(t *testing.T) {
@@ -112,7 +112,7 @@ func TestLeftoversAreKilled(t *testing.T) {
 }
 
 // expectGone waits for the end of the process whose number was written.
-func expectGone(t *testing.T, out *logtest.Buffer) {
+func expectGone(t *testing.T, out *infratest.Buffer) {
 	t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(out.String()))
 	if err != nil {

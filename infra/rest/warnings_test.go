@@ -11,7 +11,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
@@ -45,7 +44,7 @@ func TestWarnings(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "http.conf")
 		infratest.Fatal(t, os.WriteFile(file, []byte(test.conf), 0o600))
 		infratest.Fatal(t, os.Chmod(file, test.mode))
-		var out logtest.Buffer
+		var out infratest.Buffer
 		a := agenttest.New(t, agent.Args("--http-config="+file), agent.AllPlugins(rest.NewPlugin()),
 			agent.Logging(logging.NewRegistry(logging.WithWriter(&out), logging.WithColours(false))))
 		infratest.Fatal(t, a.Start(t.Context()))

@@ -13,7 +13,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/infra/supervisor"
 )
 
@@ -22,7 +21,7 @@ import (
 func TestLogFileOnFullDisk(t *testing.T) {
 	dir := infratest.SmallDisk(t, "64k")
 	path := filepath.Join(dir, "one.log")
-	var log logtest.Buffer
+	var log infratest.Buffer
 	p := supervisor.NewPlugin(supervisor.UseDeps(func(d *supervisor.Deps) {
 		d.Cfg = config.Text("supervisor", fmt.Sprintf(`programs:
 - name: one

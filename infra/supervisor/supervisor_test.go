@@ -18,7 +18,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/infra/supervisor"
 )
 
@@ -32,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // output is what programs print.
-type output struct{ logtest.Buffer }
+type output struct{ infratest.Buffer }
 
 func (o *output) wait(t *testing.T, want string) {
 	t.Helper()

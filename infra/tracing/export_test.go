@@ -13,7 +13,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/tenuto-dev/tenuto/infra/health"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // collector is an exporter that fails while err is set.
@@ -57,7 +57,7 @@ func TestDeadCollector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tree := health.NewTree(time.Now)
 		c := &collector{}
-		w := newWatched(c, "collector", logtest.New(t, "tracing"), tree.Plugin("tracing"))
+		w := newWatched(c, "collector", infratest.Logger(t, "tracing"), tree.Plugin("tracing"))
 		tree.Ready("tracing")
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

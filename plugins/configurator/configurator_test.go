@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/configurator"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
@@ -17,7 +18,6 @@ import (
 	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	"github.com/tenuto-dev/tenuto/proto/ligato/vpp"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
-	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
 
 func TestUpdateGetDelete(t *testing.T) {
@@ -34,18 +34,18 @@ func TestUpdateGetDelete(t *testing.T) {
 	w.update(&pb.UpdateRequest{Update: withInterfaces(iface("a", 3))})
 	w.wantMTU("a", 3)
 	w.wantMTU("b", 2)
-	prototest.Equal(t, "configuration", w.get(), withInterfaces(iface("a", 3), iface("b", 2)))
+	infratest.EqualMessages(t, "configuration", w.get(), withInterfaces(iface("a", 3), iface("b", 2)))
 	if got := w.Orchestrator.ListData(orchestrator.GRPC); len(got) != 2 {
 		t.Errorf("the source grpc has %v", got)
 	}
 	w.update(&pb.UpdateRequest{Update: withInterfaces(iface("c", 4)), FullResync: true})
-	prototest.Equal(t, "after the replacement", w.get(), withInterfaces(iface("c", 4)))
+	infratest.EqualMessages(t, "after the replacement", w.get(), withInterfaces(iface("c", 4)))
 	w.wantMTU("a", -1)
 	if _, err := w.config.Delete(w.Context(), &pb.DeleteRequest{Delete: withInterfaces(iface("c", 0), iface("never", 0))}); err != nil {
 		t.Error(err)
 	}
 	w.wantMTU("c", -1)
-	prototest.Equal(t, "after the removal", w.get(), &pb.Config{})
+	infratest.EqualMessages(t, "after the removal", w.get(), &pb.Config{})
 }
 
 func (w *world) get() *pb.Config {
@@ -203,7 +203,7 @@ func TestDump(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prototest.Equal(t, "dump", dump.Dump, withInterfaces(iface("a", 1), iface("foreign", 7)))
+	infratest.EqualMessages(t, "dump", dump.Dump, withInterfaces(iface("a", 1), iface("foreign", 7)))
 	w.Scheduler.SouthboundDown("mock", errors.New("unplugged"))
 	w.Scheduler.TransactionBarrier()
 	_, err = w.config.Dump(w.Context(), &pb.DumpRequest{})

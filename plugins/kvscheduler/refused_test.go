@@ -9,8 +9,8 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
@@ -43,7 +43,7 @@ func (l *errorLog) text() string {
 func TestRefusedDescriptorIsReported(t *testing.T) {
 	t.Parallel()
 	tree := health.NewTree(nil)
-	log := &errorLog{PluginLogger: logtest.New(t, "kvscheduler")}
+	log := &errorLog{PluginLogger: infratest.Logger(t, "kvscheduler")}
 	s := kvscheduler.NewPlugin(kvscheduler.UseOutput(&bytes.Buffer{}))
 	s.Health, s.Log = tree.Plugin("kvscheduler"), log
 	agenttest.Start(t, s)

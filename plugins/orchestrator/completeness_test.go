@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -56,7 +56,7 @@ type witness struct {
 }
 
 func newWitness(t *testing.T) witness {
-	return witness{&diary{PluginLogger: logtest.New(t, "orchestrator")}, health.NewTree(nil)}
+	return witness{&diary{PluginLogger: infratest.Logger(t, "orchestrator")}, health.NewTree(nil)}
 }
 
 func (w witness) use() orchestrator.Option {

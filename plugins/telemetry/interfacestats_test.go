@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/telemetry"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
-	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
 
 // A request returns the counters of all interfaces, with the requested freshness.
@@ -27,7 +27,7 @@ func TestInterfaceStats(t *testing.T) {
 		Name: "to-host", Rx: counter(101, 6060), Tx: none, TxUnicast: counter(4, 400), RxUnicast: none,
 		RxMulticast: none, RxBroadcast: none, TxMulticast: none, TxBroadcast: none, Drops: 11,
 	}
-	prototest.Equal(t, "interface", list[1], want)
+	infratest.EqualMessages(t, "interface", list[1], want)
 	if list[0].Name != "local0" || list[2].Name != "GigabitEthernet0/8/0" {
 		t.Errorf("names %s, %s", list[0].Name, list[2].Name)
 	}
@@ -48,7 +48,7 @@ func TestInterfaceStats(t *testing.T) {
 	if err != nil || len(stats) != 1 {
 		t.Fatalf("%v, %v, want the one interface of the configuration", stats, err)
 	}
-	prototest.Equal(t, "statistics", stats["to-host"], &interfaces.InterfaceState_Statistics{InPackets: 101, InBytes: 6060, DropPackets: 11})
+	infratest.EqualMessages(t, "statistics", stats["to-host"], &interfaces.InterfaceState_Statistics{InPackets: 101, InBytes: 6060, DropPackets: 11})
 }
 
 func TestNoInterfaceStats(t *testing.T) {

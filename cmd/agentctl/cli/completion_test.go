@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
@@ -39,7 +38,7 @@ func TestShellCompletion(t *testing.T) {
 	infratest.Fatal(t, err)
 	dir := t.TempDir()
 	wrapper := "#!/bin/sh\n" + asProgram + "=1 exec '" + self + "' \"$@\"\n"
-	infratest.Fatal(t, buildtest.Script(filepath.Join(dir, "agentctl"), wrapper))
+	infratest.Fatal(t, infratest.Script(filepath.Join(dir, "agentctl"), wrapper))
 	arguments := map[string]func(script string, words []string) []string{
 		"bash": func(script string, words []string) []string {
 			return append([]string{"--norc", "-c", script, "bash"}, words...)

@@ -19,7 +19,6 @@ import (
 
 	vppagent "github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/agent"
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
@@ -51,7 +50,7 @@ func agentProgram(t *testing.T) string {
 	self, err := os.Executable()
 	infratest.Fatal(t, err)
 	file := filepath.Join(t.TempDir(), "vpp-agent")
-	infratest.Fatal(t, buildtest.Script(file, "#!/bin/sh\n"+asAgent+"=1 exec '"+self+"' \"$@\"\n"))
+	infratest.Fatal(t, infratest.Script(file, "#!/bin/sh\n"+asAgent+"=1 exec '"+self+"' \"$@\"\n"))
 	return file
 }
 
@@ -95,9 +94,9 @@ func TestCheckWithoutProgram(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	file := write(t, "net.yaml", "vppConfig: {}\n")
 	broken := filepath.Join(t.TempDir(), "broken")
-	infratest.Fatal(t, buildtest.Script(broken, "#!/bin/sh\necho 'ERROR: no way' >&2; exit 1\n"))
+	infratest.Fatal(t, infratest.Script(broken, "#!/bin/sh\necho 'ERROR: no way' >&2; exit 1\n"))
 	talking := filepath.Join(t.TempDir(), "talking")
-	infratest.Fatal(t, buildtest.Script(talking, "#!/bin/sh\necho OK\n"))
+	infratest.Fatal(t, infratest.Script(talking, "#!/bin/sh\necho OK\n"))
 	for want, args := range map[string][]string{
 		"'check' runs the program vpp-agent, which is neither next to agentctl nor in PATH (--program)": {file},
 		broken + " check: no way":                                  {"--program", broken, file},

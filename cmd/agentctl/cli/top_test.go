@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
@@ -44,7 +43,7 @@ const (
 func TestTopOnTerminal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	infratest.Fatal(t, buildtest.Programs(t.Context(), dir, "agentctl"))
+	infratest.Fatal(t, infratest.Programs(t.Context(), dir, "agentctl"))
 	program := filepath.Join(dir, "agentctl")
 	host, port := simulated(t)
 	file := write(t, "net.yaml", "vppConfig:\n  interfaces:\n  - {name: loop1, type: SOFTWARE_LOOPBACK}\n"+

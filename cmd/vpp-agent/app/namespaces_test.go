@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 type label string
@@ -20,7 +20,7 @@ func TestNamespacesOfARunningAgentAreLeftAlone(t *testing.T) {
 	start := func() *OwnNamespaces {
 		o := newOwnNamespaces(label("a"), func() bool { return true }, func() bool { return held })
 		o.netns, o.state = netns, state
-		o.Log = logtest.New(t, "own-namespaces")
+		o.Log = infratest.Logger(t, "own-namespaces")
 		if err := o.Init(); err != nil {
 			t.Fatal(err)
 		}

@@ -19,8 +19,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -50,7 +50,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	h.write(t, "filedb.conf", "configuration-paths: ["+h.dir+"/network.yaml]\n")
 	h.write(t, "linux-nsplugin.conf", "disabled: true\n")
 	h.write(t, "kvscheduler.conf", "print-txn-summary: false\n")
-	log := &logtest.Buffer{}
+	log := &infratest.Buffer{}
 	h.agent = agenttest.New(t, agent.AllPlugins(plugins), agent.Logging(logging.NewRegistry(logging.WithWriter(log), logging.WithForcedLevel(logging.DebugLevel))),
 		agent.Args("--config-dir", h.dir, "--http-port", "0", "--grpc-port", "0", "--simulate"))
 	if err := h.agent.Start(t.Context()); err != nil {

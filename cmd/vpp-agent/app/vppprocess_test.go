@@ -5,14 +5,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // A VPP that cannot run is started again and again, and health shows its last lines of output.
 func TestLocalVPPThatEnds(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "vpp")
-	if err := buildtest.Script(program, "#!/bin/sh\necho \"no huge pages\" >&2\nexit 3\n"); err != nil {
+	if err := infratest.Script(program, "#!/bin/sh\necho \"no huge pages\" >&2\nexit 3\n"); err != nil {
 		t.Fatal(err)
 	}
 	h := newHouse(t, "", "--start-vpp", program)

@@ -16,7 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // patience is how long a test waits for what must come; it is no measure.
@@ -95,7 +95,7 @@ func Ask(t *testing.T, by http.RoundTripper, method, url, body string, header ..
 func Options(t *testing.T, args ...string) []agent.Option {
 	return []agent.Option{
 		agent.Args(append([]string{"--config-dir", t.TempDir()}, args...)...), agent.Environ(config.NoEnviron),
-		agent.QuitSignals(), agent.Logging(logtest.Registry(t)), agent.StartTimeout(patience), agent.StopTimeout(patience),
+		agent.QuitSignals(), agent.Logging(infratest.Loggers(t)), agent.StartTimeout(patience), agent.StopTimeout(patience),
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/tenuto-dev/tenuto/examples/plugin-skeleton/without_metadata/skeleton/model"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 )
 
@@ -32,7 +32,7 @@ device: delete parent
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	err := run(&out, agent.Args(), agent.Environ(config.NoEnviron), agent.QuitSignals(), agent.Logging(logtest.Registry(t)))
+	err := run(&out, agent.Args(), agent.Environ(config.NoEnviron), agent.QuitSignals(), agent.Logging(infratest.Loggers(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

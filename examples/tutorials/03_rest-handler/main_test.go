@@ -11,7 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
@@ -43,7 +43,7 @@ func ask(t *testing.T, method, url, body string) string {
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	server := rest.NewPlugin()
-	a := newAgent(server, agent.QuitSignals(), agent.Environ(config.NoEnviron), agent.Logging(logtest.Registry(t)),
+	a := newAgent(server, agent.QuitSignals(), agent.Environ(config.NoEnviron), agent.Logging(infratest.Loggers(t)),
 		agent.Args("--config-dir", t.TempDir(), "--http-port", "0"))
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 )
 
@@ -42,7 +42,7 @@ var plans = []string{
 func TestThreeCases(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	a, p := newAgent(&out, agent.Args(), agent.Environ(config.NoEnviron), agent.QuitSignals(), agent.Logging(logtest.Registry(t)))
+	a, p := newAgent(&out, agent.Args(), agent.Environ(config.NoEnviron), agent.QuitSignals(), agent.Logging(infratest.Loggers(t)))
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +83,6 @@ func operations(log, part string) (lists []string) {
 // The descriptors keep what descriptors promise.
 func TestDescriptors(t *testing.T) {
 	t.Parallel()
-	log := logtest.New(t, "helloworld")
+	log := infratest.Logger(t, "helloworld")
 	kvstest.Check(t, NewIfDescriptor(log), NewRouteDescriptor(log))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 const want = `the universe begins
@@ -20,7 +20,7 @@ the universe ends
 `
 
 func options(t *testing.T) []agent.Option {
-	return []agent.Option{agent.Args(), agent.Environ(config.NoEnviron), agent.QuitSignals(), agent.Logging(logtest.Registry(t))}
+	return []agent.Option{agent.Args(), agent.Environ(config.NoEnviron), agent.QuitSignals(), agent.Logging(infratest.Loggers(t))}
 }
 
 func TestOutput(t *testing.T) {

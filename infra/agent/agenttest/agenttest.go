@@ -11,7 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // patience limits a start, a stop, and the time that goroutines may take to end
@@ -37,7 +37,7 @@ func New(tb testing.TB, opts ...agent.Option) *agent.Agent {
 	tb.Helper()
 	all := []agent.Option{
 		agent.Name("test"), agent.Args("--config-dir", tb.TempDir()), agent.Environ(config.NoEnviron),
-		agent.QuitSignals(), agent.Logging(logtest.Registry(tb)), agent.StartTimeout(patience), agent.StopTimeout(patience),
+		agent.QuitSignals(), agent.Logging(infratest.Loggers(tb)), agent.StartTimeout(patience), agent.StopTimeout(patience),
 	}
 	a := agent.NewAgent(append(all, opts...)...)
 	tb.Cleanup(func() {

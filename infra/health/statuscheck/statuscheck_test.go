@@ -21,16 +21,16 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/health/statuscheck"
 	"github.com/tenuto-dev/tenuto/infra/health/statuscheck/status"
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/infra/kv/publish"
-	"github.com/tenuto-dev/tenuto/infra/kv/publish/publishtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // store is a data store in memory.
-type store struct{ *publishtest.Store }
+type store struct{ *kvtest.Memory }
 
-func newStore(keys ...string) *store { return &store{publishtest.NewStore(keys...)} }
+func newStore(keys ...string) *store { return &store{kvtest.NewMemory(keys...)} }
 
 // await waits until the published states read like this, without times.
 func (s *store) await(t *testing.T, want ...string) {

@@ -15,7 +15,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
 
 // warnings counts the log entries at level warning.
@@ -44,7 +43,7 @@ func TestTroubleIsTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tree := health.NewTree(nil)
-	log := &warnings{PluginLogger: logtest.New(t, "filedb")}
+	log := &warnings{PluginLogger: infratest.Logger(t, "filedb")}
 	s := &store{t: t, clock: newClock(), dir: dir, updates: make(chan string, 100)}
 	s.Plugin = filedb.NewPlugin(filedb.UseFormat(lines{}), filedb.UseClock(s.clock), filedb.UseConf(filedb.Config{ConfigurationPaths: []string{dir}}))
 	s.Health, s.Log = tree.Plugin("filedb"), log

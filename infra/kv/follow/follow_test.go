@@ -11,9 +11,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/follow"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,7 +30,7 @@ type bench struct {
 
 func start(t *testing.T, resync bool) *bench {
 	b := &bench{t: t, steps: make(chan func(*follow.View) error), tree: health.NewTree(nil)}
-	o := follow.Options{Store: "mem", Prefix: "/p/", MaxPause: time.Second, Resync: resync, Log: logtest.New(t, "x"), Health: b.tree.Plugin("mem")}
+	o := follow.Options{Store: "mem", Prefix: "/p/", MaxPause: time.Second, Resync: resync, Log: infratest.Logger(t, "x"), Health: b.tree.Plugin("mem")}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- follow.Run(ctx, o, b.session, b.handle) }()

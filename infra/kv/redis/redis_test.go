@@ -20,7 +20,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/infra/kv/redis"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -186,7 +185,7 @@ func TestEvictionPolicyIsLogged(t *testing.T) {
 		warned            bool
 	}{{"0", "allkeys-lru", false}, {"100mb", "noeviction", false}, {"100mb", "allkeys-lru", true}, {"100mb", "volatile-ttl", true}} {
 		server := kvtest.Redis(t, "--maxmemory", c.maxMemory, "--maxmemory-policy", c.policy)
-		var log logtest.Buffer
+		var log infratest.Buffer
 		p := redis.NewPlugin(redis.UseConf(conf(server.Addr)), redis.UseDeps(func(d *redis.Deps) {
 			d.Log = logging.NewRegistry(logging.WithWriter(&log)).PluginLogger("redis")
 		}))

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
-	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
 
 func TestMockSBRefuses(t *testing.T) {
@@ -107,7 +107,7 @@ func TestRetrieveCorrelates(t *testing.T) {
 		t.Fatal(found, err)
 	}
 	want := &model.Item{Value: 1, Deps: []string{"x"}, Derived: []*model.Derived{{Key: "piece/1"}, {Key: "prop/1"}}}
-	prototest.Equal(t, "value", found[0].Value, want)
+	infratest.EqualMessages(t, "value", found[0].Value, want)
 	if found[0].Origin != api.FromNB || found[0].Metadata.(*Meta).Handle != 1 {
 		t.Errorf("got %+v", found[0])
 	}

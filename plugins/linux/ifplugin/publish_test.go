@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra/kv/publish/publishtest"
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/plugins/linux/linuxtest"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
@@ -18,7 +18,7 @@ func TestPublishedStates(t *testing.T) {
 	t.Parallel()
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		const prefix = "/vnf-agent/" + linuxtest.Label + "/linux/status/v2/interface/"
-		to := publishtest.NewStore(prefix+"old", "/vnf-agent/other/linux/status/v2/interface/old")
+		to := kvtest.NewMemory(prefix+"old", "/vnf-agent/other/linux/status/v2/interface/old")
 		a := linuxtest.StartPublishing(t, w, to, 100*time.Millisecond)
 		x, y := veth("x", "y", "", "10.1.0.1/24"), veth("y", "x", "left", "10.1.0.2/24")
 		must(t, a.Apply(x, y))
@@ -57,7 +57,7 @@ func TestPublishedStatesWithoutCounters(t *testing.T) {
 	t.Parallel()
 	w := nltest.Sim()
 	const key = "/vnf-agent/" + linuxtest.Label + "/linux/status/v2/interface/x"
-	to := publishtest.NewStore()
+	to := kvtest.NewMemory()
 	a := linuxtest.StartPublishing(t, w, to, 0)
 	must(t, a.Apply(veth("x", "y", ""), veth("y", "x", "")))
 	to.Await(func(values map[string]proto.Message) bool {

@@ -9,12 +9,12 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
-	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
 
 const prefix = "/vnf-agent/vpp1/"
@@ -120,7 +120,7 @@ data:
 	if len(doc.Errs) > 0 || len(doc.Items) != 1 {
 		t.Fatalf("got %v %v, want %v", doc.Items, doc.Errs, want)
 	}
-	prototest.Equal(t, "item", doc.Items[0].Value, want)
+	infratest.EqualMessages(t, "item", doc.Items[0].Value, want)
 }
 
 // Every invalid item is reported with its position; the valid ones are returned.

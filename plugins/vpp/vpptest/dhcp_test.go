@@ -11,13 +11,13 @@ import (
 	rdapi "go.fd.io/govpp/binapi/rd_cp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
-	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
 
 func dhcpLoop(name string) *interfaces.Interface {
@@ -93,13 +93,13 @@ func TestDHCPLease(t *testing.T) {
 		InterfaceName: "lo", HostName: "lo", HostPhysAddress: readOne(b, "lo").PhysAddress,
 		HostIpAddress: "192.0.2.7/24", RouterIpAddress: "192.0.2.1/24",
 	}
-	prototest.Equal(t, "lease", got, want)
+	infratest.EqualMessages(t, "lease", got, want)
 	leases, err := b.If.DHCPLeases()
 	if err != nil {
 		t.Fatal(err)
 	}
 	l, _ := leases.Get("lo")
-	prototest.Equal(t, "metadata", l, want)
+	infratest.EqualMessages(t, "metadata", l, want)
 	if ips := readOne(b, "lo").IpAddresses; len(ips) > 0 {
 		t.Errorf("the leased address is taken for a configured one: %q", ips)
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/vishvananda/netlink"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
-	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
 
 // Places in a DHCP message, and the options and types that a lease needs.
@@ -122,7 +122,7 @@ func TestDHCPLeaseOfServer(t *testing.T) {
 		InterfaceName: "af", HostName: "af", HostPhysAddress: "02:00:00:00:00:07",
 		HostIpAddress: "192.0.2.7/24", RouterIpAddress: "192.0.2.1/24",
 	}
-	prototest.Equal(t, "lease", b.Dump("vpp-dhcp-lease")[lease], want)
+	infratest.EqualMessages(t, "lease", b.Dump("vpp-dhcp-lease")[lease], want)
 	readBack(t, b, "vpp-interface", of(as(b, i)))
 	b.InSync()
 	without := proto.CloneOf(i)

@@ -8,11 +8,11 @@ import (
 	"go.fd.io/govpp/binapi/interface_types"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
-	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
 
 func TestLoopback(t *testing.T) {
@@ -57,7 +57,7 @@ func readBack(t *testing.T, b *vpptest.Harness, descriptor string, want values) 
 	got := b.Dump(descriptor)
 	delete(got, ifKey("local0"))
 	for key, w := range want {
-		prototest.Equal(t, "read back of "+key, got[key], w)
+		infratest.EqualMessages(t, "read back of "+key, got[key], w)
 		delete(got, key)
 	}
 	for key, v := range got {

@@ -6,9 +6,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/classifyplugin"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
-	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
 
 const vppNone = ^uint32(0)
@@ -51,5 +51,5 @@ func wantLink(t *testing.T, b *vpptest.Harness, want *interfaces.Interface) {
 	t.Helper()
 	got := readOne(b, want.Name)
 	link := &interfaces.Interface{Link: got.GetLink()}
-	prototest.Equal(t, "link of "+want.Name, link, &interfaces.Interface{Link: want.GetLink()})
+	infratest.EqualMessages(t, "link of "+want.Name, link, &interfaces.Interface{Link: want.GetLink()})
 }

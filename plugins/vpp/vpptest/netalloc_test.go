@@ -6,12 +6,12 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
-	"github.com/tenuto-dev/tenuto/proto/prototest"
 )
 
 func allocation(network, iface, address, gw string) *netalloc.IPAllocation {
@@ -42,7 +42,7 @@ func TestAllocatedAddresses(t *testing.T) {
 					t.Errorf("%s: the FIB has no %s:\n%s", what, p, fib)
 				}
 			}
-			prototest.Equal(t, what+": read back", b.Dump("vpp-route")[routeKey(route)], route)
+			infratest.EqualMessages(t, what+": read back", b.Dump("vpp-route")[routeKey(route)], route)
 			if got, _ := b.Dump("vpp-interface")[ifKey("lo")].(*interfaces.Interface); len(got.GetIpAddresses()) != 2 {
 				t.Errorf("%s: read back %v", what, got)
 			}

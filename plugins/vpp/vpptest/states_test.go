@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/infra/kv/publish"
-	"github.com/tenuto-dev/tenuto/infra/kv/publish/publishtest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -120,7 +120,7 @@ func (p prefix) GetAgentPrefix() string { return string(p) }
 func TestPublishedStates(t *testing.T) {
 	t.Parallel()
 	const old, other = "/vnf-agent/me/vpp/status/v2/interface/old", "/vnf-agent/you/vpp/status/v2/interface/old"
-	to := publishtest.NewStore(old, other)
+	to := kvtest.NewMemory(old, other)
 	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()), vpptest.UseIf(func(p *ifplugin.Plugin) {
 		conf := ifplugin.DefaultConfig()
 		conf.StatusPublishers = []string{"memory"}
@@ -170,7 +170,7 @@ func (c *counters) InterfaceStatistics(time.Duration) (map[string]*interfaces.In
 // Counters of existing interfaces are published with the states.
 func TestPublishedCounters(t *testing.T) {
 	t.Parallel()
-	to, from := publishtest.NewStore(), &counters{}
+	to, from := kvtest.NewMemory(), &counters{}
 	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()), vpptest.UseIf(func(p *ifplugin.Plugin) {
 		conf := ifplugin.DefaultConfig()
 		conf.StatusPublishers, conf.StatisticsInterval = []string{"memory"}, 100*time.Millisecond

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
@@ -22,7 +22,7 @@ func TestDriftIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sb := kvstest.NewMockSB()
-		var out logtest.Buffer
+		var out infratest.Buffer
 		c := engine.New(engine.Options{Log: logging.NewRegistry(logging.WithWriter(&out), logging.WithColours(false)).PluginLogger("s")})
 		if err := c.RegisterKVDescriptor(sb.Descriptor("tap", "tap/"), sb.Descriptor("link", "link/")); err != nil {
 			t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
@@ -51,7 +51,7 @@ func TestGoexitOfOperations(t *testing.T) {
 					spoil("Delete", key)
 					return remove(key, v, m)
 				}
-				var log logtest.Buffer
+				var log infratest.Buffer
 				s := engine.New(engine.Options{CallbackTimeout: limit, Log: logging.NewRegistry(logging.WithWriter(&log), logging.WithColours(false)).PluginLogger("s")})
 				runWith(t, s, d)
 				change := func(callback string, item *model.Item) error {
@@ -125,7 +125,7 @@ func TestStackOfPanicIsLogged(t *testing.T) {
 	d := sb.Descriptor("tap", "tap/")
 	calls := 0
 	d.Create = func(string, proto.Message) (api.Metadata, error) { calls++; return panicsDeepInside() }
-	var log logtest.Buffer
+	var log infratest.Buffer
 	s := engine.New(engine.Options{Log: logging.NewRegistry(logging.WithWriter(&log), logging.WithColours(false)).PluginLogger("s")})
 	runWith(t, s, d)
 	for _, key := range []string{"tap/1", "tap/2", "tap/1"} {

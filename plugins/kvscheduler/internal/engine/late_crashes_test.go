@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
@@ -44,7 +44,7 @@ func newMortal(t *testing.T, deadly ...[]string) *mortal {
 // start starts a scheduler, after the last one was stopped. The southbound keeps running.
 func (m *mortal) start(opts engine.Options) {
 	m.t.Helper()
-	opts.Log = logtest.New(m.t, "s")
+	opts.Log = infratest.Logger(m.t, "s")
 	opts.QuarantineAfter, opts.CrashWindow, opts.CallbackTimeout = 3, 10*time.Second, time.Minute
 	m.mu.Lock()
 	m.c = engine.New(opts)

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
@@ -22,7 +22,7 @@ func TestVerboseResync(t *testing.T) {
 			return []api.KV[*model.Item, any]{{Key: "a/1", Value: &model.Item{Note: "found"}}}, nil
 		},
 	})
-	log := &logtest.Buffer{}
+	log := &infratest.Buffer{}
 	logger := logging.NewRegistry(logging.WithWriter(log)).PluginLogger("kvscheduler")
 	inBubbleWith(t, engine.Options{Log: logger}, []*api.KVDescriptor{d}, func(t *testing.T, c *engine.Engine) {
 		for _, verbose := range []bool{false, true} {
@@ -51,7 +51,7 @@ func TestDescriptorWithoutRetrieve(t *testing.T) {
 	blind, derived, read := describe("blind", "blind/"), describe("derived", ""), describe("read", "read/")
 	property := api.Descriptor[*model.Item, any]{Name: "property", KeySelector: hasPrefix("property/"), NBKeyPrefix: "property/"}
 	read.Retrieve = func([]api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) { return nil, nil }
-	log := &logtest.Buffer{}
+	log := &infratest.Buffer{}
 	logger := logging.NewRegistry(logging.WithWriter(log)).PluginLogger("kvscheduler")
 	all := []*api.KVDescriptor{api.Adapt(&blind), api.Adapt(&derived), api.Adapt(&read), api.Adapt(&property)}
 	inBubbleWith(t, engine.Options{Log: logger}, all, func(t *testing.T, c *engine.Engine) {

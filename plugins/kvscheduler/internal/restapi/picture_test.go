@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // graphviz writes a shell script that replaces the program of Graphviz.
 func graphviz(t *testing.T, script string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "dot")
-	if err := buildtest.Script(file, "#!/bin/sh\n"+script+"\n"); err != nil {
+	if err := infratest.Script(file, "#!/bin/sh\n"+script+"\n"); err != nil {
 		t.Fatal(err)
 	}
 	return file

@@ -1,5 +1,4 @@
-// Package publishtest has a data store for tests of publishing.
-package publishtest
+package kvtest
 
 import (
 	"errors"
@@ -13,8 +12,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// Store is a data store in memory that can fail. Its methods may be called concurrently.
-type Store struct {
+// Memory is a data store in memory that can fail. Its methods may be called concurrently.
+type Memory struct {
 	mu     sync.Mutex
 	cond   *sync.Cond
 	values map[string]proto.Message
@@ -22,9 +21,9 @@ type Store struct {
 	tried  int
 }
 
-// NewStore returns a store with the name "memory" that has the keys, with nil as their values.
-func NewStore(keys ...string) *Store {
-	s := &Store{values: map[string]proto.Message{}}
+// NewMemory returns a store with the name "memory" that has the keys, with nil as their values.
+func NewMemory(keys ...string) *Memory {
+	s := &Memory{values: map[string]proto.Message{}}
 	s.cond = sync.NewCond(&s.mu)
 	for _, key := range keys {
 		s.values[key] = nil
@@ -33,12 +32,12 @@ func NewStore(keys ...string) *Store {
 }
 
 // String returns the name of the store.
-func (s *Store) String() string { return "memory" }
+func (s *Memory) String() string { return "memory" }
 
 // Disabled implements publish.Store.
-func (s *Store) Disabled() bool { return false }
+func (s *Memory) Disabled() bool { return false }
 
-func (s *Store) do(f func()) error {
+func (s *Memory) do(f func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.cond.Broadcast()
@@ -51,12 +50,12 @@ func (s *Store) do(f func()) error {
 }
 
 // Put implements kv.Writer.
-func (s *Store) Put(key string, value proto.Message, _ ...kv.PutOption) error {
+func (s *Memory) Put(key string, value proto.Message, _ ...kv.PutOption) error {
 	return s.do(func() { s.values[key] = value })
 }
 
 // Delete implements kv.Writer.
-func (s *Store) Delete(key string, opts ...kv.DelOption) (bool, error) {
+func (s *Memory) Delete(key string, opts ...kv.DelOption) (bool, error) {
 	return true, s.do(func() {
 		for k := range s.values {
 			if k == key || kv.CollectDel(opts).Prefix && strings.HasPrefix(k, key) {
@@ -67,14 +66,14 @@ func (s *Store) Delete(key string, opts ...kv.DelOption) (bool, error) {
 }
 
 // Break makes writes fail until it is called with false.
-func (s *Store) Break(broken bool) {
+func (s *Memory) Break(broken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken = broken
 }
 
 // AwaitWrite waits until something is written that was not there at the call, successfully or not.
-func (s *Store) AwaitWrite(cause func()) {
+func (s *Memory) AwaitWrite(cause func()) {
 	s.mu.Lock()
 	before := s.tried
 	s.mu.Unlock()
@@ -87,17 +86,14 @@ func (s *Store) AwaitWrite(cause func()) {
 }
 
 // Writes returns how many writes were attempted.
-func (s *Store) Writes() int {
+func (s *Memory) Writes() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tried
 }
 
-// patience is how long AwaitText waits; it only stops a hung test.
-const patience = 2 * time.Minute
-
 // AwaitText waits until the values, as text returns them, are what the test wants.
-func (s *Store) AwaitText(tb testing.TB, text func(values map[string]proto.Message) string, want string) {
+func (s *Memory) AwaitText(tb testing.TB, text func(values map[string]proto.Message) string, want string) {
 	tb.Helper()
 	late := time.Now().Add(patience)
 	defer time.AfterFunc(patience, s.cond.Broadcast).Stop()
@@ -112,7 +108,7 @@ func (s *Store) AwaitText(tb testing.TB, text func(values map[string]proto.Messa
 }
 
 // Await waits until the values fit.
-func (s *Store) Await(fits func(values map[string]proto.Message) bool) {
+func (s *Memory) Await(fits func(values map[string]proto.Message) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !fits(s.values) {

@@ -1,5 +1,4 @@
-// Package prototest compares messages in tests.
-package prototest
+package infratest
 
 import (
 	"testing"
@@ -9,9 +8,9 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 )
 
-// Equal reports an error with the fields in which a message differs from the wanted one. what
+// EqualMessages reports an error with the fields in which a message differs from the wanted one. what
 // names the message.
-func Equal(tb testing.TB, what string, got, want proto.Message) {
+func EqualMessages(tb testing.TB, what string, got, want proto.Message) {
 	tb.Helper()
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		tb.Errorf("%s (-want +got):\n%s", what, diff)

@@ -1,5 +1,4 @@
-// Package buildtest gives tests the programs of this repository.
-package buildtest
+package infratest
 
 import (
 	"context"
@@ -14,14 +13,14 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
-// Env names the environment variable with a directory of programs that are built already. "make
+// ProgramsEnv names the environment variable with a directory of programs that are built already. "make
 // test" sets it, so that each program is linked once and not by every test that runs it.
-const Env = "TENUTO_PROGRAMS"
+const ProgramsEnv = "TENUTO_PROGRAMS"
 
-// Programs puts programs of cmd into a directory. It builds them if Env is not set; the end of the
+// Programs puts programs of cmd into a directory. It builds them if ProgramsEnv is not set; the end of the
 // context ends the build.
 func Programs(ctx context.Context, dir string, names ...string) error {
-	if built, _ := config.ProcessEnviron(Env); built != "" {
+	if built, _ := config.ProcessEnviron(ProgramsEnv); built != "" {
 		return copyAll(built, dir, names)
 	}
 	args := []string{"-tags=grpcnotrace", "-o", dir + "/"} // the tag of the Makefile
@@ -41,11 +40,11 @@ func Build(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// copyAll copies programs: a test may run them as a user who cannot read the directory of Env.
+// copyAll copies programs: a test may run them as a user who cannot read the directory of ProgramsEnv.
 func copyAll(from, to string, names []string) error {
 	for _, name := range names {
 		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
-			return fmt.Errorf("%s: %w", Env, err)
+			return fmt.Errorf("%s: %w", ProgramsEnv, err)
 		}
 	}
 	return nil

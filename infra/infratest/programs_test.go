@@ -1,4 +1,4 @@
-package buildtest_test
+package infratest_test
 
 import (
 	"os/exec"
@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/buildtest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
 // Programs that tests write can be run at once, whatever other tests start meanwhile.
@@ -18,7 +18,7 @@ func TestScriptsRun(t *testing.T) {
 		all.Go(func() {
 			for j := range 30 {
 				file := filepath.Join(dir, string(rune('a'+i))+string(rune('A'+j)))
-				if err := buildtest.Script(file, "#!/bin/sh\n"); err != nil {
+				if err := infratest.Script(file, "#!/bin/sh\n"); err != nil {
 					t.Error(err)
 					return
 				}

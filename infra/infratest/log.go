@@ -1,6 +1,4 @@
-// Package logtest provides loggers that write to the log of a test, so that
-// entries appear beside the failure they explain.
-package logtest
+package infratest
 
 import (
 	"bytes"
@@ -10,17 +8,17 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
-// New returns a logger of the given name, at the debug level, that writes to
+// Logger returns a logger of the given name, at the debug level, that writes to
 // the log of the test. It drops entries after the end of the test.
-func New(tb testing.TB, name string) logging.PluginLogger {
+func Logger(tb testing.TB, name string) logging.PluginLogger {
 	tb.Helper()
-	return Registry(tb).PluginLogger(name)
+	return Loggers(tb).PluginLogger(name)
 }
 
-// Registry returns a registry whose loggers write to the log of the test.
-func Registry(tb testing.TB, opts ...logging.Option) *logging.Registry {
+// Loggers returns a registry whose loggers write to the log of the test.
+func Loggers(tb testing.TB, opts ...logging.Option) *logging.Registry {
 	tb.Helper()
-	w := &writer{tb: tb}
+	w := &logWriter{tb: tb}
 	tb.Cleanup(w.end)
 	all := []logging.Option{
 		logging.WithWriter(w), logging.WithLevel(logging.DebugLevel), logging.WithColours(false),
@@ -28,19 +26,20 @@ func Registry(tb testing.TB, opts ...logging.Option) *logging.Registry {
 	return logging.NewRegistry(append(all, opts...)...)
 }
 
-type writer struct {
+// logWriter writes to the log of a test until that ends.
+type logWriter struct {
 	mu   sync.Mutex
 	tb   testing.TB
 	done bool
 }
 
-func (w *writer) end() {
+func (w *logWriter) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.done = true
 }
 
-func (w *writer) Write(p []byte) (int, error) {
+func (w *logWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.done {
