@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -56,7 +55,7 @@ func cmdPolicy(r *Run, args []string) (string, error) {
 // later it prints what is on record.
 func cmdJournal(r *Run, _ []string) (string, error) {
 	if r.journal == nil {
-		r.journal = ownership.NewMemory()
+		r.journal = NewJournal()
 		return "", nil
 	}
 	return strings.Join(r.journal.Keys(), "\n"), nil

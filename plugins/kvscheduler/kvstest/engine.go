@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
@@ -32,8 +31,8 @@ type Env struct {
 	// Commands are additional commands by name.
 	Commands map[string]Command
 
-	policies *policies         // of a MockWorld
-	journal  *ownership.Memory // of a MockWorld; nil until "journal"
+	policies *policies // of a MockWorld
+	journal  *Journal  // of a MockWorld; nil until "journal"
 }
 
 // Command is one command of scenarios: it gets its arguments and returns its

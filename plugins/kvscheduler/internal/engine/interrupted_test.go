@@ -8,7 +8,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -63,7 +63,7 @@ func (i *interrupted) part() *api.KVDescriptor {
 	})
 }
 
-func (i *interrupted) boot(t *testing.T, journal *ownership.Memory) (stop func()) {
+func (i *interrupted) boot(t *testing.T, journal *kvstest.Journal) (stop func()) {
 	i.Engine = engine.New(engine.Options{Journal: journal})
 	if err := i.RegisterKVDescriptor(i.base(), i.part()); err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestInterruptedDerivedValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				i, journal := &interrupted{}, ownership.NewMemory()
+				i, journal := &interrupted{}, kvstest.NewJournal()
 				stop := i.boot(t, journal)
 				txn := i.StartNBTransaction()
 				txn.SetValue("a/1", &model.Item{Derived: []*model.Derived{{Key: "d/1"}, {Key: "d/2"}}})
@@ -113,7 +113,7 @@ func TestRefusedDerivedValue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		i := &interrupted{refuse: "d/2"}
-		stop := i.boot(t, ownership.NewMemory())
+		stop := i.boot(t, kvstest.NewJournal())
 		defer stop()
 		txn := i.StartNBTransaction()
 		txn.SetValue("a/1", &model.Item{Derived: []*model.Derived{{Key: "d/1"}, {Key: "d/2"}}})

@@ -5,7 +5,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
@@ -13,7 +13,7 @@ import (
 // again, also where the southbound returns it with details filled in.
 func TestRestartWritesNothing(t *testing.T) {
 	t.Parallel()
-	journal, made := ownership.NewMemory(), 0
+	journal, made := kvstest.NewJournal(), 0
 	descriptor := func() *api.KVDescriptor {
 		return api.Adapt(&api.Descriptor[*model.Item, any]{
 			Name: "a", KeySelector: hasPrefix("a/"), NBKeyPrefix: "a/",

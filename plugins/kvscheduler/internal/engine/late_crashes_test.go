@@ -14,7 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -424,7 +424,7 @@ func TestSearchAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	for after := time.Second; after < 2*time.Minute; after += 1700 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
-			journal := ownership.NewMemory()
+			journal := kvstest.NewJournal()
 			m := newMortal(t, []string{"a/017"})
 			m.start(engine.Options{Journal: journal})
 			defer func() { m.stop() }()

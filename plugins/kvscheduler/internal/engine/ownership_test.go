@@ -12,6 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
@@ -96,7 +97,7 @@ func TestDeathAtEveryOperation(t *testing.T) {
 // be asked for one of them.
 func dieAndLive(t *testing.T, before, after, asked map[string]*model.Item, at int, mode string, marks bool) (died bool) {
 	t.Helper()
-	w, journal := newWorld(), ownership.NewMemory()
+	w, journal := newWorld(), kvstest.NewJournal()
 	w.addForeign()
 	w.mum = !marks
 	one := live(t, w, journal)
@@ -148,7 +149,7 @@ func dieAndLive(t *testing.T, before, after, asked map[string]*model.Item, at in
 // removes, none for one that does nothing.
 func TestWritesOfATransaction(t *testing.T) {
 	t.Parallel()
-	w, journal := newWorld(), ownership.NewMemory()
+	w, journal := newWorld(), kvstest.NewJournal()
 	l := live(t, w, journal)
 	for _, step := range []struct {
 		what   string
@@ -190,7 +191,7 @@ func (l *life) fails(key string, it *model.Item) {
 func TestAJournalThatFails(t *testing.T) {
 	t.Parallel()
 	for _, next := range []string{"a transaction", "the timer"} {
-		w, journal := newWorld(), ownership.NewMemory()
+		w, journal := newWorld(), kvstest.NewJournal()
 		w.addForeign()
 		l := live(t, w, journal)
 		l.set("a/0", &model.Item{Value: 1})
@@ -226,8 +227,8 @@ func TestIntentsOfALargePlan(t *testing.T) {
 	t.Parallel()
 	const many = 1<<14 + 1000
 	for _, part := range []int{0, 1, 2} { // that cannot be written
-		w, journal := newWorld(), ownership.NewMemory()
-		l := live(t, w, &partly{Memory: journal, fails: part})
+		w, journal := newWorld(), kvstest.NewJournal()
+		l := live(t, w, &partly{Journal: journal, fails: part})
 		values := make(map[string]*model.Item, many)
 		for i := range many {
 			values[fmt.Sprintf("a/%d", i)] = &model.Item{Value: 1}
@@ -255,7 +256,7 @@ func TestIntentsOfALargePlan(t *testing.T) {
 
 // partly is a journal that cannot execute one batch.
 type partly struct {
-	*ownership.Memory
+	*kvstest.Journal
 	fails, writes int
 }
 
@@ -263,14 +264,14 @@ func (p *partly) Write(b *ownership.Batch) error {
 	if p.writes++; p.writes == p.fails {
 		return errors.New("disk full")
 	}
-	return p.Memory.Write(b)
+	return p.Journal.Write(b)
 }
 
 // What was taken over, because it was asked for, is on record and is removed by
 // the next life that does not want it. What is only there is not.
 func TestWhatIsTakenOverIsOnRecord(t *testing.T) {
 	t.Parallel()
-	w, journal := newWorld(), ownership.NewMemory()
+	w, journal := newWorld(), kvstest.NewJournal()
 	w.addForeign()
 	w.exists["a/0"], w.meta["a/0"] = &model.Item{Value: 1}, 5
 	one := live(t, w, journal)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
@@ -46,7 +46,7 @@ func suspected(c *engine.Engine) string {
 // is gone afterwards; the others count.
 func TestADamagedRecordOfTheQuarantine(t *testing.T) {
 	t.Parallel()
-	w, journal := newWorld(), ownership.NewMemory()
+	w, journal := newWorld(), kvstest.NewJournal()
 	l := watched(t, w, journal, 1)
 	l.dies(w, "c/0")
 	l.stop()
@@ -78,7 +78,7 @@ func TestADamagedRecordOfTheQuarantine(t *testing.T) {
 // something can.
 func TestAQuarantineThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	w, journal := newWorld(), ownership.NewMemory()
+	w, journal := newWorld(), kvstest.NewJournal()
 	l := watched(t, w, journal, 1)
 	l.dies(w, "c/0")
 	journal.Fail(errors.New("disk full"))
@@ -112,7 +112,7 @@ func TestQuarantineOfEarlierRun(t *testing.T) {
 		{what: "nothing", want: "[] "},
 		{what: "nothing, released", release: true, want: "[] "},
 	} {
-		w, journal := newWorld(), ownership.NewMemory()
+		w, journal := newWorld(), kvstest.NewJournal()
 		l := watched(t, w, journal, 1)
 		l.dies(w, "c/0")
 		l.stop()
@@ -156,7 +156,7 @@ func TestCrashesWhileTheClockJumps(t *testing.T) {
 		{"back", -year, "[c/0 2 false]", "[c/0 1 false]", "[c/0 2 false]"},
 		{"forward", year, "[c/0 1 false]", "[c/0 1 false]", "[c/0 2 false]"},
 	} {
-		w, journal, start := newWorld(), ownership.NewMemory(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		w, journal, start := newWorld(), kvstest.NewJournal(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		clock := &manualClock{now: start}
 		another := func() *life {
 			l := begin(t, w, engine.Options{Clock: clock, Journal: journal, QuarantineAfter: 3})

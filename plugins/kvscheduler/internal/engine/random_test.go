@@ -14,8 +14,8 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -30,7 +30,7 @@ type simulation struct {
 	c     *engine.Engine
 	stop  func()
 
-	journal *ownership.Memory // nil: the scheduler remembers nothing
+	journal *kvstest.Journal // nil: the scheduler remembers nothing
 	epoch   uint64
 	settled bool // nothing changed since the last check
 
@@ -89,7 +89,7 @@ func start(t *rapid.T, policies bool) *simulation {
 	}
 	s.w.short = func() bool { return s.rng.Float64() < s.rate/3 }
 	if rapid.Bool().Draw(t, "journal") {
-		s.journal = ownership.NewMemory()
+		s.journal = kvstest.NewJournal()
 	}
 	// Another agent's objects may have the mark of this one.
 	s.w.mum = s.journal != nil && rapid.Bool().Draw(t, "no marks")

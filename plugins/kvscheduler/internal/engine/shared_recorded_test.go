@@ -6,7 +6,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 )
@@ -18,7 +17,7 @@ func TestSharedObjectIsNotOnRecord(t *testing.T) {
 	for name, opts := range map[string][]api.TxnOption{"": nil, "verified": {api.WithVerify(), api.WithRevert()}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := engine.Options{Record: true, History: record.Options{MaxEntries: 100}, Journal: ownership.NewMemory()}
+			o := engine.Options{Record: true, History: record.Options{MaxEntries: 100}, Journal: kvstest.NewJournal()}
 			inBubbleWith(t, o, nil, func(t *testing.T, s *engine.Engine) {
 				sb := kvstest.NewMockSB()
 				sharedBy(t, sb, s)

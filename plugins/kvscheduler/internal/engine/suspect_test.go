@@ -7,7 +7,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestSuspectOfAnEarlierRunIsNotDesired(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		journal, exists, dies := ownership.NewMemory(), false, false
+		journal, exists, dies := kvstest.NewJournal(), false, false
 		run := func() *engine.Engine {
 			c := engine.New(engine.Options{QuarantineAfter: 3, Journal: journal})
 			runWith(t, c, api.Adapt(&api.Descriptor[*model.Item, any]{

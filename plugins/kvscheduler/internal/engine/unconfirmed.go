@@ -159,7 +159,7 @@ func (j *journal) rememberFormer() {
 	if err != nil { // said when the records were read
 		return
 	}
-	former, err := ownership.DecodeFormer(state)
+	former, err := ownership.Decode(state)
 	if err != nil {
 		j.log.Error("what an earlier run replaced is not known", "error", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -103,7 +104,7 @@ type undecided struct {
 	*shelf
 	*engine.Engine
 	t       *testing.T
-	journal *ownership.Memory
+	journal *kvstest.Journal
 	stop    func()
 
 	problems engine.Problems // of the worker
@@ -304,7 +305,7 @@ func TestUndecidedOperations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				u := &undecided{shelf: &shelf{objects: map[int64]bool{}}, t: t, journal: ownership.NewMemory()}
+				u := &undecided{shelf: &shelf{objects: map[int64]bool{}}, t: t, journal: kvstest.NewJournal()}
 				u.boot()
 				defer func() { u.stop() }()
 				u.want(0, api.FullResync)
@@ -335,7 +336,7 @@ func TestUndecidedOperations(t *testing.T) {
 func TestTrialWaitsForCallback(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		u := &undecided{shelf: &shelf{objects: map[int64]bool{}}, t: t, journal: ownership.NewMemory()}
+		u := &undecided{shelf: &shelf{objects: map[int64]bool{}}, t: t, journal: kvstest.NewJournal()}
 		u.boot()
 		defer func() { u.stop() }()
 		u.want(0, api.FullResync)
@@ -364,7 +365,7 @@ func TestTrialWaitsForCallback(t *testing.T) {
 func TestFailedRemovalEndsWithSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		u := &undecided{shelf: &shelf{objects: map[int64]bool{}}, t: t, journal: ownership.NewMemory()}
+		u := &undecided{shelf: &shelf{objects: map[int64]bool{}}, t: t, journal: kvstest.NewJournal()}
 		u.boot()
 		defer func() { u.stop() }()
 		u.want(0, api.FullResync)

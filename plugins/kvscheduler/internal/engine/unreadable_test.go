@@ -7,7 +7,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
@@ -31,7 +30,7 @@ func TestUnreadableAfterRestart(t *testing.T) {
 	} {
 		for _, first := range []bool{false, true} { // whether the southbound is read before the northbound says what it wants
 			t.Run(fmt.Sprintf("%q %d to %d, read first %t", tt.southbound, tt.before, tt.during, first), func(t *testing.T) {
-				journal := ownership.NewMemory()
+				journal := kvstest.NewJournal()
 				unreadableLife(t, journal, tt.southbound, tt.before, first)
 				if got := unreadableLife(t, journal, tt.southbound, tt.during, first); !slices.Equal(got, tt.want) {
 					t.Errorf("calls: %q, expected %q", got, tt.want)
@@ -58,7 +57,7 @@ func TestUnreadableLosesProviderDuringRestart(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		t.Run(fmt.Sprintf("read first %t", first), func(t *testing.T) {
 			t.Parallel()
-			journal := ownership.NewMemory()
+			journal := kvstest.NewJournal()
 			life := func(provider bool, want ...string) {
 				t.Helper()
 				sb := kvstest.NewMockSB()

@@ -13,22 +13,7 @@
 // the southbound are on record at any time, and after a crash the next process calls
 // Retrieve to find those that exist. A transaction without operations writes nothing.
 //
-// # Testing with it
-//
-// Memory is a journal that outlives a scheduler: pass the same one to the next. To
-// simulate a crash, make all further actions of the scheduler ineffective, in the
-// southbound and in its journal:
-//
-//	journal := ownership.NewMemory()
-//	c := engine.New(engine.Options{Journal: journal})
-//	...                // in a callback, before or after its effect:
-//	journal.Freeze()   // and let the fake southbound ignore all that follows
-//	...                // stop c, whatever it believes
-//	journal.Thaw()
-//	c = engine.New(engine.Options{Journal: journal})
-//
-// Fail makes writes fail, as a full disk does. In a process of its own, use
-// state-dir in kvscheduler.conf and kill -9.
+// Tests use kvstest.Journal, or state-dir in kvscheduler.conf and kill -9 in a process of its own.
 package ownership
 
 import (
@@ -127,24 +112,24 @@ type Batch struct {
 // FormerState is the name under which the former values are stored; see LoadState.
 const FormerState = "former"
 
-// encodeFormer encodes the former values, by key.
-func (b *Batch) encodeFormer() (map[string][]byte, error) {
-	if len(b.Former) == 0 {
+// Encode encodes records, by key.
+func Encode(records []Record) (map[string][]byte, error) {
+	if len(records) == 0 {
 		return nil, nil
 	}
-	all := make(map[string][]byte, len(b.Former))
-	for i := range b.Former {
-		data, err := b.Former[i].encode(nil)
+	all := make(map[string][]byte, len(records))
+	for i := range records {
+		data, err := records[i].encode(nil)
 		if err != nil {
 			return nil, err
 		}
-		all[b.Former[i].Key] = data
+		all[records[i].Key] = data
 	}
 	return all, nil
 }
 
-// DecodeFormer reads what LoadState returned for FormerState.
-func DecodeFormer(state map[string][]byte) (all []Record, err error) {
+// Decode reads what Encode returned, in the order of the keys.
+func Decode(state map[string][]byte) (all []Record, err error) {
 	known := kinds{}
 	for _, key := range slices.Sorted(maps.Keys(state)) {
 		rec, err := decode(key, state[key], known)

@@ -381,7 +381,7 @@ func (s *Store) Write(b *Batch) error {
 
 // saveFormer keeps the former values of a batch.
 func saveFormer(tx *bolt.Tx, b *Batch) (bytes int, err error) {
-	former, err := b.encodeFormer()
+	former, err := Encode(b.Former)
 	if err != nil {
 		return 0, err
 	}

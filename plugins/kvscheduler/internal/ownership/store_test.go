@@ -17,6 +17,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 )
 
 var clock = func() time.Time { return time.Unix(1e9, 5) }
@@ -68,7 +69,7 @@ func content(t *testing.T, j interface {
 func TestWhatIsWrittenIsThereAfterwards(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	s, m := open(t, dir), ownership.NewMemory()
+	s, m := open(t, dir), kvstest.NewJournal()
 	for _, b := range []ownership.Batch{
 		{Txn: 1, Running: true, Put: []ownership.Record{rec("b", "1"), rec("a", "2")}},
 		{Txn: 1},
