@@ -31,14 +31,14 @@ func TestCustomModel(t *testing.T) {
 	address := startCustom(t, custom, small+"tutorialConfig:\n  HostList:\n  - {name: gateway, address: 10.1.0.2, interface: loop1}\n",
 		map[string]string{"hosts": "path: " + filepath.Join(t.TempDir(), "hosts") + "\n"}).HTTP.URL()
 	settled(t, address)
-	const gateway, printer = "config/tutorial/v1/hosts/gateway", "config/tutorial/v1/hosts/printer"
+	const gateway, printer = "tutorial.hosts/gateway", "config/tutorial/v1/hosts/printer"
 	b.goTo(address + "/ui/#/values")
 	b.sees("tr", gateway)
 	b.click("button.option", "tutorial.hosts")
 	b.await("document.querySelectorAll('.values tbody tr').length === 1")
 	b.click("svg [role=button]", gateway+", tutorial-host, CONFIGURED")
 	b.sees("#panel pre", "address: 10.1.0.2")
-	b.sees("#panel li", loop1)
+	b.sees("#panel li", loop1Name)
 
 	b.goTo(address + "/ui/#/plan")
 	b.text("tutorialConfig:\n  HostList:\n  - {name: printer, adress: 10.1.0.3}\n")
@@ -46,7 +46,7 @@ func TestCustomModel(t *testing.T) {
 	b.sees(".error li", "did you mean address?")
 	b.text("tutorialConfig:\n  HostList:\n  - {name: printer, address: 10.1.0.3, interface: loop1}\n")
 	b.click("button", "Plan")
-	b.sees(".ops li", "CREATE"+printer)
+	b.sees(".ops li", "CREATEtutorial.hosts/printer")
 	b.click("button", "Apply")
 	b.click("button", "Confirm: keep the change")
 	b.sees(".good", "The change is confirmed")
@@ -74,15 +74,15 @@ func TestOrphans(t *testing.T) {
 	if status, body := request(t, http.MethodPost, address+"/scheduler/downstream-resync", "", nil); status != http.StatusOK {
 		t.Fatalf("resync: %d %s", status, body)
 	}
-	const left = "config/vpp/v2/interfaces/left"
+	const left, name = "config/vpp/v2/interfaces/left", "vpp.interfaces/left"
 	b.goTo(address + "/ui/#/drift")
-	b.sees("tr", left)
+	b.sees("tr", name)
 	b.await("!" + find("button", "Remove the selected") + " || " + find("button", "Remove the selected") + ".disabled")
-	b.do(find("input", "Select "+left) + ".click()")
+	b.do(find("input", "Select "+name) + ".click()")
 	b.named("orphans")
 	b.picture("orphans")
 	b.click("button", "Remove the selected")
-	b.sees("dialog", left)
+	b.sees("dialog", name)
 	b.click("dialog button", "Remove")
 	b.sees("section", "Every value that the agent made is configured.")
 	if _, body := request(t, http.MethodGet, address+"/scheduler/orphans", "", nil); strings.Contains(body, left) {
@@ -120,7 +120,7 @@ func TestQuarantine(t *testing.T) {
 	b.sees("tr", "under suspicion")
 	b.await("document.querySelectorAll('section[aria-label=Quarantine] button').length === 1")
 	b.named("quarantine")
-	b.click("button", "Release "+loop1)
+	b.click("button", "Release "+loop1Name)
 	b.sees("dialog", "It may go down again.")
 	b.click("dialog button", "Release")
 	b.await("!" + find("tr", "in quarantine"))

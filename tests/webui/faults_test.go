@@ -67,7 +67,7 @@ func TestAgentStops(t *testing.T) {
 	b.sees("#notice", "The agent does not answer")
 	b.sees("tr", "vpp.interfaces/loop1")
 	b.click("svg [role=button]", "bd1, bridge domain")
-	b.sees("#panel h2", "config/vpp/l2/v2/bridge-domain/bd1")
+	b.sees("#panel h2", "vpp.l2.bridge-domain/bd1")
 	b.keys(kb.Escape)
 	b.do("location.hash = '#/transactions'")
 	b.await("document.title.startsWith('Transactions')")

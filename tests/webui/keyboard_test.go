@@ -54,7 +54,7 @@ func TestKeyboardOnly(t *testing.T) {
 	b.tabTo("a", "Transaction #")
 	b.keys(kb.Enter)
 	b.sees("h2", "Critical path")
-	b.tabTo(".timeline a", "config/vpp/v2/interfaces/loop2")
+	b.tabTo(".timeline a", "vpp.interfaces/loop2")
 	b.keys(kb.Enter)
 	b.sees("#panel dd", "ours")
 	b.await("document.activeElement === document.querySelector('#panel h2')")

@@ -51,7 +51,7 @@ func TestNarrowWindow(t *testing.T) {
 	// A node of the graph that gets the focus by a key moves into the view.
 	call(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	b.goTo(agent + "/ui/#/values")
-	b.sees("svg [role=button]", loop1+", vpp-interface")
+	b.sees("svg [role=button]", loop1Name+", vpp-interface")
 	const hidden = `[...document.querySelectorAll('svg .node')].filter((n) => { const r = n.querySelector('.body').getBoundingClientRect(), s = n.ownerSVGElement.getBoundingClientRect();
 		return r.left < s.left - 1 || r.right > s.right + 1 || r.top < s.top - 1 || r.bottom > s.bottom + 1; })`
 	b.await(hidden + ".length > 0")

@@ -61,7 +61,7 @@ func TestNetwork(t *testing.T) {
 	// The panel of a node, by the keyboard; Esc leads back.
 	b.do(find("svg [role=button]", "loop3, SOFTWARE_LOOPBACK") + ".focus()")
 	b.keys(kb.Enter)
-	b.sees("#panel h2", "config/vpp/v2/interfaces/loop3")
+	b.sees("#panel h2", "vpp.interfaces/loop3")
 	b.keys(kb.Escape)
 	b.await("document.querySelector('#panel').hidden")
 	b.do(find("svg [role=button]", "bvi, SOFTWARE_LOOPBACK") + ".focus()")

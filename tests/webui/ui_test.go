@@ -22,7 +22,12 @@ import (
 const (
 	loop1 = "config/vpp/v2/interfaces/loop1"
 	route = "config/vpp/v2/route/if/loop2/vrf/0/dst/10.3.0.0/24/gw/10.4.0.2"
-	loop2 = "vppConfig:\n  interfaces:\n  - {name: loop2, type: SOFTWARE_LOOPBACK, enabled: true}\n"
+
+	loop1Name = "vpp.interfaces/loop1"
+	routeName = "vpp.route/if/loop2/vrf/0/dst/10.3.0.0/24/gw/10.4.0.2"
+
+	loop2Key = "config/vpp/v2/interfaces/loop2"
+	loop2    = "vppConfig:\n  interfaces:\n  - {name: loop2, type: SOFTWARE_LOOPBACK, enabled: true}\n"
 )
 
 // settled waits until the values of a small configuration are there.
@@ -40,9 +45,9 @@ func TestValues(t *testing.T) {
 	url := start(t, small, nil).HTTP.URL()
 	settled(t, url)
 	b.goTo(url + "/ui/#/values")
-	b.sees("tr", loop1)
+	b.sees("tr", loop1Name)
 	b.sees("#live", "live")
-	b.sees("svg [role=button]", route+", vpp-route, PENDING")
+	b.sees("svg [role=button]", routeName+", vpp-route, PENDING")
 	b.named("values")
 
 	// The filters, by the keyboard.
@@ -59,8 +64,8 @@ func TestValues(t *testing.T) {
 	// The panel of a value that waits.
 	b.do("document.querySelector('.values tbody tr').focus()")
 	b.keys(kb.Enter)
-	b.sees("#panel h2", route)
-	b.sees("#panel .tree", "config/vpp/v2/interfaces/loop2")
+	b.sees("#panel h2", routeName)
+	b.sees("#panel .tree", "vpp.interfaces/loop2")
 	b.sees("#panel .tree", "not configured")
 	b.sees("#panel pre", "dstNetwork: 10.3.0.0/24")
 	b.sees("#panel li", "filedb in effect")
@@ -75,10 +80,10 @@ func TestValues(t *testing.T) {
 	b.do("document.querySelector('.values tbody tr').focus()")
 	b.keys(kb.ArrowDown + kb.ArrowDown + kb.ArrowUp)
 	b.await("document.activeElement === document.querySelectorAll('.values tbody tr')[1]")
-	b.do(find("svg [role=button]", loop1+", vpp-interface") + ".focus()")
+	b.do(find("svg [role=button]", loop1Name+", vpp-interface") + ".focus()")
 	b.keys(kb.ArrowRight)
 	b.await("document.activeElement.getAttribute('aria-label').includes('vpp/interface/loop1/')")
-	b.click("svg [role=button]", loop1+", vpp-interface, CONFIGURED")
+	b.click("svg [role=button]", loop1Name+", vpp-interface, CONFIGURED")
 	b.sees("#panel dd", "ours")
 	b.sees("#panel li", "vpp/interface/loop1/address/static/10.1.0.1/24")
 	b.await("document.querySelector('svg').getAttribute('aria-label').includes('neighbours')")
@@ -88,7 +93,7 @@ func TestValues(t *testing.T) {
 	if status, body := request(t, http.MethodPut, url+"/configuration", loop2, nil); status != http.StatusOK {
 		t.Fatalf("PUT: %d %s", status, body)
 	}
-	b.sees("svg [role=button]", route+", vpp-route, CONFIGURED")
+	b.sees("svg [role=button]", routeName+", vpp-route, CONFIGURED")
 	b.await("!" + find(".badge", "PENDING"))
 	b.clean()
 }
@@ -129,7 +134,7 @@ func TestTransactions(t *testing.T) {
 	b.named("transactions")
 	b.do(find("tr", "PUT /configuration") + ".focus()")
 	b.keys(kb.Enter)
-	b.sees(".timeline .track", "CREATE config/vpp/v2/interfaces/loop2")
+	b.sees(".timeline .track", "CREATE vpp.interfaces/loop2")
 	for _, phase := range []string{"queue", "prepare", "plan", "record", "execute", "finish"} {
 		b.sees(".timeline .track", phase)
 	}
@@ -138,11 +143,11 @@ func TestTransactions(t *testing.T) {
 		t.Error("a part of the timeline is outside of its lane")
 	}
 	b.sees("tr", "SOFTWARE_LOOPBACK")
-	b.sees(".ops li", "CREATEconfig/vpp/v2/interfaces/loop2")
+	b.sees(".ops li", "CREATEvpp.interfaces/loop2")
 	b.sees("dd", " created, 1 updated (")
 	b.named("transaction")
-	b.click(".timeline a", "config/vpp/v2/interfaces/loop2")
-	b.sees("#panel h2", "config/vpp/v2/interfaces/loop2")
+	b.click(".timeline a", "vpp.interfaces/loop2")
+	b.sees("#panel h2", "vpp.interfaces/loop2")
 	b.clean()
 }
 
@@ -173,7 +178,7 @@ func TestPlan(t *testing.T) {
 	b.click("button", "Plan")
 	b.sees("li.changed", "mtu: 0 → 1400")
 	b.sees("li.changed", "phys_address: ")
-	b.sees(".ops li", "CREATEconfig/vpp/v2/interfaces/loop2")
+	b.sees(".ops li", "CREATEvpp.interfaces/loop2")
 	b.sees("p", " to create, ")
 	b.named("plan")
 	b.click("button", "Apply")
@@ -225,7 +230,7 @@ func TestDrift(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.click("button", "Detect now")
-	b.sees("tr", loop1)
+	b.sees("tr", loop1Name)
 	b.sees("tr", "configured 1400, found 1300")
 	b.named("drift")
 	b.click("button", "Repair")

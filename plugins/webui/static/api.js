@@ -61,14 +61,16 @@ async function request(method, path, { query, body, type, signal, text } = {}) {
 export const get = (path, query, options) => request('GET', path, { query, ...options });
 export const post = (path, query, body, type, text) => request('POST', path, { query, body, type, text });
 
-// model names of values by the prefixes of their keys
-let modelNames;
+let modelsByPrefix;
 
-// models returns the names of models by the prefixes of keys; it is empty if the user may
+// models returns { name, singleton } of models by the prefixes of keys; it is empty if the user may
 // not see them.
 export function models() {
-  modelNames ??= get('/info/models').then(
-    (answer) => new Map(answer.models.map((m) => [m.KeyPrefix, m.Name])),
-    () => new Map());
-  return modelNames;
+  modelsByPrefix ??= get('/info/models').then(
+    (answer) => new Map(answer.models.map((m) => [m.KeyPrefix, { name: m.Name, singleton: Boolean(m.Singleton) }])),
+    (err) => {
+      if (err.status === 0) modelsByPrefix = undefined; // asked again when the agent answers
+      return new Map();
+    });
+  return modelsByPrefix;
 }

@@ -2,6 +2,7 @@
 
 import { get, post, address, Failure } from './api.js';
 import { h } from './dom.js';
+import { learnNames, shortText } from './names.js';
 import { showDetail } from './detail.js';
 
 const VIEWS = [
@@ -42,7 +43,7 @@ const app = {
   report(err) {
     if (err?.name === 'AbortError') return;
     app.offline = err?.status === 0;
-    $('notice').replaceChildren(...(err ? [h('p', { class: 'box error' }, err.message)] : []));
+    $('notice').replaceChildren(...(err ? [h('p', { class: 'box error' }, shortText(err.message))] : []));
     if (err && !(err instanceof Failure)) console.error(err);
   },
 };
@@ -73,7 +74,7 @@ async function navigate() {
     else {
       view?.leave?.();
       view = null;
-      const module = await load().catch(() => { throw new Failure(0, 'The agent does not answer.'); });
+      const [module] = await Promise.all([load(), learnNames()]).catch(() => { throw new Failure(0, 'The agent does not answer.'); });
       if (app.route.view !== name) return; // the user is elsewhere by now
       view = await module.show(app, $('main'));
     }

@@ -1,15 +1,16 @@
 // The panel with everything about one value.
 
 import { get } from './api.js';
+import { shortKey, shortText } from './names.js';
 import { sparklines } from './spark.js';
-import { h, badge, time, age, keyLink, signOf, toneOf, fieldDiff, isTime } from './dom.js';
+import { h, badge, time, age, keyLink, linked, signOf, toneOf, fieldDiff, isTime } from './dom.js';
 
 let shown = 0;
 
 // showDetail shows a value in a panel. fresh moves the focus there.
 export async function showDetail(app, panel, key, fresh) {
   const turn = ++shown;
-  const heading = h('h2', { tabindex: '-1', class: 'mono' }, key);
+  const heading = h('h2', { tabindex: '-1', class: 'mono', title: key }, shortKey(key));
   const close = h('button', { type: 'button', class: 'quiet', 'aria-label': 'Close the panel', title: 'Close (Esc)', onclick: () => app.go({ key: null }) }, '✕');
   const head = h('div', { class: 'panel-head' }, heading, close);
   if (fresh) {
@@ -27,7 +28,7 @@ export async function showDetail(app, panel, key, fresh) {
   const focused = document.activeElement === panel.querySelector('h2');
   const scroll = panel.scrollTop;
   panel.replaceChildren(head,
-    ...[...new Set(errors)].map((text) => h('p', { class: 'box error' }, text)),
+    ...[...new Set(errors)].map((text) => h('p', { class: 'box error' }, linked(app, text))),
     facts(app, key, status, past, graph), sparks ? section('The last hour', sparks) : '', whySection(app, why), valueSection(past), derivedSection(app, status),
     ...relations(app, graph, key), sources(items), historySection(app, past));
   if (!fresh) for (const d of panel.querySelectorAll('details')) d.open = open.has(d.dataset.name);
@@ -47,8 +48,9 @@ function facts(app, key, status, past, graph) {
   const node = graph?.Nodes?.find((n) => n.Key === key);
   const value = status?.value ?? {};
   const list = [['State', badge(value.state ?? 'NONEXISTENT')]];
+  if (shortKey(key) !== key) list.push(['Key', h('span', { class: 'mono' }, key)]);
   const error = value.error;
-  if (error) list.push(['Error', h('span', { class: 'error-text' }, error)]);
+  if (error) list.push(['Error', h('span', { class: 'error-text' }, linked(app, error))]);
   if (node?.Descriptor) list.push(['Descriptor', node.Descriptor]);
   if (node?.Owner) list.push(['Owner', h('span', { title: OWNERS[node.Owner] }, `${node.Owner}: ${OWNERS[node.Owner]}`)]);
   const base = now?.Flags?.derived;
@@ -68,9 +70,9 @@ function whySection(app, why) {
   if (!why) return '';
   const tree = (e) => h('li', {},
     h('span', { class: `dot ${toneOf(e.State)}`, title: e.State }, signOf(e.State)), ' ',
-    e.Label ? h('span', { class: 'faint' }, e.Label, ': ') : '',
-    keyLink(app, e.Key), ' ', h('span', { class: 'faint' }, e.State),
-    e.Reason ? h('div', { class: 'reason' }, e.Reason) : '',
+    e.Label ? h('span', { class: 'faint' }, shortText(e.Label), ': ') : '',
+    keyLink(app, e.Key, shortText(e.Key)), ' ', h('span', { class: 'faint' }, e.State),
+    e.Reason ? h('div', { class: 'reason' }, linked(app, e.Reason)) : '',
     e.Children?.length ? h('ul', {}, e.Children.map(tree)) : '');
   return section('Why', h('ul', { class: 'tree' }, tree(why)));
 }
@@ -105,7 +107,7 @@ function derivedSection(app, status) {
   if (!list.length) return '';
   return section('Derived values', h('ul', { class: 'plain' }, list.map((v) => h('li', {},
     h('span', { class: `dot ${toneOf(v.state)}`, title: v.state }, signOf(v.state)), ' ', keyLink(app, v.key), ' ',
-    h('span', { class: 'faint' }, v.state, v.error ? ': ' + v.error : v.details?.length ? ': waits for ' + v.details.join(', ') : '')))));
+    h('span', { class: 'faint' }, v.state, linked(app, v.error ? ': ' + v.error : v.details?.length ? ': waits for ' + v.details.join(', ') : ''))))));
 }
 
 function relations(app, graph, key) {
@@ -116,7 +118,7 @@ function relations(app, graph, key) {
     const state = Object.keys(n.States)[0];
     return h('li', {}, h('span', { class: `dot ${toneOf(state)}`, title: state }, signOf(state)), ' ',
       n.Key ? keyLink(app, n.Key) : h('a', { href: app.hash({ descriptor: [n.Descriptor], key: null }, 'values', []) }, `${n.Values.toLocaleString('en-US')} of ${n.Descriptor || n.Label}`),
-      e.Label ? h('span', { class: 'faint' }, ` ${e.Label}`) : '', e.Unmet ? h('b', { class: 'error-text' }, ' not met') : '');
+      e.Label ? h('span', { class: 'faint' }, ` ${shortText(e.Label)}`) : '', e.Unmet ? h('b', { class: 'error-text' }, ' not met') : '');
   }));
   const depends = graph.Edges.filter((e) => e.Relation === 'depends-on');
   const to = depends.filter((e) => e.From === key), from = depends.filter((e) => e.To === key);
@@ -137,7 +139,7 @@ function historySection(app, past) {
     const txn = now.Flags['last-update']?.replace('TXN-', '');
     return h('li', {}, time(now.Since), ' ', badge(now.Flags['value-state'] ?? 'NONEXISTENT'), ' ',
       txn ? h('a', { href: app.hash({ key: null }, 'transactions', [txn]) }, '#' + txn) : '',
-      now.Flags.error ? h('div', { class: 'error-text' }, now.Flags.error) : '',
+      now.Flags.error ? h('div', { class: 'error-text' }, linked(app, now.Flags.error)) : '',
       before ? fieldDiff(before.Value?.ProtoMsgData, now.Value?.ProtoMsgData) ?? '' : '');
   });
   return section('History', h('ol', { class: 'history' }, entries.reverse()));

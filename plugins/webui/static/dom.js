@@ -1,6 +1,7 @@
 // Elements, formats and the parts that several views use.
 
 import { now } from './api.js';
+import { shortKey, split } from './names.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -115,10 +116,13 @@ export function stateBar(states) {
 // breakable lets the lines of a key end at its slashes.
 const breakable = (text) => text.split(/(?<=\/)/).flatMap((part, i) => (i ? [h('wbr'), part] : [part]));
 
-// keyLink leads to a value.
+// keyLink leads to a value. It shows its name, and the key as a tooltip.
 export function keyLink(app, key, text) {
-  return h('a', { href: app.hash({ key }), class: 'mono' }, breakable(text ?? key));
+  return h('a', { href: app.hash({ key }), class: 'mono', title: key }, breakable(text ?? shortKey(key)));
 }
+
+// linked returns a text in which the keys of items are links.
+export const linked = (app, text) => split(text ?? '').map((part) => (part.key ? keyLink(app, part.key) : part));
 
 // emptyBox says why a view has nothing to show.
 export const emptyBox = (...text) => h('p', { class: 'box faint' }, ...text);

@@ -1,7 +1,8 @@
 // The view of drift, orphans and quarantine.
 
 import { get, post } from './api.js';
-import { h, number, count, time, table, row, keyLink, ask, emptyBox, isTime } from './dom.js';
+import { shortKey, shortText } from './names.js';
+import { h, number, count, time, table, row, keyLink, linked, ask, emptyBox, isTime } from './dom.js';
 
 export async function show(app, main) {
   const view = new Drift(app, main);
@@ -81,8 +82,8 @@ class Drift {
       h('span', {}, known ? [`${count(report.Values, 'value')} compared at `, time(report.Stop), drifts.length ? `; ${drifts.length === 1 ? '1 differs' : `${number(drifts.length)} differ`}.` : '; none differs.'] : 'The southbound was not compared yet.'),
       this.detect, this.mayRepair && drifts.length ? this.repair : ''),
     drifts.length ? table('Drift', columns, rows) : '',
-    report.Errors?.length ? h('p', { class: 'box error' }, report.Errors.join('\n')) : '',
-    unread.length ? h('p', { class: 'legend faint' }, 'Not read: ', unread.map((u) => `${u.Descriptor} (${u.Reason})`).join(', ')) : '',
+    report.Errors?.length ? h('p', { class: 'box error' }, linked(this.app, report.Errors.join('\n'))) : '',
+    unread.length ? h('p', { class: 'legend faint' }, 'Not read: ', unread.map((u) => `${u.Descriptor} (${shortText(u.Reason)})`).join(', ')) : '',
     drifts.length && !this.mayRepair ? h('p', { class: 'legend faint' }, 'You may not repair drift: that needs the permission POST /scheduler/drift.') : '');
   }
 
@@ -93,11 +94,11 @@ class Drift {
     const ours = list.filter((o) => o.Ours || o.Marked), foreign = list.filter((o) => !o.Ours && !o.Marked);
     const columns = [[''], ['Value', 'key'], ['Descriptor'], ['Why'], ['Changed']];
     const line = (o, box) => row(columns, [box, keyLink(this.app, o.Key), o.Descriptor,
-      h('span', {}, o.Ours ? 'made by this agent' : o.Marked ? 'marked as an agent’s, not on record' : 'made by another process', o.Problem ? h('div', { class: 'error-text' }, o.Problem) : ''),
+      h('span', {}, o.Ours ? 'made by this agent' : o.Marked ? 'marked as an agent’s, not on record' : 'made by another process', o.Problem ? h('div', { class: 'error-text' }, linked(this.app, o.Problem)) : ''),
       isTime(o.Since) ? time(o.Since) : '']);
     this.remove.disabled = true;
     const boxOf = (o) => {
-      const box = h('input', { type: 'checkbox', value: o.Key, 'aria-label': `Select ${o.Key}`, disabled: Boolean(o.Problem) || !this.mayRemove });
+      const box = h('input', { type: 'checkbox', value: o.Key, 'aria-label': `Select ${shortKey(o.Key)}`, disabled: Boolean(o.Problem) || !this.mayRemove });
       box.addEventListener('change', () => { this.remove.disabled = !this.orphans.querySelector('input:checked'); });
       return box;
     };
@@ -111,7 +112,7 @@ class Drift {
 
   async askRemove() {
     const keys = [...this.orphans.querySelectorAll('input:checked')].map((b) => b.value);
-    if (!await ask(`Remove ${count(keys.length, 'value')}?`, keys.slice(0, 10).join(', ') + (keys.length > 10 ? ` and ${keys.length - 10} more` : ''), 'Remove')) return;
+    if (!await ask(`Remove ${count(keys.length, 'value')}?`, keys.slice(0, 10).map(shortKey).join(', ') + (keys.length > 10 ? ` and ${keys.length - 10} more` : ''), 'Remove')) return;
     this.remove.disabled = true;
     try {
       const rest = await post('/scheduler/orphans', { remove: 1, key: keys });
@@ -123,7 +124,7 @@ class Drift {
   }
 
   async askRelease(key) {
-    if (!await ask('Try the value again?', `${key}: the southbound went down whenever the agent worked on this value. It may go down again.`, 'Release')) return;
+    if (!await ask('Try the value again?', `${shortKey(key)}: the southbound went down whenever the agent worked on this value. It may go down again.`, 'Release')) return;
     try {
       const rest = await post('/scheduler/quarantine', { release: 1, key: [key] });
       this.showQuarantine(rest.Suspects ?? []);
@@ -134,7 +135,7 @@ class Drift {
 
   showQuarantine(list) {
     const columns = [['Value', 'key'], ['Southbound'], ['Operation'], ['Disconnects', 'num'], ['State'], ['']];
-    const release = (s) => h('button', { type: 'button', 'aria-label': `Release ${s.Key}`, onclick: () => this.askRelease(s.Key) }, 'Release');
+    const release = (s) => h('button', { type: 'button', 'aria-label': `Release ${shortKey(s.Key)}`, onclick: () => this.askRelease(s.Key) }, 'Release');
     const line = (s) => row(columns, [keyLink(this.app, s.Key), s.Southbound, s.Operation, String(s.Crashes?.length ?? 0),
       s.Quarantined ? 'in quarantine' : s.HeldBack ? 'held back' : 'under suspicion', (s.Quarantined || s.HeldBack) && this.mayRelease ? release(s) : '']);
     this.quarantine.replaceChildren(h('h2', {}, 'Quarantine'), list.length ? table('Quarantine', columns, list.map(line))

@@ -1,7 +1,7 @@
 // What a plan would do, or a transaction did, by item. The agent groups the operations: an item has
 // its changed fields, the derived values that matter, and the item because of which it is created again.
 
-import { h, number, count, badge, keyLink } from './dom.js';
+import { h, number, count, badge, keyLink, linked } from './dom.js';
 
 // By kind: sign, name, and the words that count items of a plan and of a transaction.
 const KINDS = {
@@ -49,9 +49,9 @@ export function effectItems(app, effects) {
   return effects.map((it) => h('li', {},
     h('div', { class: 'op-head' }, sign(it.Kind), keyLink(app, it.Key), it.State ? badge(it.State) : '',
       it.Reverted ? h('span', { class: 'tag' }, 'reverted') : '', because(app, it.Because)),
-    it.Reason ? h('div', { class: 'reason faint' }, it.Reason) : '',
-    it.Error ? h('div', { class: 'reason error-text' }, it.Error) : '',
+    it.Reason ? h('div', { class: 'reason faint' }, linked(app, it.Reason)) : '',
+    it.Error ? h('div', { class: 'reason error-text' }, linked(app, it.Error)) : '',
     it.Fields?.length ? h('ul', { class: 'diff' }, it.Fields.map(fieldChange)) : '',
     it.Parts?.length ? h('ul', { class: 'parts' }, it.Parts.map((p) => h('li', { class: 'op-head' }, sign(p.Kind), keyLink(app, p.Key), because(app, p.Because),
-      p.Reason ? h('span', { class: 'faint' }, p.Reason) : '')), it.OmittedParts ? h('li', { class: 'faint' }, `and ${number(it.OmittedParts)} more`) : '') : ''));
+      p.Reason ? h('span', { class: 'faint' }, linked(app, p.Reason)) : '')), it.OmittedParts ? h('li', { class: 'faint' }, `and ${number(it.OmittedParts)} more`) : '') : ''));
 }

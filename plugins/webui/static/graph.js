@@ -1,6 +1,7 @@
 // The picture of a graph. The layout is that of dagre.
 
 import { Graph, layout } from './vendor/dagre.js';
+import { shortKey, shortText } from './names.js';
 import { s, number, compact, worst, signOf, toneOf, STATES, count } from './dom.js';
 import { canvas, curve, marker, short } from './canvas.js';
 
@@ -10,8 +11,8 @@ const WIDTH = 226, HEIGHT = 44;
 function describe(node) {
   const states = Object.keys(STATES).filter((k) => node.States[k]).map((k) => `${number(node.States[k])} ${k}`).join(', ');
   const kind = node.Descriptor || 'no value';
-  if (node.Values === 1 && node.Key) return `${node.Key}, ${kind}, ${worst(node.States)}`;
-  return `${node.Label || node.Prefix || 'values'}: ${count(node.Values, 'value')} of ${kind}: ${states}`;
+  if (node.Values === 1 && node.Key) return `${shortKey(node.Key)}, ${kind}, ${worst(node.States)}`;
+  return `${node.Label || shortKey(node.Prefix ?? '') || 'values'}: ${count(node.Values, 'value')} of ${kind}: ${states}`;
 }
 
 function arrange(drawing) {
@@ -56,14 +57,14 @@ function stack(g, drawing) {
 function nodeElement(node, at, options) {
   const state = worst(node.States);
   const group = !node.Key;
-  const text = group ? node.Label || node.Prefix || 'no descriptor' : node.Label || node.Key;
+  const text = group ? node.Label || shortKey(node.Prefix ?? '') || 'no descriptor' : node.Label || shortKey(node.Key);
   const below = group ? `${compact(node.Values)} ${node.Values === 1 ? 'value' : 'values'}` : (node.Descriptor || 'no value');
   const classes = ['node', toneOf(state), group && 'group', node.Neighbour && 'neighbour', options.selected === node.Key && node.Key && 'selected'];
   const g = s('g', {
     class: classes.filter(Boolean).join(' '), transform: `translate(${at.x - WIDTH / 2},${at.y - HEIGHT / 2})`,
     tabindex: '0', role: 'button', 'aria-label': describe(node), 'data-id': node.ID,
   },
-  s('title', {}, describe(node)));
+  s('title', {}, [describe(node), node.Key].filter(Boolean).join('\n')));
   if (group && node.Values > 1) g.append(s('rect', { class: 'behind', x: 4, y: 4, width: WIDTH, height: HEIGHT, rx: 7 }));
   g.append(
     s('rect', { class: 'body', width: WIDTH, height: HEIGHT, rx: 7 }),
@@ -86,7 +87,7 @@ function nodeElement(node, at, options) {
 function edgeElement(edge, laid) {
   const path = curve(laid.points);
   const derives = edge.Relation === 'derives';
-  const text = `${derives ? 'derives' : 'depends on'}${edge.Label ? ` (${edge.Label})` : ''}${edge.Count > 1 ? `, ${number(edge.Count)} times` : ''}${edge.Unmet ? `, ${number(edge.Unmet)} not met` : ''}`;
+  const text = `${derives ? 'derives' : 'depends on'}${edge.Label ? ` (${shortText(edge.Label)})` : ''}${edge.Count > 1 ? `, ${number(edge.Count)} times` : ''}${edge.Unmet ? `, ${number(edge.Unmet)} not met` : ''}`;
   const g = s('g', { class: `edge ${derives ? 'derives' : 'depends'} ${edge.Unmet ? 'unmet' : ''}`, 'data-from': edge.From, 'data-to': edge.To },
     s('title', {}, text),
     s('path', { d: path, 'marker-end': `url(#arrow${edge.Unmet ? '-unmet' : ''})` }));

@@ -1,6 +1,7 @@
 // The picture of the network: boxes, nodes and links. The layout is that of dagre.
 
 import { Graph, layout } from './vendor/dagre.js';
+import { shortText } from './names.js';
 import { s, number, si } from './dom.js';
 import { canvas, curve, marker, short } from './canvas.js';
 
@@ -34,7 +35,7 @@ export const stateText = (n) => (n.count ? Object.keys(LOOKS).filter((k) => n.st
 const changeText = (n) => n.change ?? Object.entries(n.changes ?? {}).map(([c, count]) => `${number(count)} ${c}`).join(', ');
 
 // describe names a node for screen readers and as a tooltip.
-const describe = (n) => [n.label, kindOf(n), stateText(n), n.reason, n.addresses?.join(' '), changeText(n)].filter(Boolean).join(', ');
+const describe = (n) => [n.label, kindOf(n), stateText(n), shortText(n.reason ?? ''), n.addresses?.join(' '), changeText(n)].filter(Boolean).join(', ');
 
 function arrange(net) {
   const g = new Graph({ multigraph: true, compound: true });
@@ -86,7 +87,7 @@ function nodeElement(n, at, selected) {
 
 function linkElement(l, laid, names) {
   const arrow = ['mirror', 'cross-connect', 'unnumbered', 'over'].includes(l.kind);
-  const text = `${names.get(l.from)} ${LINKS[l.kind]} ${names.get(l.to)}: ${l.state}${l.count > 1 ? `, ${number(l.count)} times` : ''}${l.reason ? `, ${l.reason}` : ''}${l.change ? `, ${l.change}` : ''}`;
+  const text = `${names.get(l.from)} ${LINKS[l.kind]} ${names.get(l.to)}: ${l.state}${l.count > 1 ? `, ${number(l.count)} times` : ''}${l.reason ? `, ${shortText(l.reason)}` : ''}${l.change ? `, ${l.change}` : ''}`;
   const at = laid.points[Math.floor(laid.points.length / 2)];
   const label = [CHANGES[l.change], l.count > 1 ? '×' + number(l.count) : '', l.state === 'up' ? '' : LOOKS[l.state][0]].filter(Boolean).join(' ');
   return s('g', { class: `edge link ${l.kind} ${LOOKS[l.state][1]} ${l.change ? 'change-' + l.change : ''}`, 'data-from': l.from, 'data-to': l.to },

@@ -1,8 +1,9 @@
 // The view of the network: what is linked to what, and its state.
 
 import { get, post } from './api.js';
+import { shortKey } from './names.js';
 import { preview } from './plan.js';
-import { h, number, count, keyLink, emptyBox, table, row, arrows } from './dom.js';
+import { h, number, count, keyLink, linked, emptyBox, table, row, arrows } from './dom.js';
 import { networkPicture, showRates, LOOKS, KINDS, LINKS, kindOf, stateText } from './netpicture.js';
 
 const LIMIT = 60; // nodes in the picture, more are grouped
@@ -123,7 +124,7 @@ class Network {
   }
 
   showCrumbs(f, net) {
-    const label = (id) => net.nodes.find((n) => n.id === id)?.label ?? id;
+    const label = (id) => net.nodes.find((n) => n.id === id)?.label ?? shortKey(id);
     const boxLabel = (id) => net.boxes.find((b) => b.id === id)?.label ?? id;
     const texts = { item: (v) => `neighbours of ${label(v)}`, contains: (v) => `“${v}”`, kind: (v) => KINDS[v] ?? v, box: (v) => `in ${boxLabel(v)}` };
     const chips = FILTERS.filter((name) => f[name]).map((name) => {
@@ -154,7 +155,7 @@ class Network {
       h('span', {}, n.change ? h('b', {}, `${n.change}: `) : '', n.items ? keyLink(this.app, n.items[0].key, n.items.length > 1 ? n.id : n.items[0].name) : n.label),
       kindOf(n), boxes.get(n.box) ?? '',
       h('span', { class: `badge ${LOOKS[n.state][1]}` }, h('span', { 'aria-hidden': 'true' }, LOOKS[n.state][0]), ' ', stateText(n)),
-      links.get(n.id).join(', '), n.reason ?? '',
+      links.get(n.id).join(', '), linked(this.app, n.reason),
       n.count ? '' : h('a', { href: this.app.hash({ item: n.id, contains: null, kind: null, box: null }), 'aria-label': `Only ${n.label} with its neighbours` }, 'only this'),
     ], { 'data-key': n.items?.[0].key ?? '' }, () => this.open(n)));
     this.list.replaceChildren(table('Nodes of the picture', COLUMNS, rows, { class: 'nodes' }));

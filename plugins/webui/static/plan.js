@@ -1,7 +1,7 @@
 // The view of plans: what a configuration would change, and the button that does it.
 
 import { post, now, Failure } from './api.js';
-import { h, number, count, badge, keyLink, field, emptyBox } from './dom.js';
+import { h, number, count, badge, keyLink, linked, field, emptyBox } from './dom.js';
 import { effectItems, effectCounts } from './effects.js';
 
 const SHOWN = 300;
@@ -110,9 +110,9 @@ class PlanView {
 
   // problems lists what is wrong with the text, with links to the lines.
   problems(err) {
-    if (!Array.isArray(err.body)) return h('p', { class: 'box error' }, err.message);
+    if (!Array.isArray(err.body)) return h('p', { class: 'box error' }, linked(this.app, err.message));
     return h('div', { class: 'box error' }, h('h2', {}, count(err.body.length, 'error')), h('ul', { class: 'problems' }, err.body.map((p) => h('li', {},
-      p.line ? h('button', { type: 'button', onclick: () => this.goto(p.line) }, `line ${p.line}`) : '', ' ', p.path ? h('b', {}, p.path, ': ') : '', p.error))));
+      p.line ? h('button', { type: 'button', onclick: () => this.goto(p.line) }, `line ${p.line}`) : '', ' ', p.path ? h('b', {}, p.path, ': ') : '', linked(this.app, p.error)))));
   }
 
   goto(line) {
@@ -160,13 +160,13 @@ class PlanView {
       this.planned = preview = undefined;
       if (applied.confirm_by) remember({ id: applied.commit_id ?? '', until: Date.parse(applied.confirm_by), from: now() });
       this.result.replaceChildren(h('section', { class: 'box good' }, h('h2', {}, 'Applied'),
-        h('p', {}, applied.summary?.text ?? '', ' ', applied.seq_num !== undefined ? h('a', { href: '#/transactions/' + applied.seq_num }, `Transaction #${applied.seq_num}`) : ''),
-        applied.results?.length ? h('ul', { class: 'plain' }, applied.results.map((r) => h('li', {}, r.state ? badge(r.state) : '', ' ', keyLink(this.app, r.key), ' ', r.error ?? r.reason ?? ''))) : ''));
+        h('p', {}, linked(this.app, applied.summary?.text), ' ', applied.seq_num !== undefined ? h('a', { href: '#/transactions/' + applied.seq_num }, `Transaction #${applied.seq_num}`) : ''),
+        applied.results?.length ? h('ul', { class: 'plain' }, applied.results.map((r) => h('li', {}, r.state ? badge(r.state) : '', ' ', keyLink(this.app, r.key), ' ', linked(this.app, r.error ?? r.reason)))) : ''));
       this.showConfirmation();
     } catch (err) {
       this.applyButton.disabled = false;
       const again = err.status === 409 && !err.body?.results ? h('p', {}, h('button', { type: 'button', onclick: () => this.plan() }, 'Plan again')) : '';
-      this.result.prepend(h('div', { class: 'box error' }, 'Not applied: ', err.message, again));
+      this.result.prepend(h('div', { class: 'box error' }, 'Not applied: ', linked(this.app, err.message), again));
     }
   }
 

@@ -1,8 +1,9 @@
 // The view of transactions: the list, and one with its critical path as a timeline.
 
 import { get } from './api.js';
+import { shortKey, shortText } from './names.js';
 import { effectItems, effectCounts } from './effects.js';
-import { h, number, count, duration, seconds, time, badge, table, row, arrows, keyLink, emptyBox, fieldDiff } from './dom.js';
+import { h, number, count, duration, seconds, time, badge, table, row, arrows, keyLink, linked, emptyBox, fieldDiff } from './dom.js';
 
 const PAGE = 200;
 const MOST_OPERATIONS = 500;
@@ -42,7 +43,7 @@ class List {
     const focused = this.body.contains(document.activeElement) && document.activeElement.closest('tr')?.dataset.seq;
     const rows = list.map((t) => row(columns, [
       h('a', { href: '#/transactions/' + t.SeqNum }, t.SeqNum), time(t.Start), h('span', { class: 'tag' }, kindOf(t)),
-      t.Description ?? '', summary(t), t.Failed ? h('b', { class: 'error-text' }, `✕ ${number(t.Failed)}`) : h('span', { class: 'faint' }, '0'),
+      linked(this.app, t.Description), summary(t), t.Failed ? h('b', { class: 'error-text' }, `✕ ${number(t.Failed)}`) : h('span', { class: 'faint' }, '0'),
       t.PreRecord ? 'running' : duration(took(t)),
     ], { 'data-seq': t.SeqNum }, () => { location.hash = '#/transactions/' + t.SeqNum; }));
     this.body.replaceChildren(table('Transactions, the latest first', columns, rows),
@@ -70,7 +71,7 @@ class One {
       operations(t) <= MOST_OPERATIONS ? get('/scheduler/txn-history', { 'seq-num': this.seq }) : null,
     ]);
     this.complete = true;
-    this.main.replaceChildren(...parts, this.items(t), path instanceof Error ? emptyBox(path.message) : this.timeline(path), this.operations(t, full));
+    this.main.replaceChildren(...parts, this.items(t), path instanceof Error ? emptyBox(linked(this.app, path.message)) : this.timeline(path), this.operations(t, full));
   }
 
   // items lists what the transaction did by item.
@@ -82,7 +83,7 @@ class One {
 
   facts(t) {
     const list = [
-      ['Kind', kindOf(t)], ['Description', t.Description ?? ''], ['Started', time(t.Start)],
+      ['Kind', kindOf(t)], ['Description', linked(this.app, t.Description)], ['Started', time(t.Start)],
       ['Took', t.PreRecord ? 'running' : duration(took(t))], ['Operations', summary(t)],
     ];
     if (t.ItemCounts) list.push(['Items', effectCounts(t.ItemCounts, operations(t), true)]);
@@ -138,7 +139,7 @@ class One {
         h('span', {}, h('span', { class: `op ${step.Operation}` }, step.Operation, ' '), keyLink(this.app, step.Key), step.Error ? h('span', { class: 'error-text' }, ' ✕ failed') : ''),
         [['waited', at, step.Waited], [step.Error ? 'ran failed' : 'ran', ran, step.Ran]],
         `${duration(step.Ran)}${step.Waited > step.Ran ? ` after ${duration(step.Waited)}` : ''}`,
-        `${step.Key}: waited ${duration(step.Waited)}${step.For ? ` (${step.For})` : ''}, ran ${duration(step.Ran)}${step.Error ? ': ' + step.Error : ''}`));
+        `${shortKey(step.Key)}: waited ${duration(step.Waited)}${step.For ? ` (${step.For})` : ''}, ran ${duration(step.Ran)}${step.Error ? ': ' + shortText(step.Error) : ''}`));
       at = ran + step.Ran;
     }
   }
@@ -153,7 +154,7 @@ class One {
       h('span', { class: `op ${op.Operation}` }, op.Operation, op.IsRecreate ? ' (re-create)' : '', op.IsRevert ? ' (revert)' : ''),
       keyLink(this.app, op.Key), badge(op.NewState ?? 'NONEXISTENT'),
       op.NOOP ? h('span', { class: 'faint' }, 'no call') : op.Start ? duration(seconds(op.Start, op.End)) : '',
-      h('span', {}, op.NewErrMsg ? h('div', { class: 'error-text' }, op.NewErrMsg) : '', fieldDiff(op.PrevValue?.ProtoMsgData, op.NewValue?.ProtoMsgData) ?? ''),
+      h('span', {}, op.NewErrMsg ? h('div', { class: 'error-text' }, linked(this.app, op.NewErrMsg)) : '', fieldDiff(op.PrevValue?.ProtoMsgData, op.NewValue?.ProtoMsgData) ?? ''),
     ]));
     return h('section', { class: 'card' }, h('h2', {}, 'Operations'), note ? h('p', { class: 'legend faint' }, note) : '', table('Operations', columns, rows));
   }

@@ -1,7 +1,8 @@
 // The view of values: filters, the graph, the list.
 
 import { get, models } from './api.js';
-import { h, number, count, badge, stateBar, signOf, toneOf, STATES, table, row, arrows, age, keyLink, emptyBox } from './dom.js';
+import { fullKey, shortKey } from './names.js';
+import { h, number, count, badge, stateBar, signOf, toneOf, STATES, table, row, arrows, age, keyLink, linked, emptyBox } from './dom.js';
 import { picture } from './graph.js';
 
 const PAGE = 100;
@@ -18,7 +19,7 @@ class Values {
     this.app = app;
     this.pages = 1;
     this.names = new Map();
-    this.search = h('input', { type: 'search', placeholder: 'Search keys  ( / )', 'aria-label': 'Search keys', autocomplete: 'off', spellcheck: 'false' });
+    this.search = h('input', { type: 'search', placeholder: 'Search names  ( / )', 'aria-label': 'Search names', autocomplete: 'off', spellcheck: 'false' });
     this.search.addEventListener('input', () => {
       clearTimeout(this.typing);
       this.typing = setTimeout(() => app.go({ q: this.search.value, key: null }), 200);
@@ -66,8 +67,8 @@ class Values {
 
   async loadSummary(f) {
     const [summary, names] = await Promise.all([
-      get('/scheduler/summary', { groups: 1, limit: 0, contains: f.contains, 'key-prefix': f.prefix }), models()]);
-    this.names = new Map((summary.Groups ?? []).map((g) => [g.Descriptor, names.get(g.KeyPrefix)]));
+      get('/scheduler/summary', { groups: 1, limit: 0, contains: fullKey(f.contains), 'key-prefix': f.prefix }), models()]);
+    this.names = new Map((summary.Groups ?? []).map((g) => [g.Descriptor, names.get(g.KeyPrefix)?.name]));
     this.showFacets(f, summary.Groups ?? []);
   }
 
@@ -102,7 +103,7 @@ class Values {
 
   async loadGraph(f) {
     let drawing;
-    const query = f.key ? { key: f.key } : { contains: f.contains, state: f.state, descriptor: f.descriptor, prefix: f.prefix };
+    const query = f.key ? { key: f.key } : { contains: fullKey(f.contains), state: f.state, descriptor: f.descriptor, prefix: f.prefix };
     try {
       drawing = await get('/scheduler/graph', { format: 'json', ...query });
     } catch (err) {
@@ -114,11 +115,11 @@ class Values {
     if (text === this.drawn) return;
     this.drawn = text;
     if (!drawing.Nodes?.length) {
-      this.graph.replaceChildren(emptyBox(f.key ? `There is no value ${f.key}. The panel says why.` : 'No value matches the filters.'));
+      this.graph.replaceChildren(emptyBox(f.key ? `There is no value ${shortKey(f.key)}. The panel says why.` : 'No value matches the filters.'));
       return;
     }
     this.graph.replaceChildren(picture(drawing, {
-      selected: f.key, label: f.key ? `Graph of ${f.key} and its neighbours` : 'Graph of values',
+      selected: f.key, label: f.key ? `Graph of ${shortKey(f.key)} and its neighbours` : 'Graph of values',
       open: (node) => this.open(node),
     }), legend());
   }
@@ -134,16 +135,16 @@ class Values {
     const crumb = (text, change) => parts.push(h('span', { class: 'chip' }, text,
       h('a', { href: this.app.hash(change), 'aria-label': `Remove the filter ${text}`, title: 'Remove' }, '×')));
     if (f.contains) crumb(`“${f.contains}”`, { q: null, key: null });
-    if (f.prefix) crumb(f.prefix + '…', { prefix: null, key: null });
+    if (f.prefix) crumb(shortKey(f.prefix) + '…', { prefix: null, key: null });
     for (const x of f.state) crumb(x, { state: f.state.filter((y) => y !== x), key: null });
     for (const x of f.descriptor) crumb(this.modelOf(x), { descriptor: f.descriptor.filter((y) => y !== x), key: null });
-    if (f.key) crumb(`neighbours of ${f.key.split('/').slice(-2).join('/')}`, { key: null });
+    if (f.key) crumb(`neighbours of ${shortKey(f.key)}`, { key: null });
     const what = f.key ? '' : drawing.Grouped ? `${count(drawing.Values, 'value')}, in groups` : count(drawing.Values, 'value');
     this.crumbs.replaceChildren(h('b', {}, what), ...parts);
   }
 
   async loadList(f) {
-    const query = { contains: f.contains, state: f.state, descriptor: f.descriptor, 'key-prefix': f.prefix };
+    const query = { contains: fullKey(f.contains), state: f.state, descriptor: f.descriptor, 'key-prefix': f.prefix };
     const values = await get('/scheduler/status', { ...query, limit: Math.min(10000, PAGE * this.pages) });
     await this.named; // the list shows the names of models
     this.last = values.at(-1)?.value.key;
@@ -158,9 +159,9 @@ class Values {
   rowOf(v) {
     const key = v.value.key;
     return row(COLUMNS, [
-      h('span', {}, v.base ? h('span', { class: 'faint', title: `derived from ${v.base}` }, '↳ ') : '', keyLink(this.app, key)),
+      h('span', {}, v.base ? h('span', { class: 'faint', title: `derived from ${shortKey(v.base)}` }, '↳ ') : '', keyLink(this.app, key)),
       this.modelOf(v.descriptor) || h('span', { class: 'faint' }, 'none'),
-      badge(v.value.state), h('span', { title: v.since }, age(v.since)), v.reason ?? '',
+      badge(v.value.state), h('span', { title: v.since }, age(v.since)), linked(this.app, v.reason),
     ], { 'data-key': key }, () => this.app.go({ key }));
   }
 
