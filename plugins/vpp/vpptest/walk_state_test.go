@@ -226,7 +226,7 @@ func (w *walk) routes(vpp vppNames) (state []string) {
 		table := ip.IPTable{TableID: t.Table.TableID, IsIP6: t.Table.IsIP6}
 		w.each(&ip.IPRouteV2Dump{Table: table}, func() api.Message { return &ip.IPRouteV2Details{} }, func(m api.Message) {
 			r := m.(*ip.IPRouteV2Details).Route
-			if tracksPathMTU(r) {
+			if r.Src == adjacencySource || tracksPathMTU(r) {
 				return
 			}
 			var paths []string
@@ -246,6 +246,10 @@ func (w *walk) routes(vpp vppNames) (state []string) {
 	}
 	return state
 }
+
+// adjacencySource is the source of routes to neighbours. They follow from the neighbours, which are compared
+// themselves; VPP also has routes to neighbours that it looks for, such as the far end of a tunnel.
+const adjacencySource = 15
 
 // lastFixedSource is the last source of routes that VPP has itself. Its features get the numbers after it.
 const lastFixedSource = 17
