@@ -37,6 +37,11 @@ func Derived() DescriptorOption {
 	return func(b *build) { b.derived, b.d.NBKeyPrefix, b.d.Retrieve = true, "", nil }
 }
 
+// DerivedRead is for values that are only derived and are also read back on their own.
+func DerivedRead() DescriptorOption {
+	return func(b *build) { b.derived, b.d.NBKeyPrefix = true, "" }
+}
+
 // Property is for values that are derived and need no operation: no Create,
 // Update and Delete.
 func Property() DescriptorOption {

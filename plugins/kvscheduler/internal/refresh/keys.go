@@ -50,13 +50,15 @@ func (r *Refresher) Keys(keys []string) (unread []string) {
 }
 
 // reader returns the descriptor that reads a value: its own, or its base's; nil if neither
-// can. n may be nil.
+// can. What is derived is read with its base if that can be read, because the base says which
+// derived values exist. n may be nil.
 func reader(n *graph.Node) *registry.Descriptor {
 	if n == nil {
 		return nil
 	}
 	d := n.Desc
-	if n.IsDerived() && (d == nil || d.Retrieve == nil && d.RetrieveValue == nil) {
+	lists := func(d *registry.Descriptor) bool { return d != nil && d.Retrieve != nil }
+	if n.IsDerived() && (d == nil || d.RetrieveValue == nil) && (lists(n.Base.Desc) || !lists(d)) {
 		d = n.Base.Desc
 	}
 	if d == nil || d.Retrieve == nil && (d.RetrieveValue == nil || d != n.Desc) {
@@ -233,14 +235,15 @@ func (r *Refresher) run(d *registry.Descriptor, key string, f func(context.Conte
 
 // some reads values of one descriptor with Retrieve.
 func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) error {
-	roots := make([]*graph.Node, 0, len(nodes))
+	read := make([]*graph.Node, 0, len(nodes))
+	expected := make(map[*graph.Node]bool, len(nodes))
 	for _, n := range nodes {
-		if root := n.Root(); root.Desc == d {
-			roots = append(roots, root)
+		if of := readAs(n, d); !expected[of] {
+			expected[of] = true
+			read = append(read, of)
 		}
 	}
-	roots = slices.Compact(roots)
-	found, err := r.expect(d, append(r.holders(d, roots), roots...))
+	found, err := r.expect(d, append(r.holders(d, read), read...))
 	if err != nil {
 		return err
 	}
@@ -251,10 +254,11 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) error {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
 	for _, n := range nodes {
-		kv, ok := byKey[n.Root().Key]
+		of := readAs(n, d)
+		kv, ok := byKey[of.Key]
 		switch {
 		case ok && kv.Value == nil: // it exists, that is all
-		case n.IsDerived() && n.Desc != d:
+		case of != n:
 			r.stateOfDerived(n, kv, ok)
 		case ok:
 			r.state(n, kv)
@@ -263,6 +267,15 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) error {
 		}
 	}
 	return nil
+}
+
+// readAs returns the value with which a descriptor reads a value: its base, or the value itself if the
+// descriptor is that of derived values.
+func readAs(n *graph.Node, d *registry.Descriptor) *graph.Node {
+	if root := n.Root(); root.Desc == d {
+		return root
+	}
+	return n
 }
 
 // holders returns the other values of a descriptor that have the same identity as some values. Retrieve
