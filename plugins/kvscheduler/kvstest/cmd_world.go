@@ -62,7 +62,7 @@ func (r *Run) elsewhere(key string) bool {
 func descriptorOption(word string) (DescriptorOption, error) {
 	name, value, _ := strings.Cut(word, "=")
 	plain := map[string]DescriptorOption{
-		"metadata": WithMetadata(), "derived": Derived(), "derived-read": DerivedRead(), "property": Property(), "peer": func(*build) {}, "obtained": Obtained(),
+		"metadata": WithMetadata(), "derived": Derived(), "derived-read": DerivedRead(), "compares-derived": ComparesDerived(), "property": Property(), "peer": func(*build) {}, "obtained": Obtained(),
 		"no-update": WithoutUpdate(), "no-retrieve": WithoutRetrieve(), "take-over": TakesOver(),
 		"vacate": WithVacate(), "unrecorded": Unrecorded(),
 	}

@@ -37,6 +37,21 @@ func Derived() DescriptorOption {
 	return func(b *build) { b.derived, b.d.NBKeyPrefix, b.d.Retrieve = true, "", nil }
 }
 
+// ComparesDerived is for values that are equal only if they have the same derived values.
+func ComparesDerived() DescriptorOption {
+	return func(b *build) {
+		same := b.d.ValueComparator
+		b.d.ValueComparator = func(key string, x, y *model.Item) bool {
+			return same(key, x, y) && slices.EqualFunc(x.GetDerived(), y.GetDerived(), func(c, d *model.Derived) bool { return c.GetKey() == d.GetKey() })
+		}
+		b.d.Without = func(_ string, v *model.Item, derived []string) *model.Item {
+			v = proto.Clone(v).(*model.Item)
+			v.Derived = slices.DeleteFunc(v.Derived, func(d *model.Derived) bool { return slices.Contains(derived, d.GetKey()) })
+			return v
+		}
+	}
+}
+
 // DerivedRead is for values that are only derived and are also read back on their own.
 func DerivedRead() DescriptorOption {
 	return func(b *build) { b.derived, b.d.NBKeyPrefix = true, "" }

@@ -324,7 +324,7 @@ func (r *Refresher) readAgain(n *graph.Node, kv api.KVWithMetadata, made *owners
 		return graph.TakenOver
 	case owner != graph.None:
 		return graph.Unchanged
-	case !taken(n, kv, made):
+	case !r.taken(n, kv, made):
 		return graph.Created
 	case r.Policies.Of(n.Desc, n.Key) == registry.Adopt:
 		return graph.Adopt
@@ -336,7 +336,7 @@ func (r *Refresher) readAgain(n *graph.Node, kv api.KVWithMetadata, made *owners
 // process. A Create that failed may have taken effect all the same, and then the value is
 // the scheduler's own. The southbound decides that, by the mark. Without one the key has to
 // be on record from before, or the value has to be what the operation was to create.
-func taken(n *graph.Node, kv api.KVWithMetadata, made *ownership.Record) bool {
+func (r *Refresher) taken(n *graph.Node, kv api.KVWithMetadata, made *ownership.Record) bool {
 	switch {
 	case n.IsDerived() || kv.Origin.Marked():
 		return false
@@ -349,7 +349,25 @@ func taken(n *graph.Node, kv api.KVWithMetadata, made *ownership.Record) bool {
 	if v := n.InForce(); tried == nil && v != nil {
 		tried = v.Msg
 	}
-	return tried != nil && !n.Desc.Equivalent(n.Key, kv.Value, tried)
+	return tried != nil && !n.Desc.Equivalent(n.Key, kv.Value, tried) && !n.Desc.Lacking(n.Key, kv.Value, tried, r.lacks(n, kv.Value, tried))
+}
+
+// lacks lists the keys of the values derived from what an operation was to create that are not derived
+// from what was found: the operation may have failed before they were made.
+func (r *Refresher) lacks(n *graph.Node, found, tried proto.Message) (keys []string) {
+	if n.Desc.Without == nil {
+		return nil
+	}
+	has := map[string]bool{}
+	for _, dv := range r.Registry.Found(n.Key, n.Desc, found, false).Derived {
+		has[dv.Key] = true
+	}
+	for _, dv := range r.Registry.Found(n.Key, n.Desc, tried, false).Derived {
+		if !has[dv.Key] {
+			keys = append(keys, dv.Key)
+		}
+	}
+	return keys
 }
 
 // gone: the value does not exist, nor do its derived values.
