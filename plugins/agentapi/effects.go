@@ -11,7 +11,7 @@ var effects = []struct {
 	effect pb.Effect
 }{
 	{api.StepCreate, pb.Effect_EFFECT_CREATE}, {api.StepUpdate, pb.Effect_EFFECT_UPDATE}, {api.StepDelete, pb.Effect_EFFECT_DELETE},
-	{api.StepRecreate, pb.Effect_EFFECT_RECREATE}, {api.StepWait, pb.Effect_EFFECT_WAIT}, {api.StepDrop, pb.Effect_EFFECT_DROP},
+	{api.StepRecreate, pb.Effect_EFFECT_RECREATE}, {api.StepWait, pb.Effect_EFFECT_WAIT}, {api.StepWithdraw, pb.Effect_EFFECT_WITHDRAW}, {api.StepDrop, pb.Effect_EFFECT_DROP},
 	{api.StepNever, pb.Effect_EFFECT_NEVER}, {api.StepLeft, pb.Effect_EFFECT_LEAVE},
 }
 
@@ -39,7 +39,7 @@ func itemEffects(items []api.PlanItem) []*pb.ItemEffect {
 		it := &items[i]
 		out := &pb.ItemEffect{
 			Effect: effectOf(it.Kind), Key: it.Key, State: it.State, Operations: uint32(it.Operations), Reason: it.Reason,
-			Because: causeOf(it.Because), OmittedParts: uint32(it.OmittedParts), Error: it.Error, Reverted: it.Reverted,
+			Because: causeOf(it.Because), OmittedParts: uint32(it.OmittedParts), Following: uint32(it.Following), Error: it.Error, Reverted: it.Reverted,
 		}
 		for f := range it.Fields {
 			out.Fields = append(out.Fields, fieldChange(&it.Fields[f]))

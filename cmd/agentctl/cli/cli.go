@@ -63,10 +63,10 @@ func execute(ctx context.Context, f *cmdutil.Factory, args []string) int {
 		return 0
 	}
 	if finding, ok := exit.Finding(err); ok {
-		fmt.Fprintln(f.Err, finding)
+		fmt.Fprintln(f.Err, f.Models.ErrorText(cmd, finding))
 		return exit.CodeFinding
 	}
-	fmt.Fprintf(f.Err, "ERROR: %v\n", err)
+	fmt.Fprintf(f.Err, "ERROR: %s\n", f.Models.ErrorText(cmd, err))
 	if errors.As(err, &cmdutil.NoModelError{}) && f.Models.Err() != nil {
 		fmt.Fprintf(f.Err, "The models of the agent are unknown: %v\n", f.Models.Err())
 	}
@@ -101,7 +101,7 @@ func newRoot(f *cmdutil.Factory) *cobra.Command {
 	addGroup(root, "Look at the configuration and its state:", status.New(f), status.NewTop(f), values.New(f), values.NewGet(f), values.NewWhy(f),
 		values.NewWait(f), values.NewDump(f), sources.New(f), topology.New(f), graph.New(f), drift.New(f))
 	addGroup(root, "Change the configuration:", config.New(f), check.New(f), plan.New(f), plan.NewApply(f), plan.NewEdit(f), plan.NewConfirm(f),
-		plan.NewCancel(f), plan.NewRollback(f), kvdb.NewPut(f), kvdb.NewImport(f), model.NewGenerate(f), kvdb.New(f))
+		plan.NewCancel(f), plan.NewRollback(f), cmdutil.KeepKeys(kvdb.NewPut(f)), kvdb.NewImport(f), model.NewGenerate(f), cmdutil.KeepKeys(kvdb.New(f)))
 	addGroup(root, "Repair:", orphans.New(f), quarantine.New(f), report.New(f))
 	addGroup(root, "The agent and its VPP:", vpp.New(f), log.New(f), metrics.New(f), model.New(f), model.NewExplain(f),
 		service.New(f), status.NewVersion(f), targets.New(f), contexts.New(f), login.New(f), login.NewLogout(f))

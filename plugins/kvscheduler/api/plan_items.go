@@ -103,13 +103,13 @@ type Items struct {
 // ByItem returns what the plan does by item. If there are more than limit items, List has
 // the first ones, but some of each kind; a limit of 0 or less is none.
 func (p *Plan) ByItem(limit int) Items {
-	b := itemBuilder{ops: p.Operations, list: p.Reasons, forced: p.Forced, secrets: p.Secrets}
+	b := itemBuilder{ops: p.Operations, values: p.Values, list: p.Reasons, forced: p.Forced, secrets: p.Secrets}
 	return b.build(limit)
 }
 
 // ByItem returns what the transaction did by item; see Plan.ByItem.
 func (t *RecordedTxn) ByItem(limit int) Items {
-	b := itemBuilder{ops: t.Executed}
+	b := itemBuilder{ops: t.Executed, values: t.Values}
 	return b.build(limit)
 }
 
@@ -189,6 +189,7 @@ func (it *PlanItem) describe() {
 // itemBuilder groups operations by item.
 type itemBuilder struct {
 	ops             []RecordedTxnOp
+	values          []RecordedKVPair // of the change
 	list            []PlanReason
 	forced, secrets map[string][]string
 
@@ -258,7 +259,7 @@ func (b *itemBuilder) group() {
 // counts counts the groups by kind; see Items.Counts.
 func (b *itemBuilder) counts() map[StepKind]int {
 	counts := map[StepKind]int{}
-	waits := func(i int32) bool { return b.ops[i].outcome() == StepWait }
+	waits := func(i int32) bool { return b.ops[i].outcome().waits() }
 	for i := range b.groups {
 		g := &b.groups[i]
 		counts[g.kind]++
@@ -342,14 +343,17 @@ func (op *RecordedTxnOp) leaves(reason string) bool {
 	return reason != "" && op.NOOP && (kind == StepUpdate || kind == StepCreate)
 }
 
+// waits reports whether the value waits afterwards.
+func (k StepKind) waits() bool { return k == StepWait || k == StepWithdraw }
+
 // outcome is step, except for an executed operation that failed (StepNever), and for the deletion
-// of a value that stays configured and waits afterwards (StepWait).
+// of a value that stays desired and waits afterwards (StepWithdraw).
 func (op *RecordedTxnOp) outcome() StepKind {
 	switch kind := op.step(); {
 	case op.NewErrMsg != "":
 		return StepNever
 	case kind == StepDelete && op.NewState == kvscheduler.ValueState_PENDING:
-		return StepWait
+		return StepWithdraw
 	default:
 		return kind
 	}
@@ -393,6 +397,9 @@ func (b *itemBuilder) item(g *itemGroup) PlanItem {
 	if g.last >= 0 {
 		last := &b.ops[g.last]
 		it.before, it.after = b.ops[g.first].PrevValue, last.NewValue
+		if it.after == nil && g.kind == StepWithdraw {
+			it.after = b.desired(g.key)
+		}
 		it.Error = cmp.Or(it.Error, last.NewErrMsg)
 		if g.kind == StepNever {
 			it.State = last.NewState
@@ -404,7 +411,7 @@ func (b *itemBuilder) item(g *itemGroup) PlanItem {
 	for _, i := range g.parts {
 		switch part, matters := b.part(g, i); {
 		case !matters:
-		case part.Kind == StepWait && b.own[part.Key]:
+		case part.Kind.waits() && b.own[part.Key]:
 			it.Following++
 		default:
 			it.part(part)
@@ -418,6 +425,14 @@ func (b *itemBuilder) item(g *itemGroup) PlanItem {
 		it.part(PlanPart{Kind: StepWait, Key: b.list[i].Key, Reason: b.list[i].Reason})
 	}
 	return it
+}
+
+// desired returns the value that the change asks for; nil: it does not name the key.
+func (b *itemBuilder) desired(key string) proto.Message {
+	if i := slices.IndexFunc(b.values, func(v RecordedKVPair) bool { return v.Key == key }); i >= 0 {
+		return b.values[i].Value
+	}
+	return nil
 }
 
 // part describes the last operation on a derived value, and reports whether it matters; see

@@ -29,14 +29,13 @@ func layer2Constraints() []Constraint {
 
 // text describes an attachment: "in bridge domain bd1".
 func (a *attachment) text(f *facts) string {
-	name := a.key[strings.LastIndexByte(a.key, '/')+1:]
 	switch a.kind {
 	case receives:
 		return "the receiving interface of a cross-connect"
 	case transmits:
-		return "the transmitting interface of cross-connect " + name
+		return "the transmitting interface of cross-connect " + l2model.XConnectModel.Label(a.key)
 	}
-	return "in bridge domain " + name
+	return "in bridge domain " + l2model.BridgeDomainModel.Label(a.key)
 }
 
 // pairs calls f with the first attachment of one kind and each later one of another kind,

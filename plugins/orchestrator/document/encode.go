@@ -84,6 +84,15 @@ func (m *member) node(values []*yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.SequenceNode, Content: values}
 }
 
+// EncodeMessage writes the fields of a message as YAML, as Encode writes those of an item.
+func EncodeMessage(m proto.Message) ([]byte, error) {
+	n, err := nodeOf(m)
+	if err != nil {
+		return nil, err
+	}
+	return writeYAML(n)
+}
+
 // byType turns the items into nodes, sorted by key.
 func (c *Codec) byType(items []proto.Message) (map[protoreflect.FullName][]*yaml.Node, error) {
 	type keyed struct {

@@ -10,18 +10,19 @@ const KINDS = {
   '-': ['−', 'DELETE', 'to delete', 'deleted'],
   '-/+': ['−/+', 'RECREATE', 'to create again', 'created again'],
   '?': ['?', 'WAIT', 'waiting', 'waiting'],
+  '-?': ['−?', 'WITHDRAW', 'to remove until what they wait for exists', 'removed and waiting'],
   x: ['x', 'DROP', 'no longer configured', 'no longer configured'],
   '!': ['!', 'NEVER', 'that cannot become CONFIGURED', 'not in effect'],
   '=': ['=', 'LEFT', 'left as is', 'left as is'],
 };
 const CAUSES = { '+': 'is created', '-': 'is deleted', '-/+': 'is created again' };
 
-// effectCounts counts items: "3 items: 2 to create, 1 to delete (7 operations)".
+// effectCounts counts items: "2 to create, 1 to delete, 1 waiting (7 operations)". An item of another kind
+// of which a derived value waits also counts as waiting.
 export function effectCounts(counts, operations, past) {
   const kinds = Object.keys(KINDS).filter((kind) => counts[kind]);
-  const total = kinds.reduce((n, kind) => n + counts[kind], 0);
-  if (!total) return '';
-  return `${count(total, 'item')}: ${kinds.map((kind) => `${number(counts[kind])} ${KINDS[kind][past ? 3 : 2]}`).join(', ')} (${count(operations, 'operation')})`;
+  if (!kinds.length) return '';
+  return `${kinds.map((kind) => `${number(counts[kind])} ${KINDS[kind][past ? 3 : 2]}`).join(', ')} (${count(operations, 'operation')})`;
 }
 
 const because = (app, cause) => cause && h('span', { class: 'cause' }, 'because ', keyLink(app, cause.Key), ' ', CAUSES[cause.Kind] ?? 'changes',
@@ -53,5 +54,7 @@ export function effectItems(app, effects) {
     it.Error ? h('div', { class: 'reason error-text' }, linked(app, it.Error)) : '',
     it.Fields?.length ? h('ul', { class: 'diff' }, it.Fields.map(fieldChange)) : '',
     it.Parts?.length ? h('ul', { class: 'parts' }, it.Parts.map((p) => h('li', { class: 'op-head' }, sign(p.Kind), keyLink(app, p.Key), because(app, p.Because),
-      p.Reason ? h('span', { class: 'faint' }, linked(app, p.Reason)) : '')), it.OmittedParts ? h('li', { class: 'faint' }, `and ${number(it.OmittedParts)} more`) : '') : ''));
+      p.Reason ? h('span', { class: 'faint' }, linked(app, p.Reason)) : '')),
+      it.Following ? h('li', { class: 'faint' }, `and ${number(it.Following)} more for these`) : '',
+      it.OmittedParts ? h('li', { class: 'faint' }, `and ${number(it.OmittedParts)} more`) : '') : ''));
 }

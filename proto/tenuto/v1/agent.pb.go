@@ -53,6 +53,8 @@ const (
 	Effect_EFFECT_NEVER Effect = 7
 	// It stays as it is.
 	Effect_EFFECT_LEAVE Effect = 8
+	// It is removed and waits: it stays desired, and what it needs is gone.
+	Effect_EFFECT_WITHDRAW Effect = 9
 )
 
 // Enum value maps for Effect.
@@ -67,6 +69,7 @@ var (
 		6: "EFFECT_DROP",
 		7: "EFFECT_NEVER",
 		8: "EFFECT_LEAVE",
+		9: "EFFECT_WITHDRAW",
 	}
 	Effect_value = map[string]int32{
 		"EFFECT_UNSPECIFIED": 0,
@@ -78,6 +81,7 @@ var (
 		"EFFECT_DROP":        6,
 		"EFFECT_NEVER":       7,
 		"EFFECT_LEAVE":       8,
+		"EFFECT_WITHDRAW":    9,
 	}
 )
 
@@ -514,7 +518,9 @@ type ItemEffect struct {
 	// Error of an executed operation on the item.
 	Error string `protobuf:"bytes,10,opt,name=error,proto3" json:"error,omitempty"`
 	// The operations were undone.
-	Reverted      bool `protobuf:"varint,11,opt,name=reverted,proto3" json:"reverted,omitempty"`
+	Reverted bool `protobuf:"varint,11,opt,name=reverted,proto3" json:"reverted,omitempty"`
+	// Number of derived values that only wait for others of them.
+	Following     uint32 `protobuf:"varint,12,opt,name=following,proto3" json:"following,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -624,6 +630,13 @@ func (x *ItemEffect) GetReverted() bool {
 		return x.Reverted
 	}
 	return false
+}
+
+func (x *ItemEffect) GetFollowing() uint32 {
+	if x != nil {
+		return x.Following
+	}
+	return 0
 }
 
 // PartEffect is what operations do to a derived value.
@@ -3481,7 +3494,7 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x0fchanged_secrets\x18\x0f \x03(\tR\x0echangedSecrets\x12\x12\n" +
 	"\x04left\x18\x10 \x01(\bR\x04left\x12\x12\n" +
 	"\x04base\x18\x11 \x01(\tR\x04base\x12\x14\n" +
-	"\x05cause\x18\x12 \x01(\tR\x05cause\"\x97\x03\n" +
+	"\x05cause\x18\x12 \x01(\tR\x05cause\"\xb5\x03\n" +
 	"\n" +
 	"ItemEffect\x12)\n" +
 	"\x06effect\x18\x01 \x01(\x0e2\x11.tenuto.v1.EffectR\x06effect\x12\x10\n" +
@@ -3497,7 +3510,8 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\romitted_parts\x18\t \x01(\rR\fomittedParts\x12\x14\n" +
 	"\x05error\x18\n" +
 	" \x01(\tR\x05error\x12\x1a\n" +
-	"\breverted\x18\v \x01(\bR\breverted\"\x8d\x01\n" +
+	"\breverted\x18\v \x01(\bR\breverted\x12\x1c\n" +
+	"\tfollowing\x18\f \x01(\rR\tfollowing\"\x8d\x01\n" +
 	"\n" +
 	"PartEffect\x12)\n" +
 	"\x06effect\x18\x01 \x01(\x0e2\x11.tenuto.v1.EffectR\x06effect\x12\x10\n" +
@@ -3725,7 +3739,7 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x13AcceptSourceRequest\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\tR\x06source\"0\n" +
 	"\x14AcceptSourceResponse\x12\x18\n" +
-	"\achanges\x18\x01 \x01(\rR\achanges*\xb4\x01\n" +
+	"\achanges\x18\x01 \x01(\rR\achanges*\xc9\x01\n" +
 	"\x06Effect\x12\x16\n" +
 	"\x12EFFECT_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rEFFECT_CREATE\x10\x01\x12\x11\n" +
@@ -3735,7 +3749,8 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\vEFFECT_WAIT\x10\x05\x12\x0f\n" +
 	"\vEFFECT_DROP\x10\x06\x12\x10\n" +
 	"\fEFFECT_NEVER\x10\a\x12\x10\n" +
-	"\fEFFECT_LEAVE\x10\b2\xd2\x06\n" +
+	"\fEFFECT_LEAVE\x10\b\x12\x13\n" +
+	"\x0fEFFECT_WITHDRAW\x10\t2\xd2\x06\n" +
 	"\fAgentService\x127\n" +
 	"\x04Plan\x12\x16.tenuto.v1.PlanRequest\x1a\x17.tenuto.v1.PlanResponse\x12:\n" +
 	"\x05Apply\x12\x17.tenuto.v1.ApplyRequest\x1a\x18.tenuto.v1.ApplyResponse\x12@\n" +

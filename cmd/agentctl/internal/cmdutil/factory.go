@@ -87,6 +87,7 @@ func (f *Factory) Connect(cmd *cobra.Command, args []string) error {
 	if err := f.File.setFlags(flags); err != nil {
 		return err
 	}
+	g.GRPCPortGiven = flags.Changed("grpc-port")
 	if f.Target != nil {
 		if err := g.use(f.Target); err != nil {
 			return err

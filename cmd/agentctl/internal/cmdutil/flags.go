@@ -36,6 +36,7 @@ type Flags struct {
 	EtcdEndpoints       string
 	Store               string // URL; empty: etcd at etcdEndpoints
 	GRPCPort            int
+	GRPCPortGiven       bool // by a flag, a variable or a context
 	GRPCSocket          string
 	GRPCToken           string
 	GRPCBasicAuth       string

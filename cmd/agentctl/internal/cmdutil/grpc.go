@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 )
@@ -43,6 +44,10 @@ func (c *GRPC) address() (target string, creds credentials.TransportCredentials,
 	}
 	if strings.HasPrefix(g.Host, "/") {
 		return "", nil, exit.Usagef("--host is a unix socket of the HTTP server; expected the socket of the gRPC server as --grpc-socket")
+	}
+	if c.Target == nil && g.HTTPPort != client.DefaultPort && !g.GRPCPortGiven {
+		return "", nil, exit.Usagef("this command uses gRPC, and only the HTTP port of the agent is given (%d): expected --grpc-port (GRPC_PORT) as well; port %d may be another agent's",
+			g.HTTPPort, defaultGRPCPort)
 	}
 	server := c.Target.GetGrpc()
 	if c.Target != nil && server == nil {

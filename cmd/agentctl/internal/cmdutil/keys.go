@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -40,12 +42,36 @@ func (m *Models) ShortKey(key string) string {
 	return known.Spec().ModelName() + "/" + known.Label(key)
 }
 
-// itemKeys are keys of items in texts.
-var itemKeys = regexp.MustCompile(`\bconfig/[^\s,;()"]*[^\s,;()":]`)
+// itemKeys are keys of items in texts, with the character before them.
+var itemKeys = regexp.MustCompile(`(^|[^\w/])(config/[^\s,;()"]*[^\s,;()":])`)
 
 // ShortText returns a text with short keys.
 func (m *Models) ShortText(text string) string {
-	return itemKeys.ReplaceAllStringFunc(text, m.ShortKey)
+	return itemKeys.ReplaceAllStringFunc(text, func(match string) string {
+		at := strings.Index(match, "config/")
+		return match[:at] + m.ShortKey(match[at:])
+	})
+}
+
+const keepsKeys = "keepsKeys"
+
+// KeepKeys marks a command, with its subcommands, whose errors name the keys of a store.
+func KeepKeys(cmd *cobra.Command) *cobra.Command {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[keepsKeys] = ""
+	return cmd
+}
+
+// ErrorText returns the text of the error of a command, with short keys.
+func (m *Models) ErrorText(cmd *cobra.Command, err error) string {
+	for c := cmd; c != nil; c = c.Parent() {
+		if _, keeps := c.Annotations[keepsKeys]; keeps {
+			return err.Error()
+		}
+	}
+	return m.ShortText(err.Error())
 }
 
 // FullKeys is FullKey for several keys.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
 // ProtoItem is a message with the key of its value.
@@ -56,6 +57,20 @@ func (m *Models) MessageOf(key, name string, value json.RawMessage) (it ProtoIte
 		err = fmt.Errorf("%s: %w", key, err)
 	}
 	return it, err
+}
+
+// ValueText returns a value that the agent sent as JSON in the form of files, with the zero values that
+// matter; in the form of JSON if agentctl does not know the message.
+func (m *Models) ValueText(name string, value json.RawMessage) string {
+	it, err := m.MessageOf("", name, value)
+	if err != nil {
+		return output.Indented(value)
+	}
+	text, err := document.EncodeMessage(it.Message)
+	if err != nil || len(value) == 0 {
+		return output.Indented(value)
+	}
+	return string(text)
 }
 
 // newMessage returns an empty message of a type that a model has or that agentctl knows.

@@ -11,7 +11,7 @@ import (
 )
 
 // Legend explains the signs of items.
-const Legend = "+ create   ~ update   - delete   -/+ delete and create again   ? waits   x no longer configured   ! cannot become CONFIGURED   = left as it is"
+const Legend = "+ create   ~ update   - delete   -/+ delete and create again   ? waits   -? is removed and waits   x no longer configured   ! cannot become CONFIGURED   = left as it is"
 
 // Writer writes items.
 type Writer struct {
@@ -46,7 +46,7 @@ func (w *Writer) Write(list []api.PlanItem, omitted int) string {
 // stepColours are the colours of operations; the others have none.
 var stepColours = map[api.StepKind]output.Colour{
 	api.StepCreate: output.Green, api.StepUpdate: output.Yellow, api.StepDelete: output.Red, api.StepRecreate: output.Magenta,
-	api.StepWait: output.Cyan, api.StepDrop: output.Red, api.StepNever: output.Red,
+	api.StepWait: output.Cyan, api.StepWithdraw: output.Red, api.StepDrop: output.Red, api.StepNever: output.Red,
 }
 
 // item writes an item, unless enough of its kind are shown; it reports whether it did.
@@ -123,12 +123,12 @@ func (w *Writer) parts(it *api.PlanItem) {
 }
 
 // Words are the words that count items.
-type Words struct{ change, create, update, remove, recreate, never string }
+type Words struct{ change, create, update, remove, recreate, withdraw, never string }
 
 // Planned and Executed count the items of plans and of transactions.
 var (
-	Planned  = Words{"to change", "to create", "to update", "to delete", "to create again", "that cannot become CONFIGURED"}
-	Executed = Words{"changed", "created", "updated", "deleted", "created again", "not in effect"}
+	Planned  = Words{"to change", "to create", "to update", "to delete", "to create again", "to remove until what they wait for exists", "that cannot become CONFIGURED"}
+	Executed = Words{"changed", "created", "updated", "deleted", "created again", "removed and waiting", "not in effect"}
 )
 
 // Counts counts items in short: "2 created, 1 waiting".
@@ -148,11 +148,12 @@ type word struct {
 }
 
 // changes is the number of words in all that are about changes.
-const changes = 4
+const changes = 5
 
 func (words *Words) all() []word {
 	return []word{
 		{api.StepCreate, words.create}, {api.StepUpdate, words.update}, {api.StepDelete, words.remove}, {api.StepRecreate, words.recreate},
+		{api.StepWithdraw, words.withdraw},
 		{api.StepWait, "waiting"}, {api.StepDrop, "no longer configured"}, {api.StepNever, words.never}, {api.StepLeft, "left as is"},
 	}
 }

@@ -166,7 +166,7 @@ func (o *dumpCommand) printDump(items []dumpedItem) error {
 	t.Ruled = true
 	for _, item := range items {
 		model, name := o.Models.NameOf(item.Key)
-		value := "# " + item.message + "\n" + output.Indented(item.Value)
+		value := "# " + item.message + "\n" + o.Models.ValueText(item.message, item.Value)
 		t.Row(model, originName(item.Origin), value, output.Indented(item.Metadata), name)
 	}
 	return t.Write(o.Printer)

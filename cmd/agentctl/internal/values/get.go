@@ -159,7 +159,7 @@ func (o *getOptions) printItem(key string, data itemData, why string) error {
 		line("Source", sourceText(data.Sources))
 	}
 	if last.Value != nil {
-		section(&b, "VALUE", output.Indented(last.Value.ProtoMsgData))
+		section(&b, "VALUE", o.Models.ValueText(last.Value.ProtoMsgName, last.Value.ProtoMsgData))
 		section(&b, "DIFFERS IN WHAT THE MODEL LACKS", strings.Join(last.Value.Unmodeled, "\n"))
 	}
 	if data.Sources != nil && len(data.Sources.Shadowed) > 0 {

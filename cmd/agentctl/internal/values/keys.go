@@ -113,10 +113,9 @@ func notAKey(f *cmdutil.Factory, given, key string, e api.Explanation) error {
 		return fmt.Errorf("%s is no key of %s: they look like %s", key, m.Spec().ModelName(), cmdutil.KeyExample(m))
 	}
 	if m := likeliest(set.All(), given); m != nil {
-		return fmt.Errorf("no model has keys like %s: keys of %s look like %s, or in short %s/NAME ('agentctl model list' has all models)",
-			given, m.Spec().ModelName(), cmdutil.KeyExample(m), m.Spec().ModelName())
+		return fmt.Errorf("no model has keys like %s: keys of %s look like %s ('agentctl model list' has all models)", given, m.Spec().ModelName(), cmdutil.KeyExample(m))
 	}
-	return fmt.Errorf("no model has keys like %s: expected one such as config/vpp/v2/interfaces/loop1, or in short vpp.interfaces/loop1 ('agentctl model list' has all models)", given)
+	return fmt.Errorf("no model has keys like %s: expected one such as vpp.interfaces/loop1 ('agentctl model list' has all models)", given)
 }
 
 // wellFormed reports whether an item of the model can have the key.
