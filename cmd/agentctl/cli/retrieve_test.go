@@ -36,4 +36,13 @@ func TestRetrieveCanBeApplied(t *testing.T) {
 			t.Errorf("the plan of config retrieve %q:\n%s\nof\n%s", flags, r.out, text)
 		}
 	}
+
+	agentctl("config", "update", write(t, "more.yaml", "vppConfig: {routes: [{dstNetwork: 10.9.0.0/16, outgoingInterface: later}]}"))
+	r := agentctl("config", "retrieve")
+	if !strings.Contains(r.err, "written as given: 1 that are not in effect: vpp.route/if/later/") {
+		t.Errorf("with an item that waits: %s", r.err)
+	}
+	if r := agentctl("plan", "--replace", write(t, "net.yaml", r.out)); !strings.HasSuffix(r.out, "(interface-exists)\n\n1 item waiting\n") || strings.Contains(r.out, "+ dst_network") {
+		t.Errorf("the plan of a configuration with an item that waits:\n%s", r.out)
+	}
 }

@@ -205,9 +205,9 @@ const (
 	StepRecreate StepKind = "-/+"
 	StepWait     StepKind = "?"
 	StepWithdraw StepKind = "-?" // removed, and waits: it stays desired
-	StepDrop     StepKind = "x" // a desired value that does not exist is no longer desired
-	StepNever    StepKind = "!" // INVALID, UNIMPLEMENTED; of executed operations also FAILED, RETRYING
-	StepLeft     StepKind = "=" // left as it is
+	StepDrop     StepKind = "x"  // a desired value that does not exist is no longer desired
+	StepNever    StepKind = "!"  // INVALID, UNIMPLEMENTED; of executed operations also FAILED, RETRYING
+	StepLeft     StepKind = "="  // left as it is
 )
 
 // PlanStep is the effect of a plan on one value.

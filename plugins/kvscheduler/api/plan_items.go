@@ -103,7 +103,7 @@ type Items struct {
 // ByItem returns what the plan does by item. If there are more than limit items, List has
 // the first ones, but some of each kind; a limit of 0 or less is none.
 func (p *Plan) ByItem(limit int) Items {
-	b := itemBuilder{ops: p.Operations, values: p.Values, list: p.Reasons, forced: p.Forced, secrets: p.Secrets}
+	b := itemBuilder{ops: p.Operations, values: p.Values, base: p.Base, list: p.Reasons, forced: p.Forced, secrets: p.Secrets}
 	return b.build(limit)
 }
 
@@ -190,6 +190,7 @@ func (it *PlanItem) describe() {
 type itemBuilder struct {
 	ops             []RecordedTxnOp
 	values          []RecordedKVPair // of the change
+	base            []PlanBase       // see Plan.Base
 	list            []PlanReason
 	forced, secrets map[string][]string
 
@@ -400,6 +401,9 @@ func (b *itemBuilder) item(g *itemGroup) PlanItem {
 		if it.after == nil && g.kind == StepWithdraw {
 			it.after = b.desired(g.key)
 		}
+		if g.kind == StepWait && b.isWanted(g.key, it.after) {
+			it.after = nil // it waits as before
+		}
 		it.Error = cmp.Or(it.Error, last.NewErrMsg)
 		if g.kind == StepNever {
 			it.State = last.NewState
@@ -425,6 +429,12 @@ func (b *itemBuilder) item(g *itemGroup) PlanItem {
 		it.part(PlanPart{Kind: StepWait, Key: b.list[i].Key, Reason: b.list[i].Reason})
 	}
 	return it
+}
+
+// isWanted reports whether a value was desired before.
+func (b *itemBuilder) isWanted(key string, value proto.Message) bool {
+	i, found := slices.BinarySearchFunc(b.base, key, func(of PlanBase, key string) int { return strings.Compare(of.Key, key) })
+	return found && b.base[i].Wanted != "" && b.base[i].Wanted == ValueDigest(value)
 }
 
 // desired returns the value that the change asks for; nil: it does not name the key.

@@ -3,6 +3,8 @@ package config
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -126,8 +128,8 @@ func newRetrieve(f *cmdutil.Factory) *cobra.Command {
 		Example: "  agentctl config retrieve > net.yaml && agentctl plan net.yaml\n  agentctl config retrieve --all",
 		Short:   "Show what is really there in VPP and Linux, over gRPC",
 		Long: "Reads VPP and Linux, and writes a file that can be applied. It has the items of the configuration:\n" +
-			"as they were given, or as they are now if another program has changed them. Items that are missing in\n" +
-			"VPP or Linux are left out.\n\n" +
+			"as they were given, or as they are now if another program has changed them. Items that another program\n" +
+			"has removed are left out. Items that are not in effect, such as those that wait, are written as they were given.\n\n" +
 			"--all adds, as comments, what is not in the configuration: objects that other programs have made, and\n" +
 			"those that VPP always has.",
 		RunE: o.run,
@@ -239,6 +241,16 @@ func (o *retrieveOptions) sort(cfg *configurator.Config, given map[string]proto.
 			}
 			r.others, r.why = append(r.others, f.Item), append(r.why, o.Models.ShortKey(key)+": "+why)
 		}
+		delete(given, key)
+	}
+	var waiting []string
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		if value := given[key]; value != nil {
+			r.items, waiting = append(r.items, value), append(waiting, o.Models.ShortKey(key))
+		}
+	}
+	if len(waiting) > 0 {
+		fmt.Fprintf(o.Err, "written as given: %d that are not in effect: %s\n", len(waiting), strings.Join(waiting[:min(len(waiting), outcome.MaxPerReason)], ", "))
 	}
 	return r
 }
