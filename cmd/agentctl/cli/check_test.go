@@ -104,8 +104,10 @@ func TestReferences(t *testing.T) {
 		"- {key: config/vpp/v2/route/vrf/0/dst/10.0.0.0/8/gw/1.2.3.4, value: {dst_network: 10.0.0.0/8, next_hop_addr: 1.2.3.4, outgoing_interface: b}}\n"
 	references, err := os.ReadFile("testdata/references.yaml")
 	infratest.Fatal(t, err)
+	hidden, err := os.ReadFile("testdata/hidden.yaml")
+	infratest.Fatal(t, err)
 	got := ""
-	for _, text := range []string{string(references), routes, keys} {
+	for _, text := range []string{string(references), string(hidden), routes, keys} {
 		file := write(t, "net.yaml", text)
 		r := run(t, nil, "check", "--program", program, file)
 		got += fmt.Sprintf("%sexit code %d\n\n", strings.ReplaceAll(r.out+r.err, file, "net.yaml"), r.code)

@@ -150,10 +150,22 @@ func Check(ctx context.Context, text []byte, links []string, opts ...Option) (ch
 func apply(ctx context.Context, c *client.Client, codec *document.Codec, text []byte) (checked response.Checked, err error) {
 	awaitSimulator(ctx, c)
 	checked.Outcome, err = c.Configuration.Update(ctx, text, client.ChangeOptions{Wait: settleTime})
-	if refused, ok := errors.AsType[*client.ProblemsError](err); ok {
+	refused, ok := errors.AsType[*client.ProblemsError](err)
+	var items []document.Item
+	if ok {
 		checked.Problems, err = refused.Problems, nil
-		if rest := without(codec, text, refused.Problems); rest != nil {
-			checked.Outcome, err = c.Configuration.Update(ctx, rest, client.ChangeOptions{Wait: settleTime})
+		doc := codec.Decode("", text, "")
+		items = slices.Concat(doc.Items, doc.Partial)
+	}
+	for attempt := 0; ok && attempt < maxAttempts; attempt++ { // a partial item may have further problems
+		items = without(items, refused.Problems)
+		rest := textOf(codec, items)
+		if rest == nil {
+			break
+		}
+		checked.Outcome, err = c.Configuration.Update(ctx, rest, client.ChangeOptions{Wait: settleTime})
+		if refused, ok = errors.AsType[*client.ProblemsError](err); ok {
+			err = nil
 		}
 	}
 	if checked.Outcome != nil { // some items failed
@@ -172,21 +184,27 @@ func apply(ctx context.Context, c *client.Client, codec *document.Codec, text []
 	return checked, nil
 }
 
-// without returns the items of a text that have no problems, as a text; nil if there are none.
-func without(codec *document.Codec, text []byte, problems []response.Problem) []byte {
-	items := codec.Decode("", text, "").Items
-	items = slices.DeleteFunc(items, func(it document.Item) bool {
+// maxAttempts is how often the items without problems are tried.
+const maxAttempts = 3
+
+// without returns the items that have no problems.
+func without(items []document.Item, problems []response.Problem) []document.Item {
+	return slices.DeleteFunc(items, func(it document.Item) bool {
 		return slices.ContainsFunc(problems, func(p response.Problem) bool { return p.Key == it.Key })
 	})
+}
+
+// textOf writes items as a text; nil if there are none.
+func textOf(codec *document.Codec, items []document.Item) []byte {
 	messages := make([]proto.Message, len(items))
 	for i, it := range items {
 		messages[i] = it.Value
 	}
-	rest, err := codec.Encode(messages...)
+	text, err := codec.Encode(messages...)
 	if len(items) == 0 || err != nil {
 		return nil
 	}
-	return rest
+	return text
 }
 
 // awaitSimulator waits until the simulated agent is ready, because values are PENDING before.

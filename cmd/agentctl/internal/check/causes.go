@@ -39,7 +39,7 @@ func newCauses(set *models.Set, doc *document.Document, problems []response.Prob
 		}
 	}
 	for _, it := range doc.Partial {
-		c.broken[it.Key] = true
+		c.broken[it.Key] = !slices.ContainsFunc(results, func(r response.Item) bool { return r.Key == it.Key })
 	}
 	for _, it := range slices.Concat(doc.Items, doc.Partial) {
 		c.items[it.Key] = it
