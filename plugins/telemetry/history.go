@@ -26,11 +26,11 @@ const (
 	txBits
 	drops
 	errorPackets
-	rates
+	rateCount
 )
 
 // rateNames are the names of the rates in responses.
-var rateNames = [rates]string{"rxPackets", "txPackets", "rxBits", "txBits", "drops", "errors"}
+var rateNames = [rateCount]string{"rxPackets", "txPackets", "rxBits", "txBits", "drops", "errors"}
 
 // vppValue is the index of a value of VPP.
 type vppValue int
@@ -53,7 +53,7 @@ const mainHeap = "main heap"
 type point struct {
 	at         time.Time
 	boot       uint64 // when VPP started; 0: unknown
-	interfaces map[string][rates]uint64
+	interfaces map[string][rateCount]uint64
 	noBuffer   uint64 // packets that no buffer was there for
 }
 
@@ -62,7 +62,7 @@ func pointOf(s readState) *point {
 	if s.snapshot == nil {
 		return nil
 	}
-	p := &point{at: s.at, interfaces: map[string][rates]uint64{}}
+	p := &point{at: s.at, interfaces: map[string][rateCount]uint64{}}
 	for _, v := range s.snapshot.system {
 		if v.name == "boot_time_seconds" {
 			p.boot = v.value
@@ -70,7 +70,7 @@ func pointOf(s readState) *point {
 	}
 	for i := range s.snapshot.interfaces {
 		itf := &s.snapshot.interfaces[i]
-		var c [rates]uint64
+		var c [rateCount]uint64
 		for _, v := range itf.counters {
 			switch v.name {
 			case "rx_packets":
@@ -105,7 +105,7 @@ func nameOf(i *ifaceStats) string {
 // since returns the rates of an interface since an earlier point. They are unknown if VPP
 // restarted meanwhile, or if the interface was created again: counters that begin again are no
 // negative rates, and what they had before is no peak.
-func (p *point) since(before *point, name string) (r [rates]float32, known bool) {
+func (p *point) since(before *point, name string) (r [rateCount]float32, known bool) {
 	now, here := p.interfaces[name]
 	if before == nil || !here || before.boot != p.boot {
 		return r, false
@@ -139,7 +139,7 @@ type history struct {
 
 // ifaceHistory has the rates of an interface.
 type ifaceHistory struct {
-	values [rates][samples]float32
+	values [rateCount][samples]float32
 	seen   time.Time
 }
 
@@ -161,7 +161,7 @@ func (h *history) add(at time.Time, s readState) {
 		if at.Sub(of.seen) > samples*sampleEvery {
 			delete(h.interfaces, name)
 		}
-		of.put(i, [rates]float32{unknown, unknown, unknown, unknown, unknown, unknown})
+		of.put(i, [rateCount]float32{unknown, unknown, unknown, unknown, unknown, unknown})
 	}
 	h.omitted = 0
 	if now != nil {
@@ -197,7 +197,7 @@ func (h *history) addInterface(i int, at time.Time, name string, now *point) {
 	}
 }
 
-func (f *ifaceHistory) put(i int, r [rates]float32) {
+func (f *ifaceHistory) put(i int, r [rateCount]float32) {
 	for k, v := range r {
 		f.values[k][i] = v
 	}

@@ -8,32 +8,12 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/rates"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
 // liveAge is how old the counters of /vpp/rates may be.
 const liveAge = 2 * time.Second
-
-// Rates are the rates of interfaces, from the last two reads.
-type Rates struct {
-	// Up reports that VPP offers counters; Reason says why it does not.
-	Up     bool   `json:"up"`
-	Reason string `json:"reason,omitempty"`
-	// Seconds is the time between the two reads; 0: there was one only, or VPP restarted.
-	Seconds    float64         `json:"seconds"`
-	Interfaces []InterfaceRate `json:"interfaces"`
-}
-
-// InterfaceRate has what an interface does per second.
-type InterfaceRate struct {
-	Name      string  `json:"name"`
-	RxPackets float64 `json:"rxPackets"`
-	TxPackets float64 `json:"txPackets"`
-	RxBits    float64 `json:"rxBits"`
-	TxBits    float64 `json:"txBits"`
-	Drops     float64 `json:"drops"`
-	Errors    float64 `json:"errors"`
-}
 
 // History is how values changed in the last hour.
 type History struct {
@@ -79,7 +59,7 @@ func (g Gapped) MarshalJSON() ([]byte, error) {
 func (p *Plugin) endpoints() []rest.Endpoint {
 	groups := []string{rest.GroupTelemetry, rest.GroupStats}
 	return []rest.Endpoint{
-		{Path: "/vpp/rates", Groups: groups, Query: []string{"interface..."}, Response: Rates{}, Handler: p.serveRates,
+		{Path: "/vpp/rates", Groups: groups, Query: []string{"interface..."}, Response: rates.Rates{}, Handler: p.serveRates,
 			Doc: "packets, bits, drops and errors of interfaces of VPP per second, between this request and the one before; ?interface=NAME (repeatable), all without"},
 		{Path: "/vpp/history", Groups: groups, Query: []string{"interface..."}, Response: History{}, Handler: p.serveHistory,
 			Doc: "the last hour: vector rate, input rate, buffers and heap of VPP in percent; ?interface=NAME (repeatable) for the packets, bits, drops and errors of interfaces per second; null where a value is unknown"},
@@ -87,12 +67,12 @@ func (p *Plugin) endpoints() []rest.Endpoint {
 }
 
 func (p *Plugin) serveRates(w http.ResponseWriter, r *http.Request) {
-	rest.WriteJSON(w, http.StatusOK, p.rates(r.URL.Query()["interface"]))
+	rest.WriteJSON(w, http.StatusOK, p.Rates(r.URL.Query()["interface"]))
 }
 
-// rates returns the rates of interfaces, of all without names.
-func (p *Plugin) rates(names []string) Rates {
-	out := Rates{Interfaces: []InterfaceRate{}}
+// Rates returns what interfaces do per second, all without names.
+func (p *Plugin) Rates(names []string) rates.Rates {
+	out := rates.Rates{Interfaces: []rates.Interface{}}
 	s := p.readSince(liveAge)
 	if s.snapshot == nil {
 		out.Reason = s.err.Error()
@@ -109,16 +89,19 @@ func (p *Plugin) rates(names []string) Rates {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(slices.Values(names)) {
 		if v, ok := latest.since(former, name); ok {
-			out.Interfaces = append(out.Interfaces, InterfaceRate{name, tenth(v[rxPackets]), tenth(v[txPackets]), tenth(v[rxBits]), tenth(v[txBits]), tenth(v[drops]), tenth(v[errorPackets])})
+			out.Interfaces = append(out.Interfaces, named(name, v))
 		}
 	}
 	return out
 }
 
-func tenth(v float32) float64 { return math.Round(float64(v)*10) / 10 }
+// named returns the rates of an interface as a response has them.
+func named(name string, v [rateCount]float32) rates.Interface {
+	of := func(r rate) float64 { return rates.Rounded(float64(v[r])) }
+	return rates.Interface{Name: name, RxPackets: of(rxPackets), TxPackets: of(txPackets), RxBits: of(rxBits), TxBits: of(txBits), Drops: of(drops), Errors: of(errorPackets)}
+}
 
 // live returns the last two points. Before the second request the former one is of the history.
 func (h *history) live(s readState) (former, latest *point) {

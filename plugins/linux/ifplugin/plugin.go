@@ -53,6 +53,7 @@ type Plugin struct {
 	states   *States
 	removals *removals
 	others   *elsewhere // nil: disabled
+	live     live
 }
 
 // Deps are the dependencies of the plugin.
