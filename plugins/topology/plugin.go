@@ -8,7 +8,6 @@
 package topology
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -47,7 +46,10 @@ type Deps struct {
 	// VPP and Linux report the states of links; nil: they are unknown.
 	VPP   VPPLinks   `optional:"true"`
 	Linux LinuxLinks `optional:"true"`
-	// Simulation reports whether VPP is simulated; nil: it is not.
+	// VPPRates and LinuxRates count packets; nil: no rates are known.
+	VPPRates   VPPRates   `optional:"true"`
+	LinuxRates LinuxRates `optional:"true"`
+	// Simulation reports whether VPP and Linux are simulated; nil: they are not.
 	Simulation Simulation `optional:"true"`
 }
 
@@ -79,8 +81,11 @@ type LinuxLinks interface {
 	List() []*linuxif.InterfaceState
 }
 
-// Simulation knows whether VPP is simulated.
-type Simulation interface{ SimulatesVPP() bool }
+// Simulation knows what is simulated.
+type Simulation interface {
+	SimulatesVPP() bool
+	SimulatesLinux() bool
+}
 
 // Init registers the endpoint.
 func (p *Plugin) Init() error {
@@ -88,7 +93,7 @@ func (p *Plugin) Init() error {
 	endpoints := []rest.Endpoint{{
 		Path: Path, Groups: []string{rest.GroupDump}, Query: query, Response: response.Network{}, Handler: p.serve,
 		Doc: "the network: VPP and the namespaces of Linux, interfaces, bridge domains, VRFs, bonds, and the links between them, with states; ?item=MODEL/NAME for one of them with its neighbours, ?contains=TEXT, ?kind=KIND and ?box=ID for some of them, ?limit=N groups more nodes",
-	}}
+	}, p.ratesEndpoint(query)}
 	if p.Planner != nil {
 		endpoints = append(endpoints, rest.Endpoint{
 			Path: Path, Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Query: append(query, "replace"),
@@ -138,18 +143,27 @@ func selectionOf(w http.ResponseWriter, r *http.Request) (s selection, ok bool) 
 // write sends the selected part of a network.
 func write(w http.ResponseWriter, n response.Network, s selection) {
 	n, err := choose(n, s)
-	if errors.As(err, &errNoNode{}) {
-		rest.WriteError(w, http.StatusNotFound, fmt.Errorf("parameter item: %w", err))
+	if err != nil {
+		writeNoNode(w, err)
 		return
 	}
 	rest.WriteJSON(w, http.StatusOK, n)
 }
 
-// simulated notes in a picture that VPP is simulated.
+// writeNoNode answers a request for an item that is no node.
+func writeNoNode(w http.ResponseWriter, err error) {
+	rest.WriteError(w, http.StatusNotFound, fmt.Errorf("parameter item: %w", err))
+}
+
+// simulated notes in a picture what is simulated.
 func (p *Plugin) simulated(n response.Network) response.Network {
-	n.Simulated = p.Simulation != nil && p.Simulation.SimulatesVPP()
+	n.Simulated, n.SimulatedLinux = p.simulatesVPP(), p.simulatesLinux()
 	return n
 }
+
+func (p *Plugin) simulatesVPP() bool { return p.Simulation != nil && p.Simulation.SimulatesVPP() }
+
+func (p *Plugin) simulatesLinux() bool { return p.Simulation != nil && p.Simulation.SimulatesLinux() }
 
 // read collects what the picture depends on.
 func (p *Plugin) read() input {

@@ -60,7 +60,7 @@ func similarNode(n response.Network, item string) string {
 	return names[suggest.Nearest(item, slices.Sorted(maps.Keys(names)))]
 }
 
-// choose returns the selected part of a network.
+// choose returns the selected part of a network. Its only error is errNoNode.
 func choose(n response.Network, s selection) (response.Network, error) {
 	center := ""
 	if s.item != "" {
@@ -139,7 +139,7 @@ func around(n response.Network, center string, s selection) response.Network {
 
 // part returns some nodes of a network with their links and boxes.
 func part(n response.Network, has func(response.Node) bool) response.Network {
-	out := response.Network{Simulated: n.Simulated, Boxes: []response.Box{}, Nodes: []response.Node{}, Links: []response.Link{}}
+	out := response.Network{Simulated: n.Simulated, SimulatedLinux: n.SimulatedLinux, Boxes: []response.Box{}, Nodes: []response.Node{}, Links: []response.Link{}}
 	shown, boxes := map[string]bool{}, map[string]bool{}
 	for _, node := range n.Nodes {
 		if has(node) {
@@ -291,7 +291,7 @@ func fold(n response.Network, groups grouping) response.Network {
 	for _, node := range n.Nodes {
 		sizes[groups[node.ID].id]++
 	}
-	out := response.Network{Total: n.Total, Grouped: true, Simulated: n.Simulated, Boxes: []response.Box{}, Nodes: []response.Node{}, Links: []response.Link{}}
+	out := response.Network{Total: n.Total, Grouped: true, Simulated: n.Simulated, SimulatedLinux: n.SimulatedLinux, Boxes: []response.Box{}, Nodes: []response.Node{}, Links: []response.Link{}}
 	idOf := func(node string) string {
 		if g, ok := groups[node]; ok && sizes[g.id] > 1 {
 			return g.id
@@ -336,6 +336,7 @@ func fold(n response.Network, groups grouping) response.Network {
 // addTo adds a node to a group.
 func addTo(g *response.Node, node response.Node) {
 	g.Count++
+	g.Members = append(g.Members, node.ID)
 	g.States[node.State]++
 	if worse(node.State, g.State) {
 		g.State = node.State

@@ -1,6 +1,7 @@
 package webui_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
+	"github.com/tenuto-dev/tenuto/infra/rates"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 	"github.com/tenuto-dev/tenuto/plugins/telemetry"
 	"github.com/tenuto-dev/tenuto/plugins/telemetry/statseg"
@@ -47,7 +49,7 @@ func TestNetwork(t *testing.T) {
 		b.picture("network-" + scheme)
 	}
 	b.named("network")
-	b.sees("p", "VPP is simulated")
+	b.sees("p", "VPP and Linux are simulated")
 	for _, node := range []string{"eth9, DPDK, waiting, waits for", "loop3, SOFTWARE_LOOPBACK, down, it is not enabled", "missing0, interface, missing", "VRF 7 customers, VRF, up", "192.0.2.1, far end"} {
 		b.sees("svg [role=button]", node)
 	}
@@ -185,6 +187,64 @@ func TestRates(t *testing.T) {
 	b.picture("counters-hour")
 	b.width(400)
 	b.picture("counters-hour-narrow")
+	b.clean()
+}
+
+// fakeRates has rates of each interface that it is asked for: 1 Mbit per second are received in VPP, 1 kbit in
+// Linux.
+type fakeRates struct{}
+
+func (fakeRates) Rates(names []string) rates.Rates { return ratesOf(names, 1e6) }
+
+type fakeLinuxRates struct{}
+
+func (fakeLinuxRates) Rates(_ context.Context, names []string) rates.Rates {
+	return ratesOf(names, 1e3)
+}
+
+func ratesOf(names []string, bits float64) rates.Rates {
+	r := rates.Rates{Up: true, Seconds: 2}
+	for _, name := range names {
+		r.Interfaces = append(r.Interfaces, rates.Interface{Name: name, RxPackets: 1, RxBits: bits})
+	}
+	return r
+}
+
+// TestRatesOfGroups shows the rates of links of Linux, and those of groups as sums. A cable has the rates of its end
+// in VPP, its end in Linux has its own.
+func TestRatesOfGroups(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	var text strings.Builder
+	text.WriteString("vppConfig:\n  bridgeDomains:\n  - name: bd1\n    forward: true\n    interfaces: [{name: tap1}")
+	for i := range 70 {
+		fmt.Fprintf(&text, ", {name: loop%d}", i)
+	}
+	text.WriteString("]\n  interfaces:\n  - {name: tap1, type: TAP, enabled: true, tap: {toMicroservice: \"\"}}\n")
+	for i := range 70 {
+		fmt.Fprintf(&text, "  - {name: loop%d, type: SOFTWARE_LOOPBACK, enabled: true}\n", i)
+	}
+	text.WriteString("linuxConfig:\n  interfaces:\n  - {name: ltap1, type: TAP_TO_VPP, enabled: true, tap: {vppTapIfName: tap1}}\n")
+	text.WriteString("  - {name: x, type: VETH, enabled: true, veth: {peerIfName: y}}\n  - {name: y, type: VETH, enabled: true, veth: {peerIfName: x}}\n")
+	plugins, err := app.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugins.Topology.Simulation, plugins.Topology.VPPRates, plugins.Topology.LinuxRates = nil, fakeRates{}, fakeLinuxRates{}
+	url := startPlugins(t, plugins, text.String(), nil).HTTP.URL()
+	if status, body := request(t, http.MethodGet, url+"/scheduler/wait?prefix=config/&timeout=5m", "", nil); status != http.StatusOK {
+		t.Fatalf("wait: %d %s", status, body)
+	}
+	b.goTo(url + "/ui/")
+	b.sees("svg [role=button]", "interfaces")
+	b.prefer("light")
+	b.await("[...document.querySelectorAll('.edge.member title')].some((e) => e.textContent.includes('↓71 Mbit/s ↑0 bit/s (71 interfaces)'))")
+	b.sees("svg [role=button]", "↓3 kbit/s ↑0 bit/s · 3 up")
+	b.picture("network-rates-groups")
+	b.goTo(url + "/ui/#/network?contains=tap1")
+	b.await("[...document.querySelectorAll('.edge.cable title')].some((e) => e.textContent.includes('↓1 Mbit/s ↑0 bit/s (tap1)'))")
+	b.sees("svg [role=button]", "↓1 kbit/s ↑0 bit/s · TAP_TO_")
+	b.picture("network-rates-linux")
 	b.clean()
 }
 

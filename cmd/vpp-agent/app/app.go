@@ -29,6 +29,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/redis"
 	"github.com/tenuto-dev/tenuto/infra/logging/logmanager"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
+	"github.com/tenuto-dev/tenuto/infra/rates"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 	"github.com/tenuto-dev/tenuto/infra/tracing"
@@ -183,7 +184,8 @@ func New(opts ...Option) (*VPPAgent, error) {
 	}))
 	a.Topology = &topology.Plugin{Deps: topology.Deps{
 		HTTP: a.HTTP, Scheduler: a.Scheduler, Models: a.Orchestrator, Planner: a.Orchestrator,
-		VPP: vppStates{a}, Linux: linuxStates{a}, Simulation: simulatedVPP{a},
+		VPP: vppStates{a}, Linux: linuxStates{a}, Simulation: simulated{a},
+		VPPRates: a.Telemetry, LinuxRates: linuxStates{a},
 	}}
 	a.WebUI = &webui.Plugin{Deps: webui.Deps{HTTP: a.HTTP}}
 	a.Announce = &announce.Plugin{Deps: announce.Deps{HTTP: a.HTTP, GRPC: a.GRPC, Label: a.Label, Identity: a.Identity, Stores: stores}}
@@ -328,13 +330,16 @@ func (s vppStates) List() []*interfaces.InterfaceState {
 	return s.agent.VPPIfPlugin.States().List()
 }
 
-// simulatedVPP knows whether VPP is simulated, by this agent or by another program.
-type simulatedVPP struct{ agent *VPPAgent }
+// simulated knows what is simulated: VPP by this agent or by another program.
+type simulated struct{ agent *VPPAgent }
 
 // SimulatesVPP reports whether VPP is simulated.
-func (s simulatedVPP) SimulatesVPP() bool {
+func (s simulated) SimulatesVPP() bool {
 	return s.agent.Simulation.SimulatesVPP() || s.agent.GoVPP.Session().Simulated
 }
+
+// SimulatesLinux reports whether Linux is simulated.
+func (s simulated) SimulatesLinux() bool { return s.agent.Simulation.SimulatesLinux() }
 
 // linuxStates does the same for Linux, with counters.
 type linuxStates struct{ agent *VPPAgent }
@@ -352,6 +357,11 @@ func (s linuxStates) List() []*linuxifpb.InterfaceState {
 // InterfaceStats returns the counters of all interfaces.
 func (s linuxStates) InterfaceStats(ctx context.Context) ([]*linuxifpb.InterfaceStats, error) {
 	return s.agent.LinuxIfPlugin.InterfaceStats(ctx)
+}
+
+// Rates returns what interfaces do per second.
+func (s linuxStates) Rates(ctx context.Context, names []string) rates.Rates {
+	return s.agent.LinuxIfPlugin.Rates(ctx, names)
 }
 
 // vppInterfaces reads interfaces from VPP.

@@ -9,10 +9,12 @@ type Network struct {
 	Total   int  `json:"total"`
 	Grouped bool `json:"grouped"`
 	// Simulated reports that VPP is simulated: it forwards no packets and counts none.
-	Simulated bool   `json:"simulated,omitempty"`
-	Boxes     []Box  `json:"boxes"`
-	Nodes     []Node `json:"nodes"`
-	Links     []Link `json:"links"`
+	Simulated bool `json:"simulated,omitempty"`
+	// SimulatedLinux reports the same of Linux.
+	SimulatedLinux bool   `json:"simulatedLinux,omitempty"`
+	Boxes          []Box  `json:"boxes"`
+	Nodes          []Node `json:"nodes"`
+	Links          []Link `json:"links"`
 }
 
 // Box is VPP or a network namespace of Linux.
@@ -47,6 +49,8 @@ type Node struct {
 	// Count is the number of nodes in a group, and States counts them by state; 0: not a group.
 	Count  int            `json:"count,omitempty"`
 	States map[string]int `json:"states,omitempty"`
+	// Members are the IDs of the nodes in a group. Responses do not have them: they can be thousands.
+	Members []string `json:"-"`
 	// Hub is the node whose members the group has: a VRF, bridge domain or bond; empty: several.
 	Hub string `json:"hub,omitempty"`
 	// Change is what a plan does with the node; empty: nothing, or there is no plan. Changes counts

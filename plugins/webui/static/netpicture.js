@@ -90,7 +90,7 @@ function linkElement(l, laid, names) {
   const text = `${names.get(l.from)} ${LINKS[l.kind]} ${names.get(l.to)}: ${l.state}${l.count > 1 ? `, ${number(l.count)} times` : ''}${l.reason ? `, ${shortText(l.reason)}` : ''}${l.change ? `, ${l.change}` : ''}`;
   const at = laid.points[Math.floor(laid.points.length / 2)];
   const label = [CHANGES[l.change], l.count > 1 ? '×' + number(l.count) : '', l.state === 'up' ? '' : LOOKS[l.state][0]].filter(Boolean).join(' ');
-  return s('g', { class: `edge link ${l.kind} ${LOOKS[l.state][1]} ${l.change ? 'change-' + l.change : ''}`, 'data-from': l.from, 'data-to': l.to },
+  return s('g', { class: `edge link ${l.kind} ${LOOKS[l.state][1]} ${l.change ? 'change-' + l.change : ''}`, 'data-from': l.from, 'data-to': l.to, 'data-count': l.count ?? 1 },
     s('title', {}, text), s('path', { d: curve(laid.points), 'marker-end': arrow ? 'url(#arrow)' : undefined }),
     s('text', { class: 'count', x: laid.x ?? at.x, y: (laid.y ?? at.y) + 4, 'text-anchor': 'middle', 'data-label': label }, label));
 }
@@ -124,29 +124,32 @@ export function networkPicture(net, options) {
   return canvas({ label: options.label, size: { width: size.width, height: size.height + 24 }, defs: [marker('arrow')], below, edges, nodes, share: 0.62, smallest: 0.62, start, former: options.former });
 }
 
-// RATED are the kinds of links that carry the packets of the interface at one of their ends.
-const RATED = new Set(['cable', 'tunnel', 'member', 'sub-interface', 'over']);
+// RATED are the kinds of links that carry the packets of the interface at one of their ends, in this order.
+const RATED = ['cable', 'tunnel', 'member', 'sub-interface', 'over'];
 
-// showRates writes the rates of interfaces, by their names in VPP, on the links of a picture; on the
-// node of an interface that has no such link.
+// fitting cuts the end of a text: rates come first.
+const fitting = (text, most) => (text.length <= most ? text : text.slice(0, most - 1) + '…');
+
+// showRates writes the rates of interfaces and of groups, by the IDs of their nodes, on the links of a picture;
+// on a node that has no such link. A cable shows the rates of its end in VPP. A link shows the sum of a group only
+// if it stands for the links of all its members.
 export function showRates(frame, net, rates) {
-  const byNode = new Map(net.nodes.filter((n) => n.box === 'vpp' && !n.count).map((n) => [n.id, rates.get(n.label)]));
+  const nodes = new Map(net.nodes.map((n) => [n.id, n]));
   const text = (r) => (r.rxPackets || r.txPackets ? `↓${si(r.rxBits)}bit/s ↑${si(r.txBits)}bit/s` : 'idle') + (r.drops || r.errors ? ` ✕${si(r.drops + r.errors)}/s` : '');
   const onLink = new Set();
-  for (const e of frame.querySelectorAll('.edge.link')) {
-    const kind = [...RATED].find((k) => e.classList.contains(k));
-    const end = kind && [e.dataset.from, e.dataset.to].find((id) => byNode.get(id) && !onLink.has(id));
-    const label = e.querySelector('text');
-    if (!end) {
-      label.textContent = label.dataset.label;
-      continue;
-    }
-    onLink.add(end);
-    label.textContent = [label.dataset.label, text(byNode.get(end))].filter(Boolean).join(' ');
+  const order = (e) => RATED.findIndex((kind) => e.classList.contains(kind));
+  for (const e of [...frame.querySelectorAll('.edge.link')].sort((a, b) => order(a) - order(b))) {
+    const ends = [e.dataset.from, e.dataset.to].sort((a, b) => (nodes.get(b).box === 'vpp') - (nodes.get(a).box === 'vpp'));
+    const end = order(e) >= 0 && ends.find((id) => rates.has(id) && !onLink.has(id) && Number(e.dataset.count) >= (nodes.get(id).count ?? 1));
+    const label = e.querySelector('text'), title = e.querySelector('title');
+    title.dataset.text ??= title.textContent;
+    if (end) onLink.add(end);
+    label.textContent = [label.dataset.label, end && text(rates.get(end))].filter(Boolean).join(' ');
+    title.textContent = title.dataset.text + (end ? `\n${text(rates.get(end))} (${nodes.get(end).label})` : '');
   }
   for (const g of frame.querySelectorAll('.node')) {
-    const r = byNode.get(g.dataset.id), kind = g.querySelector('.kind');
+    const r = rates.get(g.dataset.id), kind = g.querySelector('.kind');
     kind.dataset.kind ??= kind.textContent;
-    kind.textContent = r && !onLink.has(g.dataset.id) ? short(`${text(r)} · ${kind.dataset.kind}`, 30) : kind.dataset.kind;
+    kind.textContent = r && !onLink.has(g.dataset.id) ? fitting(`${text(r)} · ${kind.dataset.kind}`, 30) : kind.dataset.kind;
   }
 }

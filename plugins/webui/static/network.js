@@ -61,7 +61,9 @@ class Network {
   show(f, net) {
     this.net = net;
     this.showCrumbs(f, net);
-    this.notes.replaceChildren(...(net.simulated ? [h('p', { class: 'box wait' }, 'VPP is simulated: it forwards no packets and has no counters, so the links show no rates.')] : []));
+    const simulated = net.simulated ? net.simulatedLinux ? 'VPP and Linux are simulated: they forward no packets and have no counters, so the links show no rates.'
+      : 'VPP is simulated: it forwards no packets and has no counters, so its links show no rates.' : '';
+    this.notes.replaceChildren(...(simulated ? [h('p', { class: 'box wait' }, simulated)] : []));
     const key = this.app.route.query.get('key');
     const selected = net.nodes.find((n) => n.items?.some((i) => i.key === key))?.id ?? f.item;
     const drawn = JSON.stringify([net, selected]);
@@ -90,7 +92,7 @@ class Network {
       try {
         await this.loadRates();
       } catch (err) {
-        if (err.status !== 0) this.say(`No rates: ${err.message}`); // the notice says that the agent does not answer
+        if (err.status !== 0 && err.status !== 404) this.say(`No rates: ${err.message}`); // the notice says that the agent does not answer
         this.rates = undefined;
       }
     }
@@ -98,13 +100,15 @@ class Network {
   }
 
   async loadRates() {
-    const names = this.net.nodes.filter((n) => n.box === 'vpp' && !n.count && ['interface', 'bond'].includes(n.kind)).map((n) => n.label);
-    if (!names.length || this.net.simulated) return;
-    if (!await this.app.may('GET', '/vpp/rates')) return this.say('The rates of the links need the permission telemetry or stats (users[].permissions in http.conf).');
-    const answer = await get('/vpp/rates', { interface: names });
-    if (this.left) return;
-    this.say(answer.up ? '' : `The links show no rates: ${answer.reason}.`);
-    this.rates = new Map(answer.interfaces.map((r) => [r.name, r]));
+    const counts = (n) => (n.count || n.items) && !(n.box === 'vpp' ? this.net.simulated : this.net.simulatedLinux);
+    if (!this.net.nodes.some(counts)) return;
+    if (!await this.app.may('GET', '/topology/rates')) return this.say('The rates of the links need the permission telemetry or stats (users[].permissions in http.conf).');
+    const asked = JSON.stringify(this.filters());
+    const answer = await get('/topology/rates', { ...this.filters(), limit: LIMIT });
+    if (this.left || asked !== JSON.stringify(this.filters())) return;
+    const missing = [['VPP', answer.vpp], ['Linux', answer.linux]].filter(([, of]) => of?.reason);
+    this.say(missing.map(([name, of]) => `The links of ${name} show ${of.up ? 'only some' : 'no'} rates: ${of.reason}.`).join(' '));
+    this.rates = new Map(answer.nodes.map((r) => [r.name, r]));
     if (this.frame) showRates(this.frame, this.net, this.rates);
   }
 
