@@ -81,7 +81,7 @@ type LinuxLinks interface {
 	List() []*linuxif.InterfaceState
 }
 
-// Simulation knows what is simulated.
+// Simulation knows which southbounds are simulated.
 type Simulation interface {
 	SimulatesVPP() bool
 	SimulatesLinux() bool
@@ -155,7 +155,7 @@ func writeNoNode(w http.ResponseWriter, err error) {
 	rest.WriteError(w, http.StatusNotFound, fmt.Errorf("parameter item: %w", err))
 }
 
-// simulated notes in a picture what is simulated.
+// simulated notes in a picture which southbounds are simulated.
 func (p *Plugin) simulated(n response.Network) response.Network {
 	n.Simulated, n.SimulatedLinux = p.simulatesVPP(), p.simulatesLinux()
 	return n

@@ -210,7 +210,7 @@ func ratesOf(names []string, bits float64) rates.Rates {
 	return r
 }
 
-// TestRatesOfGroups shows the rates of links of Linux, and those of groups as sums. A cable has the rates of its end
+// TestRatesOfGroups shows the rates of Linux links and the sums of groups. A cable shows the rates of its end
 // in VPP, its end in Linux has its own.
 func TestRatesOfGroups(t *testing.T) {
 	t.Parallel()

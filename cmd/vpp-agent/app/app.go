@@ -330,7 +330,7 @@ func (s vppStates) List() []*interfaces.InterfaceState {
 	return s.agent.VPPIfPlugin.States().List()
 }
 
-// simulated knows what is simulated: VPP by this agent or by another program.
+// simulated knows which southbounds are simulated: VPP by this agent or by another program.
 type simulated struct{ agent *VPPAgent }
 
 // SimulatesVPP reports whether VPP is simulated.

@@ -93,8 +93,8 @@ type Items struct {
 	// List has the items in the order of their operations, and then those that are left as they are.
 	// DescribeItems adds the fields.
 	List []PlanItem
-	// Counts counts all items by kind. StepWait includes items of another kind of which a derived
-	// value waits.
+	// Counts counts all items by kind. StepWait and StepNever include items of another kind with a
+	// derived value that waits or fails.
 	// Omitted counts the items that are not in List.
 	Counts  map[StepKind]int
 	Omitted int
@@ -261,9 +261,13 @@ func (b *itemBuilder) group() {
 func (b *itemBuilder) counts() map[StepKind]int {
 	counts := map[StepKind]int{}
 	waits := func(i int32) bool { return b.ops[i].outcome().waits() }
+	failed := func(i int32) bool { return b.ops[i].outcome() == StepNever }
 	for i := range b.groups {
 		g := &b.groups[i]
 		counts[g.kind]++
+		if g.kind != StepNever && slices.ContainsFunc(g.parts, failed) {
+			counts[StepNever]++
+		}
 		if g.kind != StepWait && (len(g.left) > 0 || slices.ContainsFunc(g.parts, waits)) {
 			counts[StepWait]++
 		}

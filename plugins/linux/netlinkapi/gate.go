@@ -11,7 +11,7 @@ import (
 type Gate struct {
 	// Check returns why the kernel must not be asked; nil: it may. Default: Canceled.
 	Check func(ctx context.Context) error
-	// Explain may replace errors of the kernel, but not those of sockets, whose permissions may
+	// Explain may replace errors of the kernel, but not errors of sockets, whose permissions may
 	// change.
 	Explain func(error) error
 }

@@ -111,7 +111,7 @@ type Links interface {
 	// Equivalent to: `ip -details link show dev NAME`
 	LinkByName(ctx context.Context, name string) (Link, error)
 	// LinkByIndex returns the link with an index.
-	// Equivalent to: `ip -details link show`, of which it is the link with the number
+	// Equivalent to: the link with that number in `ip -details link show`
 	LinkByIndex(ctx context.Context, index int) (Link, error)
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
-// OtherKeys returns a finding about the items that a text has under other keys than those of their
-// values, as stores of the predecessor have routes; none if there are no such items. The items are
-// used under the keys of their values.
+// OtherKeys returns a finding about items whose key in a text differs from the key of the value, as
+// routes in stores of the predecessor; none if there are no such items. The items are used under the
+// keys of their values.
 func OtherKeys(items []document.Item) (list []response.Finding) {
 	more := 0
 	for _, it := range items {

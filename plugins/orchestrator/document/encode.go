@@ -84,7 +84,7 @@ func (m *member) node(values []*yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.SequenceNode, Content: values}
 }
 
-// EncodeMessage writes the fields of a message as YAML, as Encode writes those of an item.
+// EncodeMessage writes the fields of a message as YAML, in the form of Encode.
 func EncodeMessage(m proto.Message) ([]byte, error) {
 	n, err := nodeOf(m)
 	if err != nil {

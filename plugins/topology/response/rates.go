@@ -7,7 +7,7 @@ type Rates struct {
 	// VPP and Linux say whether there are counters; null: they are not needed, or simulated.
 	VPP   *Counted `json:"vpp,omitempty"`
 	Linux *Counted `json:"linux,omitempty"`
-	// Nodes are the rates by the IDs of nodes. Those of a group are the sum of its interfaces whose rates are known.
+	// Nodes are the rates by the IDs of nodes. The rates of a group are the sum over its interfaces whose rates are known.
 	Nodes []rates.Interface `json:"nodes"`
 }
 

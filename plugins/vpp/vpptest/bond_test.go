@@ -98,3 +98,28 @@ func TestBondReturnsMAC(t *testing.T) {
 		b.InSync()
 	})
 }
+
+// A bond without a MAC address of its own follows the address of its member, also when the item of the
+// member gives the address back.
+func TestBondFollowsMember(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		member := func(mac string) *interfaces.Interface {
+			m := memif("m1", 41, "")
+			m.PhysAddress = mac
+			return m
+		}
+		bond := &interfaces.Interface{Name: "b1", Type: interfaces.Interface_BOND_INTERFACE, Enabled: true, Link: &interfaces.Interface_Bond{Bond: &interfaces.BondLink{
+			Id: 41, Mode: interfaces.BondLink_XOR, Lb: interfaces.BondLink_L34, BondedInterfaces: []*interfaces.BondLink_BondedInterface{{Name: "m1"}},
+		}}}
+		b.Must(of(member("02:00:00:00:00:41"), bond))
+		for _, mac := range []string{"02:00:00:00:00:42", ""} {
+			b.FullResync(of(member(mac), bond))
+			was, is := found(t, b, "m1").L2Address, found(t, b, "b1").L2Address
+			if was != is || mac != "" && is.String() != mac || is.String() == "02:00:00:00:00:41" {
+				t.Errorf("the member gets %q: it has %s, and the bond %s", mac, was, is)
+			}
+			b.InSync()
+		}
+	})
+}

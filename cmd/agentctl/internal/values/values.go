@@ -178,12 +178,12 @@ func (o *options) printValues(list []valueData) error {
 		headings = []string{"ITEM", "STATE", "AGE", "SOURCE", "SHADOWED", "LAST OP", "KEY", "REASON"}
 	}
 	t := output.NewTable(headings...)
-	row := func(item string, s *api.ValueStatus, v valueData) {
+	row := func(item string, s *api.ValueStatus, v valueData, reason string) {
 		cells := []any{item, o.PaintState(cmdutil.StateName(s.GetState())), o.AgeOf(v.Since), v.Source}
 		if o.Wide {
 			cells = append(cells, strings.Join(v.Shadowed, ", "), lastOperation(s), s.GetKey())
 		}
-		t.Row(append(cells, o.Models.ShortText(api.Reason(s)))...)
+		t.Row(append(cells, o.Models.ShortText(cmp.Or(api.Reason(s), reason)))...)
 	}
 	found := 0
 	counts := map[kvscheduler.ValueState]int{}
@@ -192,10 +192,11 @@ func (o *options) printValues(list []valueData) error {
 			found++
 			continue
 		}
-		counts[api.StateOfItem(&api.BaseValueStatus{Value: v.Value, DerivedValues: v.DerivedValues})]++
-		row(o.Models.ShortKey(v.Value.GetKey()), v.Value, v)
+		state := api.StateOfItem(&api.BaseValueStatus{Value: v.Value, DerivedValues: v.DerivedValues})
+		counts[state]++
+		row(o.Models.ShortKey(v.Value.GetKey()), v.Value, v, derivedIn(v, state))
 		for _, d := range v.DerivedValues {
-			row("  "+d.GetKey(), d, valueData{})
+			row("  "+d.GetKey(), d, valueData{}, "")
 		}
 	}
 	switch {
@@ -207,6 +208,20 @@ func (o *options) printValues(list []valueData) error {
 		return errors.Join(t.Write(o.Printer), o.Printf("%s; %d OBTAINED (--all)\n", itemCounts(counts), found))
 	}
 	return errors.Join(t.Write(o.Printer), o.Printf("%s\n", itemCounts(counts)))
+}
+
+// derivedIn says how many derived values are in the state of an item, if the value itself is not.
+func derivedIn(v valueData, state kvscheduler.ValueState) string {
+	if v.Value.GetState() == state {
+		return ""
+	}
+	n := 0
+	for _, d := range v.DerivedValues {
+		if d.GetState() == state {
+			n++
+		}
+	}
+	return fmt.Sprintf("%d of %s %s", n, effects.Count(len(v.DerivedValues), "derived value"), cmdutil.StateName(state))
 }
 
 // itemCounts returns "3 items: 2 CONFIGURED, 1 PENDING"; the worst state is last.

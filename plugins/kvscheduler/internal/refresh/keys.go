@@ -50,7 +50,7 @@ func (r *Refresher) Keys(keys []string) (unread []string) {
 }
 
 // reader returns the descriptor that reads a value: its own, or its base's; nil if neither
-// can. What is derived is read with its base if that can be read, because the base says which
+// can. A derived value is read with its base if the base can be read, because the base says which
 // derived values exist. n may be nil.
 func reader(n *graph.Node) *registry.Descriptor {
 	if n == nil {
@@ -270,7 +270,7 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) error {
 }
 
 // readAs returns the value with which a descriptor reads a value: its base, or the value itself if the
-// descriptor is that of derived values.
+// descriptor handles derived values.
 func readAs(n *graph.Node, d *registry.Descriptor) *graph.Node {
 	if root := n.Root(); root.Desc == d {
 		return root

@@ -41,7 +41,7 @@ func testCanceled(t *testing.T, w *World) {
 	}
 }
 
-// testExplain: the errors of the kernel are explained, those of sockets are not.
+// testExplain: errors of the kernel are explained, errors of sockets are not.
 func testExplain(t *testing.T, w *World) {
 	w.Make(t, "a")
 	explained := errors.New("explained")

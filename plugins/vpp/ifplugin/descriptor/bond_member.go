@@ -7,6 +7,7 @@ import (
 
 	"go.fd.io/govpp/api"
 	bondapi "go.fd.io/govpp/binapi/bond"
+	"google.golang.org/protobuf/proto"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -37,6 +38,7 @@ func NewBondMember(vpp *vppcalls.Calls, ifs index, seed string) *kvs.KVDescripto
 				return nil
 			}
 			dep := item.DependsOnInterface("interface-exists", args[1])
+			dep.Recreates = changesMAC
 			return []kvs.Dependency{item.Needing(dep, "bond.bonded_interfaces.name",
 				model.MAC("a bond"), model.Main("a bond"), model.NoBond("a bond"))}
 		},
@@ -50,6 +52,14 @@ func NewBondMember(vpp *vppcalls.Calls, ifs index, seed string) *kvs.KVDescripto
 		CreateContext: d.create,
 		DeleteContext: d.remove,
 	})
+}
+
+// changesMAC reports whether an update changes the MAC address of a member: a bond without an address of
+// its own takes the address of a member when the member joins, and keeps it.
+func changesMAC(before, after proto.Message) bool {
+	was, _ := before.(*interfaces.Interface)
+	is, _ := after.(*interfaces.Interface)
+	return was.GetPhysAddress() != is.GetPhysAddress()
 }
 
 func (d *bondMemberDescriptor) parse(key string) (bond, member uint32, err error) {
