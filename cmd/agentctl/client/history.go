@@ -36,9 +36,9 @@ func (s HistoryService) Last(ctx context.Context, most int) ([]*response.BriefTx
 }
 
 // Brief returns the transactions, or one of them, without the bulk of their
-// operations.
+// operations, but with the number of items.
 func (s HistoryService) Brief(ctx context.Context, seq *uint64) ([]*response.BriefTxn, error) {
-	return value[[]*response.BriefTxn](ctx, s.c, historyPath, parameters("brief", "1", "seq-num", number(seq)))
+	return value[[]*response.BriefTxn](ctx, s.c, historyPath, parameters("brief", "1", "items", "1", "seq-num", number(seq)))
 }
 
 // Text returns one transaction, or all of them if seq is nil, in the

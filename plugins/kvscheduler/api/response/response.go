@@ -21,9 +21,9 @@ type BriefTxn struct {
 	States     map[string]int `json:",omitempty"`
 	Failed     int            `json:",omitempty"`
 
-	// ItemCounts counts what the transaction did by item, by kind. Effects describes the items, and
-	// OmittedItems counts those that it lacks; both only in the answer for one transaction. Operations
-	// that the history has dropped are not in them.
+	// ItemCounts counts what the transaction did by item, by kind: for one transaction, and with
+	// items=1. Effects describes the items, and OmittedItems counts the items that it lacks; both only
+	// for one transaction. Operations that the history has dropped are not in them.
 	ItemCounts   map[api.StepKind]int `json:",omitempty"`
 	Effects      []api.PlanItem       `json:",omitempty"`
 	OmittedItems int                  `json:",omitempty"`

@@ -57,8 +57,8 @@ func Endpoints(deps Deps) []rest.Endpoint {
 	get, post := []string{http.MethodGet}, []string{http.MethodPost}
 	dump, stats := []string{rest.GroupDump}, []string{rest.GroupStats}
 	routes := []route{
-		{s.history, rest.Endpoint{Path: "/scheduler/txn-history", Methods: get, Groups: dump, Query: []string{"format", "seq-num", "since", "until", "brief", "critical-path", "limit", secrets}, Response: rest.OneOf{[]api.RecordedTxn{}, []response.BriefTxn{}, api.RecordedTxn{}, response.CriticalPath{}},
-			Doc: "transactions; ?limit=N for the last N, ?brief=1 counts their operations, ?format=json|text, ?seq-num=N for one, with ?brief=1 by item, with ?critical-path=1 where its time went (?limit=STEPS, 0 is all), ?since=T&until=T (nanoseconds since 1970 or RFC 3339)"}},
+		{s.history, rest.Endpoint{Path: "/scheduler/txn-history", Methods: get, Groups: dump, Query: []string{"format", "seq-num", "since", "until", "brief", "items", "critical-path", "limit", secrets}, Response: rest.OneOf{[]api.RecordedTxn{}, []response.BriefTxn{}, api.RecordedTxn{}, response.CriticalPath{}},
+			Doc: "transactions; ?limit=N for the last N, ?brief=1 counts their operations, with ?items=1 their items as well, ?format=json|text, ?seq-num=N for one, with ?brief=1 by item, with ?critical-path=1 where its time went (?limit=STEPS, 0 is all), ?since=T&until=T (nanoseconds since 1970 or RFC 3339)"}},
 		{s.keyTimeline, rest.Endpoint{Path: "/scheduler/key-timeline", Methods: get, Groups: dump, Query: []string{"key", "time", secrets}, Response: rest.OneOf{[]response.Node{}, response.Node{}},
 			Doc: "how a value changed; ?key=K, ?time=T for one moment"}},
 		{s.snapshot, rest.Endpoint{Path: "/scheduler/graph-snapshot", Methods: get, Groups: dump, Query: []string{"time", secrets}, Response: []response.Node{},

@@ -62,6 +62,7 @@ func TestAnswers(t *testing.T) {
 		"summary.json":           "/scheduler/summary",
 		"summary-none.json":      "/scheduler/summary?limit=0",
 		"txn-brief.json":         "/scheduler/txn-history?brief=1",
+		"txn-brief-items.json":   "/scheduler/txn-history?brief=1&items=1",
 		"txn-brief-one.json":     "/scheduler/txn-history?brief=1&seq-num=2",
 		"status-times.json":      "/scheduler/status?times=1",
 		"status-one.json":        "/scheduler/status?key=bd/1",

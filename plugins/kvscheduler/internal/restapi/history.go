@@ -21,8 +21,12 @@ func (s *server) history(r *http.Request, args arguments) (answer, error) {
 	}
 	seq, one, err1 := args.number("seq-num")
 	brief, err2 := args.flag("brief")
-	if err := errors.Join(err1, err2); err != nil {
+	items, err3 := args.flag("items")
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
+	}
+	if items && !brief {
+		return nil, badRequest(errors.New(`argument "items": expected only with "brief"`))
 	}
 	if one {
 		txn, err := s.transaction("seq-num", seq)
@@ -53,7 +57,13 @@ func (s *server) history(r *http.Request, args arguments) (answer, error) {
 		txns = txns[uint64(len(txns))-min(limit, uint64(len(txns))):]
 	}
 	if brief {
-		return asJSON(briefed(r, txns)), nil
+		list := briefed(r, txns)
+		for i := range list {
+			if items {
+				list[i].ItemCounts = txns[i].CountItems()
+			}
+		}
+		return asJSON(list), nil
 	}
 	if format == "text" {
 		return asText(txns), nil
@@ -75,7 +85,6 @@ func briefed(r *http.Request, txns []*api.RecordedTxn) []response.BriefTxn {
 		b := response.BriefTxn{RecordedTxn: *txn, Operations: map[string]int{}, States: map[string]int{}}
 		b.Executed, b.Planned, b.Values = nil, nil, nil
 		b.OmittedValues += len(txn.Values)
-		b.ItemCounts = txn.CountItems()
 		for n := range txn.Executed {
 			op := &txn.Executed[n]
 			b.Operations[op.Operation.String()]++
@@ -103,7 +112,7 @@ func addItems(r *http.Request, b *response.BriefTxn, txn *api.RecordedTxn) {
 		api.HideItemSecrets(items.List)
 	}
 	api.DescribeItems(items.List)
-	b.Effects, b.OmittedItems = items.List, items.Omitted
+	b.Effects, b.ItemCounts, b.OmittedItems = items.List, items.Counts, items.Omitted
 }
 
 // settled reports whether a value of this state is as it should be.
