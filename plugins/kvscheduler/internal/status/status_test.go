@@ -255,6 +255,11 @@ func TestSummaryNamesCauses(t *testing.T) {
 	if got, want := strings.Join(named, " "), "piece/b route/2 tap/1 route/1 route/3"; got != want || sum.Troubles != 5 {
 		t.Errorf("%d troubles: %s, want %s", sum.Troubles, got, want)
 	}
+	f.put("tap/4", &model.Item{}, true)
+	f.put("tap/5", &model.Item{Derived: []*model.Derived{{Key: "piece/tap/4", Item: &model.Item{Deps: []string{"tap/9"}}}}}, true)
+	if got := f.reader().Summary(api.ValueFilter{Contains: "tap/4"}, 9).Items; got[pb.ValueState_CONFIGURED] != 1 || got[pb.ValueState_PENDING] != 1 || len(got) != 2 {
+		t.Errorf("items of a filter that selects a derived value and not its item: %v", got)
+	}
 	var own []string
 	for _, v := range f.reader().Base("tap/2").GetDerivedValues() {
 		own = append(own, fmt.Sprint(v.GetWaitsFor()[0].GetOwn()))

@@ -48,9 +48,9 @@ func (r *Reader) Summary(filter api.ValueFilter, worst int) api.StateSummary {
 	}
 	slices.SortFunc(sum.Groups, func(a, b api.ValueGroup) int { return strings.Compare(a.Descriptor, b.Descriptor) })
 	sum.Troubles, sum.Worst = len(t.items), t.worst()
+	selects := selector(filter)
 	for item, of := range t.items {
-		own := plan.State(item)
-		if sum.Items[own] > 0 { // not if the filter left it out
+		if own, counted := selects(item); counted {
 			sum.Items[own]--
 		}
 		sum.Items[severity[of.severity]]++
@@ -153,7 +153,7 @@ func selector(filter api.ValueFilter) func(*graph.Node) (api.ValueState, bool) {
 		state := plan.State(n)
 		ofState := state != kvscheduler.ValueState_NONEXISTENT && (len(filter.States) == 0 || slices.Contains(filter.States, state))
 		ofKind := len(filter.Descriptors) == 0 || slices.Contains(filter.Descriptors, n.Desc.NameOf())
-		return state, ofState && ofKind && (part == "" || strings.Contains(strings.ToLower(n.Key), part))
+		return state, ofState && ofKind && strings.HasPrefix(n.Key, filter.Prefix) && (part == "" || strings.Contains(strings.ToLower(n.Key), part))
 	}
 }
 
