@@ -190,6 +190,7 @@ func (it *PlanItem) describe() {
 type itemBuilder struct {
 	ops             []RecordedTxnOp
 	values          []RecordedKVPair // of the change
+	named           map[string]int   // index in values, by key; nil until it is needed
 	base            []PlanBase       // see Plan.Base
 	list            []PlanReason
 	forced, secrets map[string][]string
@@ -351,8 +352,8 @@ func (op *RecordedTxnOp) leaves(reason string) bool {
 // waits reports whether the value waits afterwards.
 func (k StepKind) waits() bool { return k == StepWait || k == StepWithdraw }
 
-// outcome is step, except for an executed operation that failed (StepNever), and for the deletion
-// of a value that stays desired and waits afterwards (StepWithdraw).
+// outcome is step, but StepNever if the operation failed, and StepWithdraw if the value is deleted, stays
+// desired and waits.
 func (op *RecordedTxnOp) outcome() StepKind {
 	switch kind := op.step(); {
 	case op.NewErrMsg != "":
@@ -443,7 +444,13 @@ func (b *itemBuilder) isWanted(key string, value proto.Message) bool {
 
 // desired returns the value that the change asks for; nil: it does not name the key.
 func (b *itemBuilder) desired(key string) proto.Message {
-	if i := slices.IndexFunc(b.values, func(v RecordedKVPair) bool { return v.Key == key }); i >= 0 {
+	if b.named == nil {
+		b.named = make(map[string]int, len(b.values))
+		for i := range b.values {
+			b.named[b.values[i].Key] = i
+		}
+	}
+	if i, ok := b.named[key]; ok {
 		return b.values[i].Value
 	}
 	return nil

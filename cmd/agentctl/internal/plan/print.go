@@ -102,6 +102,9 @@ func derivedSteps(p *api.Plan) map[string][]api.PlanStep {
 	steps := map[string][]api.PlanStep{}
 	p.Steps(func(s api.PlanStep) {
 		if s.Op.Base != "" {
+			if s.Kind == api.StepDelete && s.Reason != "" { // it waits afterwards
+				s.Kind = api.StepWithdraw
+			}
 			steps[s.Op.Base] = append(steps[s.Op.Base], s)
 		}
 	}, func(api.PlanReason) {})

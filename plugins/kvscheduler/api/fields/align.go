@@ -14,7 +14,7 @@ type aligner struct{ before, after map[string][]int }
 
 func (a aligner) messages(path place, before, after protoreflect.Message) {
 	before.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		at := path.field(fd.Name())
+		at := path.field(string(fd.Name()))
 		switch {
 		case fd.Message() == nil || fd.IsMap() || !after.Has(fd):
 		case fd.IsList():

@@ -32,11 +32,11 @@ type field struct{ path, text string }
 // place is the path of a field: as the key of a map, and as operators see it.
 type place struct{ key, shown string }
 
-func (p place) field(name protoreflect.Name) place {
+func (p place) field(name string) place {
 	if p.key == "" {
-		return place{string(name), string(name)}
+		return place{name, name}
 	}
-	return place{p.key + "." + string(name), p.shown + "." + string(name)}
+	return place{p.key + "." + name, p.shown + "." + name}
 }
 
 func (p place) element(number, shown int) place {
@@ -200,7 +200,7 @@ func (f Fields) add(path place, m protoreflect.Message, listed bool) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		fd := fields.Get(i)
-		at := path.field(fd.Name())
+		at := path.field(string(fd.Name()))
 		switch {
 		case m.Has(fd):
 			f.field(at, fd, m.Get(fd))
@@ -232,7 +232,7 @@ func (f Fields) field(path place, fd protoreflect.FieldDescriptor, v protoreflec
 		}
 	case fd.IsMap():
 		v.Map().Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
-			f.value(path.field(protoreflect.Name(k.String())), fd.MapValue(), v, true)
+			f.value(path.field(k.String()), fd.MapValue(), v, true)
 			return true
 		})
 	default:
