@@ -141,6 +141,21 @@ const changesOfLoop = `2026-11-21 00:37:20 UTC  vpp.interfaces/loop  mtu: 9000, 
 2026-11-21 00:38:00 UTC  linux.interfaces.interface/eth0  internal_name: eth0, oper_status: UP
 `
 
+// Of an agent whose HTTP port alone is given, the gRPC port is not guessed: it may be another agent's.
+func TestGRPCPortIsGiven(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"--http-port", "9711"}, {"-H", "127.0.0.1:9711"}, {"-H", "http://127.0.0.1:9711"}} {
+		r := run(t, nil, append(args, "config", "retrieve")...)
+		if r.code != exit.CodeUsage || !strings.Contains(r.err, "expected --grpc-port") {
+			t.Errorf("%q: exit %d: %s", args, r.code, r.err)
+		}
+		r = run(t, nil, append(args, "--grpc-port", "1", "--timeout", "10ms", "config", "retrieve")...)
+		if r.code == exit.CodeUsage || !strings.Contains(r.err, "at 127.0.0.1:1") {
+			t.Errorf("%q with --grpc-port 1: exit %d: %s", args, r.code, r.err)
+		}
+	}
+}
+
 func TestConfigOverGRPC(t *testing.T) {
 	t.Parallel()
 	f, port, socket := newFakeGRPC(t)

@@ -37,6 +37,12 @@ func TestRetrieveCanBeApplied(t *testing.T) {
 		}
 	}
 
+	for _, args := range [][]string{{"get", "vpp.acls.acl/in"}, {"dump", "vpp.acls.acl"}} {
+		if text := agentctl(args...).out; !strings.Contains(text, "action: DENY") {
+			t.Errorf("%q:\n%s", args, text)
+		}
+	}
+
 	agentctl("config", "update", write(t, "more.yaml", "vppConfig: {routes: [{dstNetwork: 10.9.0.0/16, outgoingInterface: later}]}"))
 	r := agentctl("config", "retrieve")
 	if !strings.Contains(r.err, "written as given: 1 that are not in effect: vpp.route/if/later/") {

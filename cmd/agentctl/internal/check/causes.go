@@ -33,14 +33,6 @@ func newCauses(set *models.Set, doc *document.Document, problems []response.Prob
 		set: set, items: map[string]document.Item{}, names: map[string][]string{}, results: map[string]*response.Item{},
 		waits: map[string][]string{}, waiting: map[string][]string{}, because: map[string]string{}, broken: map[string]bool{},
 	}
-	for _, p := range problems {
-		if p.Key != "" {
-			c.broken[p.Key] = true
-		}
-	}
-	for _, it := range doc.Partial {
-		c.broken[it.Key] = !slices.ContainsFunc(results, func(r response.Item) bool { return r.Key == it.Key })
-	}
 	for _, it := range slices.Concat(doc.Items, doc.Partial) {
 		c.items[it.Key] = it
 		if m, ok := set.ForKey(it.Key); ok {
@@ -48,8 +40,16 @@ func newCauses(set *models.Set, doc *document.Document, problems []response.Prob
 		}
 	}
 	for i := range results {
-		r := &results[i]
-		c.results[r.Key], c.waits[r.Key] = r, c.waitsFor(r)
+		c.results[results[i].Key] = &results[i]
+	}
+	for _, p := range problems {
+		c.broken[p.Key] = p.Key != ""
+	}
+	for _, it := range doc.Partial { // those in the results were applied without the fields that have errors
+		c.broken[it.Key] = c.results[it.Key] == nil
+	}
+	for i := range results {
+		c.waits[results[i].Key] = c.waitsFor(&results[i])
 	}
 	for i := range results {
 		if r := &results[i]; c.follows(r) {

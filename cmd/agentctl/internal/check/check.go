@@ -142,7 +142,7 @@ func (o *options) printChecked(file string, text []byte, errs []*document.Error,
 	doc := document.New(o.Models.Set()).Decode(file, text, "")
 	why, locator := newCauses(o.Models.Set(), doc, checked.Problems, applied.Results), &document.Locator{Text: text}
 	list := findingsOf(errs)
-	predicted, refused := o.predicted(file, text)
+	predicted, refused := o.predicted(file, doc, locator)
 	waiting, warnings, wrong := 0, 0, len(errs)
 	constrained := map[place]bool{}
 	for _, f := range predicted {

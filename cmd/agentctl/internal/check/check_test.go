@@ -9,6 +9,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
 // What constraints call refused is not in effect in an agent.
@@ -62,7 +63,7 @@ linuxConfig:
   - {name: p3, type: VETH, enabled: true, veth: {peerIfName: p1}}
 `
 	o := &options{Factory: cmdutil.NewFactory(output.Streams{}, config.NoEnviron, time.Now, output.Terminal{})}
-	list, refused := o.predicted("net.yaml", []byte(text))
+	list, refused := o.predicted("net.yaml", document.New(o.Models.Set()).Decode("net.yaml", []byte(text), ""), &document.Locator{Text: []byte(text)})
 	checked, err := app.Check(t.Context(), []byte(text), nil)
 	if checked.Outcome == nil {
 		t.Fatal(checked, err)

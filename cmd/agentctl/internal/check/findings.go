@@ -6,16 +6,14 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
-// predicted returns the constraints that the items of a text violate.
-func (o *options) predicted(file string, text []byte) (list []outcome.Finding, refused map[string]bool) {
-	doc := document.New(o.Models.Set()).Decode(file, text, "")
+// predicted returns the constraints that the items of a document violate.
+func (o *options) predicted(file string, doc *document.Document, fields *document.Locator) (list []outcome.Finding, refused map[string]bool) {
 	items, at := make([]constraints.Item, 0, len(doc.Items)), map[string]document.Position{}
 	for _, it := range doc.Items {
 		items = append(items, constraints.Item{Key: it.Key, Value: it.Value})
 		at[it.Key] = it.Position
 	}
 	refused = map[string]bool{}
-	fields := document.Locator{Text: text}
 	for _, f := range constraints.OtherKeys(doc.Items) {
 		list = append(list, outcome.FindingOf(o.Factory, file, f))
 	}

@@ -69,7 +69,7 @@ func (g *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringVar(&g.Store, "store", "", "`URL` of the store of kvdb and targets: etcd://HOST:PORT,..., consul://[TOKEN@]HOST:PORT or redis://[:PASSWORD@]HOST:PORT[/DB]")
 	describe(fs, "store", "AGENTCTL_STORE", "etcd-endpoints")
 	exclude(fs, "store")
-	fs.IntVar(&g.GRPCPort, "grpc-port", defaultGRPCPort, "`port` of the agent's gRPC server")
+	fs.IntVar(&g.GRPCPort, "grpc-port", defaultGRPCPort, "`port` of the agent's gRPC server; required with another HTTP port than the default")
 	describe(fs, "grpc-port", "GRPC_PORT")
 	fs.StringVar(&g.GRPCSocket, "grpc-socket", "", "`path` of a unix socket of the agent's gRPC server, instead of host and port")
 	describe(fs, "grpc-socket", "GRPC_SOCKET", "grpc-port", "host") // it is a socket of this machine

@@ -3,6 +3,7 @@ package effects
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
@@ -134,7 +135,7 @@ var (
 // Counts counts items in short: "2 created, 1 waiting".
 func (words *Words) Counts(counts map[api.StepKind]int) string {
 	var parts []string
-	for _, m := range words.all() {
+	for _, m := range slices.Concat(words.changes(), words.others()) {
 		if n := counts[m.kind]; n > 0 {
 			parts = append(parts, output.Thousands(uint64(n))+" "+m.what)
 		}
@@ -147,13 +148,17 @@ type word struct {
 	what string
 }
 
-// changes is the number of words in all that are about changes.
-const changes = 5
-
-func (words *Words) all() []word {
+// changes are the words for items that change in the southbound.
+func (words *Words) changes() []word {
 	return []word{
 		{api.StepCreate, words.create}, {api.StepUpdate, words.update}, {api.StepDelete, words.remove}, {api.StepRecreate, words.recreate},
 		{api.StepWithdraw, words.withdraw},
+	}
+}
+
+// others are the words for the rest.
+func (words *Words) others() []word {
+	return []word{
 		{api.StepWait, "waiting"}, {api.StepDrop, "no longer configured"}, {api.StepNever, words.never}, {api.StepLeft, "left as is"},
 	}
 }
@@ -161,8 +166,7 @@ func (words *Words) all() []word {
 // Summary counts items: "3 items to change (7 operations): 2 to create, 1 to delete".
 func (words *Words) Summary(counts map[api.StepKind]int, operations int) string {
 	changed, kinds := 0, []string{}
-	all := words.all()
-	for _, m := range all[:changes] {
+	for _, m := range words.changes() {
 		if n := counts[m.kind]; n > 0 {
 			changed += n
 			kinds = append(kinds, output.Thousands(uint64(n))+" "+m.what)
@@ -176,7 +180,7 @@ func (words *Words) Summary(counts map[api.StepKind]int, operations int) string 
 	} else if len(kinds) > 1 {
 		parts = append(parts, Count(changed, "item")+" "+words.change+ops+": "+strings.Join(kinds, ", "))
 	}
-	for _, m := range all[changes:] {
+	for _, m := range words.others() {
 		if n := counts[m.kind]; n > 0 {
 			parts = append(parts, Count(n, "item")+" "+m.what)
 		}
