@@ -34,6 +34,7 @@ func TestNames(t *testing.T) {
 		"vpp/interface/loop1/address/static/10.1.0.1/24 waits": "vpp/interface/loop1/address/static/10.1.0.1/24 waits",
 		"config/unknown/v1/things/a":                           "config/unknown/v1/things/a",
 		"config/vpp/v2/route/":                                 "vpp.route/",
+		"/vnf-agent/vpp1/" + loop2Key:                          "/vnf-agent/vpp1/" + loop2Key,
 		"of config/vpp/nat/v2/nat44-global":                    "of vpp.nat.nat44-global",
 		"config/vpp/nat/v2/nat44-global/more":                  "config/vpp/nat/v2/nat44-global/more",
 	} {

@@ -32,7 +32,7 @@ export function fullKey(name) {
   return name;
 }
 
-const ITEM_KEYS = /\bconfig\/[^\s,;()"]*[^\s,;()":]/g;
+const ITEM_KEYS = /(?<![\w/])config\/[^\s,;()"]*[^\s,;()":]/g;
 
 // shortText returns a text with names instead of keys.
 export const shortText = (text) => text.replace(ITEM_KEYS, shortKey);
