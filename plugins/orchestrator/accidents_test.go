@@ -225,6 +225,21 @@ func fill(t *testing.T, db kv.DB) {
 	putAll(t, db, some(tamperedItems, 1))
 }
 
+// restoredOlder gives an etcd data without one of the items, and so many writes of another key, before
+// the agent is connected again.
+func restoredOlder(writes int) func(t *testing.T, p *kvtest.Process, db kv.DB) {
+	return func(t *testing.T, p *kvtest.Process, db kv.DB) {
+		defer p.Partition(t)()
+		p.Stop()
+		p.Wipe(t)
+		p.Start(t)
+		putAll(t, db, some(tamperedItems, 1)[1:])
+		for range writes {
+			fatal(t, db.Put(t.Context(), "/other", []byte("x")))
+		}
+	}
+}
+
 // Etcd that was emptied, restored or replaced.
 func TestEtcdThatLies(t *testing.T) {
 	t.Parallel()
@@ -239,25 +254,8 @@ func TestEtcdThatLies(t *testing.T) {
 			p.Wipe(t)
 			p.Start(t)
 		}},
-		{name: "restored older data", reason: "its content would delete 1 of 6 items", accident: func(t *testing.T, p *kvtest.Process, db kv.DB) {
-			heal := p.Partition(t)
-			defer heal()
-			p.Stop()
-			p.Wipe(t)
-			p.Start(t)
-			putAll(t, db, some(tamperedItems, 1)[1:])
-		}},
-		{name: "restored older data, and other keys written", reason: "its content would delete 1 of 6 items", accident: func(t *testing.T, p *kvtest.Process, db kv.DB) {
-			heal := p.Partition(t)
-			defer heal()
-			p.Stop()
-			p.Wipe(t)
-			p.Start(t)
-			putAll(t, db, some(tamperedItems, 1)[1:])
-			for range 100 { // the revision is larger
-				fatal(t, db.Put(t.Context(), "/other", []byte("x")))
-			}
-		}},
+		{name: "restored older data", reason: "its content would delete 1 of 6 items", accident: restoredOlder(0)},
+		{name: "restored older data, and other keys written", reason: "its content would delete 1 of 6 items", accident: restoredOlder(100)}, // the revision is larger
 		{name: "restarted with all data", accident: func(t *testing.T, p *kvtest.Process, _ kv.DB) { p.Restart(t) }, left: tamperedItems},
 		{name: "connection silently dead", left: tamperedItems - 1, accident: func(t *testing.T, p *kvtest.Process, db kv.DB) {
 			deadConnection(t, &serverUnderTest{process: p, db: db})

@@ -57,6 +57,11 @@ func TestFindingsREST(t *testing.T) {
 			t.Errorf("%s: finding %+v", what, f)
 		}
 	}
+	renamed := findings(s.do("PUT", "/configuration", "data:\n- {key: config/vpp/v2/interfaces/x, value: {name: y}}\n- {key: config/vpp/v2/interfaces/u, value: {name: v}}\n", 200))
+	if len(renamed) != 1 || renamed[0].Constraint != "other-key" || renamed[0].Key != iface("y", 0).Key || renamed[0].Line != 2 ||
+		renamed[0].Text != "written as config/vpp/v2/interfaces/x; the key of its value is used (and 1 more)" {
+		t.Errorf("items under other keys: %+v", renamed)
+	}
 	if list := findings(s.do("PUT", "/configuration", "vppConfig: {interfaces: [{name: b}]}", 200)); len(list) > 0 {
 		t.Errorf("findings about other items: %+v", list)
 	}

@@ -54,8 +54,8 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 // put and the server, of the same cluster, has it, too.
 //
 // lost is the revision of the last put if the server has another history there: older data were
-// restored, since the last session or since the agent stopped. The revision of the server says nothing about it, because agents write when they
-// connect again.
+// restored, since the last session or since the agent stopped. The revision of the server says
+// nothing about it, because agents write when they connect again.
 func (d *database) resume(ctx context.Context, v *follow.View) (from, lost int64, err error) {
 	put, of, ok := v.LastPut()
 	if !ok {

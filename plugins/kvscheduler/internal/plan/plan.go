@@ -50,7 +50,7 @@ type Op struct {
 	Desc           *registry.Descriptor
 	Base           string // key of the base value; empty: not derived
 	// Cause is the key of the base value whose change caused the re-creation; empty: the value's own
-	// change or that of its base value, or no re-creation.
+	// change or a change of its base value, or no re-creation.
 	Cause string
 
 	// Want is the desired value after the operation; SetWant: it changes.

@@ -54,8 +54,9 @@ func NewBondMember(vpp *vppcalls.Calls, ifs index, seed string) *kvs.KVDescripto
 	})
 }
 
-// changesMAC reports whether an update changes the MAC address of a member: a bond without an address of
-// its own takes the address of a member when the member joins, and keeps it.
+// changesMAC reports whether an update changes the MAC address of a member. It has to leave and join
+// again then: VPP gives all members the address of the bond when they join, and a bond without an
+// address of its own takes the address of its first member.
 func changesMAC(before, after proto.Message) bool {
 	was, _ := before.(*interfaces.Interface)
 	is, _ := after.(*interfaces.Interface)
