@@ -55,7 +55,7 @@ func TestNames(t *testing.T) {
 	b.slash()
 	b.keys("vpp.interfaces/loop")
 	b.await("document.querySelectorAll('.values tbody tr').length === 1")
-	made := "transactions/" + fmt.Sprint(eval[int](b, `fetch('../scheduler/txn-history?brief=1').then((r) => r.json()).then((list) => list.find((t) => t.ItemCounts).SeqNum)`))
+	made := "transactions/" + fmt.Sprint(eval[int](b, `fetch('../scheduler/txn-history?brief=1&items=1').then((r) => r.json()).then((list) => list.find((t) => t.ItemCounts).SeqNum)`))
 	loaded := map[string][2]string{
 		"network": {"td.reason", "not configured"}, "values": {"tr", routeName}, "transactions": {"td", "create"}, made: {"h2", "Operations"},
 		"plan": {"button", "Plan"}, "drift": {"section", "was not compared yet"},

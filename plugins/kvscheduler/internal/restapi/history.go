@@ -34,12 +34,30 @@ func (s *server) history(r *http.Request, args arguments) (answer, error) {
 			return nil, err
 		}
 		if brief {
-			list := briefed(r, []*api.RecordedTxn{txn})
+			list := briefed(r, []*api.RecordedTxn{txn}, false)
 			addItems(r, &list[0], txn)
 			return asJSON(list), nil
 		}
 		return s.recorded(r, txn, format, args)
 	}
+	txns, err := s.transactions(args)
+	switch {
+	case err != nil:
+		return nil, err
+	case brief:
+		return asJSON(briefed(r, txns, items)), nil
+	case format == "text":
+		return asText(txns), nil
+	}
+	list := make([]*api.RecordedTxn, len(txns))
+	for i, txn := range txns {
+		list[i] = shownTxn(r, txn)
+	}
+	return asJSON(list), nil
+}
+
+// transactions returns the transactions of a period, or the last of them.
+func (s *server) transactions(args arguments) (api.RecordedTxns, error) {
 	if args.has("critical-path") {
 		return nil, badRequest(errors.New(`argument "seq-num" is missing: "critical-path" is about one transaction`))
 	}
@@ -56,35 +74,23 @@ func (s *server) history(r *http.Request, args arguments) (answer, error) {
 	if limited {
 		txns = txns[uint64(len(txns))-min(limit, uint64(len(txns))):]
 	}
-	if brief {
-		list := briefed(r, txns)
-		for i := range list {
-			if items {
-				list[i].ItemCounts = txns[i].CountItems()
-			}
-		}
-		return asJSON(list), nil
-	}
-	if format == "text" {
-		return asText(txns), nil
-	}
-	list := make([]*api.RecordedTxn, len(txns))
-	for i, txn := range txns {
-		list[i] = shownTxn(r, txn)
-	}
-	return asJSON(list), nil
+	return txns, nil
 }
 
 // maxProblems is how many operations of a transaction a brief history has.
 const maxProblems = 1000
 
-// briefed returns transactions without the bulk of their values and operations.
-func briefed(r *http.Request, txns []*api.RecordedTxn) []response.BriefTxn {
+// briefed returns transactions without the bulk of their values and operations; items counts their
+// items as well, which costs more than the rest.
+func briefed(r *http.Request, txns []*api.RecordedTxn, items bool) []response.BriefTxn {
 	list := make([]response.BriefTxn, len(txns))
 	for i, txn := range txns {
 		b := response.BriefTxn{RecordedTxn: *txn, Operations: map[string]int{}, States: map[string]int{}}
 		b.Executed, b.Planned, b.Values = nil, nil, nil
 		b.OmittedValues += len(txn.Values)
+		if items {
+			b.ItemCounts = txn.CountItems()
+		}
 		for n := range txn.Executed {
 			op := &txn.Executed[n]
 			b.Operations[op.Operation.String()]++
