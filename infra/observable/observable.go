@@ -81,16 +81,20 @@ func (l *Values[V]) Put(name string, next func(before V, known bool) (after V, n
 }
 
 // Remove removes a value and notifies the watchers with the result of last. It
-// does nothing if there is no such value.
-func (l *Values[V]) Remove(name string, last func(before V) V) {
+// does nothing if there is no such value, or if last reports that it stays.
+func (l *Values[V]) Remove(name string, last func(before V) (after V, remove bool)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before, known := l.known[name]
 	if !known {
 		return
 	}
+	after, remove := last(before)
+	if !remove {
+		return
+	}
 	delete(l.known, name)
-	l.notify(last(before))
+	l.notify(after)
 }
 
 // notify calls the watchers in the order in which they were added.

@@ -13,7 +13,7 @@ func TestValues(t *testing.T) {
 	put := func(name, text string) {
 		values.Put(name, func(before string, known bool) (string, bool) { return text, !known || before != text })
 	}
-	leave := func(before string) string { return before + " left" }
+	leave := func(before string) (string, bool) { return before + " left", true }
 	var first, second []string
 	expect := func(got []string, want ...string) {
 		t.Helper()
@@ -33,6 +33,8 @@ func TestValues(t *testing.T) {
 	values.Remove("a", leave)
 	expect(second, "alto", "bass", "baritone", "alto left")
 	expect(values.List(), "baritone")
+	expect(values.Names(), "b")
+	values.Remove("b", func(before string) (string, bool) { return before, false }) // which stays
 	expect(values.Names(), "b")
 	cancel()
 	put("c", "")

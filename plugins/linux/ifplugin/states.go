@@ -72,9 +72,7 @@ func (s *States) look(ctx context.Context, ns *namespace.NetNamespace, h netlink
 	for _, l := range links {
 		at[l.Index] = l
 	}
-	configured := map[string]bool{}
 	for name, meta := range s.index.All() {
-		configured[name] = true
 		if !nsmodel.Equal(meta.Namespace, ns) {
 			continue
 		}
@@ -87,18 +85,14 @@ func (s *States) look(ctx context.Context, ns *namespace.NetNamespace, h netlink
 				lost = append(lost, ifmodel.PortKey.Key(name))
 			}
 		} else {
-			s.gone(name)
+			s.remove(name, func() bool { return true })
 			lost = append(lost, ifmodel.InterfaceModel.KeyFor(name))
 		}
 		for _, prefix := range vanished[meta.LinuxIfIndex] {
 			lost = append(lost, addressKeys(name, prefix, s.allocated)...)
 		}
 	}
-	for _, name := range s.states.Names() {
-		if !configured[name] {
-			s.gone(name)
-		}
-	}
+	s.removeOthers()
 	return used
 }
 
@@ -189,13 +183,26 @@ func sameButCounters(a, b *interfaces.InterfaceState) bool {
 	return same
 }
 
-// gone records that an interface no longer exists.
-func (s *States) gone(name string) {
-	s.states.Remove(name, func(before *interfaces.InterfaceState) *interfaces.InterfaceState {
+// removeOthers removes the states of interfaces that are no longer configured. The index is asked
+// for each of them again, because a look at another namespace may have added a state since the
+// caller read the index.
+func (s *States) removeOthers() {
+	for _, name := range s.states.Names() {
+		s.remove(name, func() bool { _, ok := s.index.Get(name); return !ok })
+	}
+}
+
+// remove records that an interface no longer exists if gone, which is called with the states
+// locked, confirms it.
+func (s *States) remove(name string, gone func() bool) {
+	s.states.Remove(name, func(before *interfaces.InterfaceState) (after *interfaces.InterfaceState, remove bool) {
+		if !gone() {
+			return before, false
+		}
 		state := proto.CloneOf(before)
 		state.AdminStatus, state.OperStatus = interfaces.InterfaceState_DELETED, interfaces.InterfaceState_DELETED
 		state.LastChange = s.now().Unix()
-		return state
+		return state, true
 	})
 }
 

@@ -80,11 +80,11 @@ func (s *States) put(state *interfaces.InterfaceState) {
 
 // gone takes in that an interface no longer exists.
 func (s *States) gone(name string) {
-	s.states.Remove(name, func(before *interfaces.InterfaceState) *interfaces.InterfaceState {
+	s.states.Remove(name, func(before *interfaces.InterfaceState) (after *interfaces.InterfaceState, remove bool) {
 		state := proto.CloneOf(before)
 		state.AdminStatus, state.OperStatus = interfaces.InterfaceState_DELETED, interfaces.InterfaceState_DELETED
 		state.LastChange = s.now().Unix()
-		return state
+		return state, true
 	})
 }
 
