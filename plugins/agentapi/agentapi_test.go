@@ -24,6 +24,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/agentapi"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/orchtest"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
@@ -223,6 +224,28 @@ func TestPlanThenApply(t *testing.T) {
 	resp = w.apply(&pb.ApplyRequest{Change: &pb.Change{Items: []*pb.Item{item(t, iface("c", 1500))}, Replace: true}})
 	if w.SB.Get(key("b")) != nil || w.SB.Get(key("c")) == nil {
 		t.Errorf("replace left b: %v", resp)
+	}
+}
+
+// A plan and its change name the item of another source that they override.
+func TestOverride(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	if _, err := w.Orchestrator.PushData(w.Context(), "below", []orchestrator.KeyVal{{Key: key("a"), Val: iface("a", 1500)}}); err != nil {
+		t.Fatal(err)
+	}
+	change := &pb.Change{Items: []*pb.Item{item(t, iface("a", 9000)), item(t, iface("b", 9000))}}
+	plan, err := w.Plan(w.Context(), &pb.PlanRequest{Change: change})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, list := range map[string]interface {
+		GetOverrides() []*pb.Override
+		GetOverridden() uint32
+	}{"plan": plan, "change": w.apply(&pb.ApplyRequest{Change: change})} {
+		if o := list.GetOverrides(); len(o) != 1 || o[0].Key != key("a") || o[0].Source != "below" || list.GetOverridden() != 1 {
+			t.Errorf("the %s overrides %v", what, o)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/apierr"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	pb "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
 )
@@ -32,6 +33,7 @@ func (s *service) Plan(ctx context.Context, req *pb.PlanRequest) (*pb.PlanRespon
 	resp := &pb.PlanResponse{
 		Fingerprint: ref.Fingerprint, Omitted: uint32(ref.Omitted), Findings: findings(plan), Items: itemEffects(ref.Effects),
 		ItemCounts: itemCounts(ref.ItemCounts), OmittedItems: uint32(ref.OmittedItems), Kept: uint32(ref.Kept), KeptKeys: ref.KeptItems,
+		Overrides: overrides(ref.Overrides), Overridden: uint32(ref.Overridden),
 	}
 	if resp.Operations, err = operations(ref.Changes.Operations); err != nil {
 		return nil, err
@@ -55,6 +57,14 @@ func (s *service) Plan(ctx context.Context, req *pb.PlanRequest) (*pb.PlanRespon
 func findings(plan *orchestrator.Plan) (list []*pb.Finding) {
 	for _, f := range plan.Findings {
 		list = append(list, &pb.Finding{Key: f.Key, Field: f.Field, Error: f.Refused, Text: f.Text, Constraint: f.Constraint, Other: f.Other})
+	}
+	return list
+}
+
+// overrides returns the items of other sources that a change overrides.
+func overrides(items []response.Override) (list []*pb.Override) {
+	for _, o := range items {
+		list = append(list, &pb.Override{Key: o.Key, Source: o.Source, Location: o.Location})
 	}
 	return list
 }
@@ -107,6 +117,8 @@ func (s *service) applied(ctx context.Context, req *pb.ApplyRequest, plan *orche
 	if !applied.ConfirmBy.IsZero() {
 		resp.ConfirmBy = timestamppb.New(applied.ConfirmBy)
 	}
+	overridden, all := s.Orchestrator.Overrides(plan)
+	resp.Overrides, resp.Overridden = overrides(overridden), uint32(all)
 	shown, omitted := mostImportant(effects, int(cmp.Or(req.GetLimit(), maxResults)))
 	resp.Omitted = uint32(omitted)
 	for _, i := range shown {

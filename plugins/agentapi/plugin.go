@@ -21,6 +21,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	pb "github.com/tenuto-dev/tenuto/proto/tenuto/v1"
 )
 
@@ -52,6 +53,7 @@ func (p *Plugin) SetDefaults() { p.SetDefaultName(DefaultName) }
 type Orchestrator interface {
 	PlanData(ctx context.Context, source string, items []orchestrator.KeyVal, opts ...orchestrator.PushOption) (*orchestrator.Plan, error)
 	PlanAndApply(ctx context.Context, plan func() (*orchestrator.Plan, error), o orchestrator.ApplyOptions) (*orchestrator.Plan, orchestrator.Applied, error)
+	Overrides(plan *orchestrator.Plan) (list []response.Override, n int)
 	ConfirmCommit(id string) (seqNum uint64, err error)
 	CancelCommit(ctx context.Context, id string) error
 	AcceptSource(ctx context.Context, name string, caller orchestrator.Caller) (changes int, err error)

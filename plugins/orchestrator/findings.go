@@ -104,14 +104,30 @@ func (b *body) locate(findings []response.Finding) []response.Finding {
 // maxOverrides is the maximum number of overridden items that a response names.
 const maxOverrides = 10
 
+// Overrides returns the items of other sources that the items of an applied plan override: the
+// first 10, and the number of all.
+func (p *Plugin) Overrides(plan *Plan) (list []response.Override, n int) {
+	return p.overrides(plan.Source, plan.items())
+}
+
 // overrides returns the items of other sources that items of a source override, and their
 // number.
 func (p *Plugin) overrides(source string, items []KeyVal) (list []response.Override, n int) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	for _, it := range items {
-		all := p.store.sourced(it.Key).Sources
-		if it.Val == nil || len(all) < 2 || all[0].Source != source {
+	return p.store.overrides(source, items, nil)
+}
+
+// overrides returns the items of other sources that items of a source override, and their number.
+// Before are the items of the source before the change, to leave out what it overrode already;
+// nil leaves nothing out.
+func (s *store) overrides(source string, items, before []KeyVal) (list []response.Override, n int) {
+	for i, it := range items {
+		if it.Val == nil || before != nil && before[i].Val != nil {
+			continue
+		}
+		all := s.sourced(it.Key).Sources
+		if len(all) < 2 || all[0].Source != source {
 			continue
 		}
 		if n++; n <= maxOverrides {

@@ -76,8 +76,22 @@ func TestOverrides(t *testing.T) {
 	s := server{http.NewServeMux(), t}
 	health := newWitness(t)
 	w := startFiles(t, sb, dir, orchestrator.UseHTTP(s), health.use())
-	s.do("PUT", "/configuration?results=problems", "vppConfig: {interfaces: [{name: loop1, mtu: 2}, {name: loop3}]}", 200,
+	const change = "vppConfig: {interfaces: [{name: loop1, mtu: 2}, {name: loop3}]}"
+	s.do("POST", "/scheduler/plan?limit=10", change, 200,
+		`"Overridden": 1`, `"source": "filedb"`, `"location": "`+file+`:3"`)
+	s.do("PUT", "/configuration?results=problems", change, 200,
 		`"overridden": 1`, `"source": "filedb"`, `"location": "`+file+`:3"`)
+	if again := s.do("POST", "/scheduler/plan?limit=10", change, 200); strings.Contains(again, "Overrid") {
+		t.Errorf("the plan names what is overridden already: %s", again)
+	}
+	removal := s.do("POST", "/scheduler/plan?replace", "vppConfig: {interfaces: [{name: loop3}]}", 200)
+	for _, want := range []string{`"Reason": "source filedb configures it, too"`, `"ItemCounts": {
+      "~": 1
+    }`} {
+		if !strings.Contains(removal, want) {
+			t.Errorf("the plan of a removal lacks %s: %s", want, removal)
+		}
+	}
 	write(t, file, "vppConfig:\n  interfaces:\n  - {name: loop1, mtu: 3}\n  - {name: loop2, mtu: 3}\n")
 	until(t, "the file is applied", func() bool { return w.mtu("loop2") == 3 })
 	w.wantMTU("loop1", 2)

@@ -37,6 +37,10 @@ type Plan struct {
 	// KeptItems are their keys, if there are not too many.
 	Kept      int      `json:",omitempty"`
 	KeptItems []string `json:",omitempty"`
+	// Overrides are items of other sources that the change will override, and that its source does
+	// not override yet: the first 10 of Overridden.
+	Overrides  []response.Override `json:",omitempty"`
+	Overridden int                 `json:",omitempty"`
 	// Effects are Left and Changes by item, for display; ItemCounts counts them by kind, and
 	// OmittedItems those that Reference has left out. Shown sets them.
 	Effects      []api.PlanItem       `json:",omitempty"`
@@ -70,8 +74,7 @@ func (p *Plan) Shown(limit int, secrets bool) *Plan {
 	if limit >= 0 {
 		shown = *p.Reference(limit)
 	}
-	items := p.Changes.ByItem(limit)
-	items.Leave(p.Left, limit)
+	items := p.Changes.ByItem(limit, p.Left)
 	if !secrets {
 		shown = *shown.HideSecrets()
 		api.HideItemSecrets(items.List)
@@ -90,6 +93,7 @@ func (p *Plan) Reference(limit int) *Plan {
 	changes := *p.Changes
 	changes.Values, changes.Base = nil, nil
 	ref.Changes, ref.Left, ref.Findings, ref.Kept, ref.KeptItems = &changes, p.Left, p.Findings, p.Kept, p.KeptItems
+	ref.Overrides, ref.Overridden = p.Overrides, p.Overridden
 	if limit == 0 || len(changes.Operations) <= limit && len(changes.Reasons) <= limit && len(p.Left) <= limit {
 		return ref
 	}
@@ -241,7 +245,9 @@ func (p *Plugin) obsolete(source string, items []KeyVal) (gone []KeyVal) {
 func (p *Plugin) plan(ctx context.Context, source string, items []KeyVal, description string) (*Plan, error) {
 	out := &Plan{Source: source}
 	p.mu.Lock()
+	before := p.wants(source, items)
 	effects, undo := p.store.edit(source, items, true)
+	out.Overrides, out.Overridden = p.store.overrides(source, items, before)
 	for _, it := range items {
 		out.Items = append(out.Items, api.RecordedKVPair{Key: it.Key, Value: it.Val, Origin: api.FromNB})
 		if _, owner := p.store.effective(it.Key); owner != nil && owner.name != source {

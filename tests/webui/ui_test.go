@@ -179,6 +179,7 @@ func TestPlan(t *testing.T) {
 	b.sees("li.changed", "mtu: 0 → 1400")
 	b.sees("li.changed", "phys_address: ")
 	b.sees(".ops li", "CREATEvpp.interfaces/loop2")
+	b.sees(".wait li", "vpp.interfaces/loop1 will override the item of filedb, ")
 	b.sees("p", " to create, ")
 	b.named("plan")
 	b.click("button", "Apply")

@@ -100,10 +100,11 @@ type Items struct {
 	Omitted int
 }
 
-// ByItem returns what the plan does by item. If there are more than limit items, List has
-// the first ones, but some of each kind; a limit of 0 or less is none.
-func (p *Plan) ByItem(limit int) Items {
-	b := itemBuilder{ops: p.Operations, values: p.Values, base: p.Base, list: p.Reasons, forced: p.Forced, secrets: p.Secrets}
+// ByItem returns what the plan does by item. Left are the items that the request leaves as they
+// are, or does not fully decide about, with the reasons; an item with operations is listed once, with both. If there are more than
+// limit items, List has the first ones, but some of each kind; a limit of 0 or less is none.
+func (p *Plan) ByItem(limit int, left []PlanReason) Items {
+	b := itemBuilder{ops: p.Operations, values: p.Values, base: p.Base, list: p.Reasons, undecided: left, forced: p.Forced, secrets: p.Secrets}
 	return b.build(limit)
 }
 
@@ -118,21 +119,6 @@ func (t *RecordedTxn) CountItems() map[StepKind]int {
 	b := itemBuilder{ops: t.Executed}
 	b.group()
 	return b.counts()
-}
-
-// Leave adds items that are left as they are, as many as the limit allows.
-func (l *Items) Leave(left []PlanReason, limit int) {
-	if len(left) == 0 {
-		return
-	}
-	l.Counts[StepLeft] += len(left)
-	for _, r := range left {
-		if limit > 0 && len(l.List) >= limit {
-			l.Omitted++
-			continue
-		}
-		l.List = append(l.List, PlanItem{Kind: StepLeft, Key: r.Key, Reason: r.Reason})
-	}
 }
 
 // HideItemSecrets hides the secrets of the items that DescribeItems has not described yet.
@@ -193,6 +179,7 @@ type itemBuilder struct {
 	named           map[string]int   // index in values, by key; nil until it is needed
 	base            []PlanBase       // see Plan.Base
 	list            []PlanReason
+	undecided       []PlanReason // see ByItem
 	forced, secrets map[string][]string
 
 	reasons map[string]string // by key
@@ -215,6 +202,7 @@ type itemGroup struct {
 	removed     bool // the last operation on the item itself is an executed deletion
 	cause       string
 	failure     string  // of a revert
+	undecided   string  // see ByItem
 	parts       []int32 // the last operations on derived values
 	left        []int32 // reasons of derived values without an operation
 }
@@ -392,12 +380,19 @@ func (b *itemBuilder) leave() {
 			g.left = append(g.left, int32(i))
 		}
 	}
+	for _, r := range b.undecided {
+		g := b.groupOf(r.Key, len(b.ops))
+		if int(g.place) == len(b.ops) {
+			g.kind = StepLeft
+		}
+		g.undecided = r.Reason
+	}
 }
 
 // item describes a group.
 func (b *itemBuilder) item(g *itemGroup) PlanItem {
 	it := PlanItem{
-		Kind: g.kind, Key: g.key, Operations: int(g.operations), Reason: b.reasons[g.key], Because: b.because(g.cause),
+		Kind: g.kind, Key: g.key, Operations: int(g.operations), Reason: b.reason(g), Because: b.because(g.cause),
 		Reverted: g.reverted, Error: g.failure, secrets: b.secrets[g.key],
 	}
 	if g.last >= 0 {
@@ -434,6 +429,15 @@ func (b *itemBuilder) item(g *itemGroup) PlanItem {
 		it.part(PlanPart{Kind: StepWait, Key: b.list[i].Key, Reason: b.list[i].Reason})
 	}
 	return it
+}
+
+// reason returns why an item waits or stays as it is.
+func (b *itemBuilder) reason(g *itemGroup) string {
+	reason := b.reasons[g.key]
+	if reason != "" && g.undecided != "" {
+		reason += "; "
+	}
+	return reason + g.undecided
 }
 
 // isWanted reports whether a value was desired before.

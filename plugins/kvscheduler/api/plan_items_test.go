@@ -50,7 +50,7 @@ func TestItemsOfPlan(t *testing.T) {
 	}, Forced: map[string][]string{"wg": {"wireguard.port"}}, Reasons: []api.PlanReason{
 		{Key: "other", Reason: "stays"}, {Key: "wg/address/3", Base: "wg", Reason: "waits for x"}, {Key: "wg/address/4", Base: "wg", Reason: "waits for y"},
 	}}
-	items := p.ByItem(0)
+	items := p.ByItem(0, nil)
 	api.HideItemSecrets(items.List)
 	api.DescribeItems(items.List)
 	const want = `-/+ wg 4 
@@ -67,6 +67,20 @@ func TestItemsOfPlan(t *testing.T) {
 	}
 	if fmt.Sprint(items.Counts) != "map[-/+:2 =:1 ?:1]" || items.Omitted != 0 {
 		t.Errorf("counts %v, omitted %d", items.Counts, items.Omitted)
+	}
+}
+
+// An item that another source has as well is listed and counted once, with what happens to it.
+func TestItemsOfTwoSources(t *testing.T) {
+	t.Parallel()
+	p := &api.Plan{Operations: []api.RecordedTxnOp{
+		{Operation: pb.TxnOperation_UPDATE, Key: "a", NewState: pb.ValueState_CONFIGURED},
+		{Operation: pb.TxnOperation_CREATE, Key: "b", NewState: pb.ValueState_PENDING, NOOP: true},
+	}, Reasons: []api.PlanReason{{Key: "b", Reason: "waits for x"}}}
+	items := p.ByItem(0, []api.PlanReason{{Key: "a", Reason: "etcd has it, too"}, {Key: "b", Reason: "etcd has it, too"}, {Key: "c", Reason: "etcd decides"}})
+	const want = "~ a 1 etcd has it, too\n? b 1 waits for x; etcd has it, too\n= c 0 etcd decides\n"
+	if got := shownItems(items.List); got != want || fmt.Sprint(items.Counts) != "map[=:1 ?:1 ~:1]" {
+		t.Errorf("%v, got\n%s\nexpected\n%s", items.Counts, got, want)
 	}
 }
 
@@ -100,13 +114,12 @@ func TestItemsOfLargePlan(t *testing.T) {
 			api.RecordedTxnOp{Operation: pb.TxnOperation_CREATE, Key: fmt.Sprint("part", i), IsDerived: true, Base: "bd", NewState: pb.ValueState_CONFIGURED})
 	}
 	p.Operations = append(p.Operations, api.RecordedTxnOp{Operation: pb.TxnOperation_DELETE, Key: "old"})
-	items := p.ByItem(16)
-	items.Leave([]api.PlanReason{{Key: "kept", Reason: "r"}}, 16)
+	items := p.ByItem(16, []api.PlanReason{{Key: "kept", Reason: "r"}})
 	shown := map[api.StepKind]int{}
 	for _, it := range items.List {
 		shown[it.Kind]++
 	}
-	if got := fmt.Sprint(shown, items.Counts, items.Omitted); got != "map[+:14 -:1 ~:1] map[+:1000 -:1 =:1 ~:1] 987" {
+	if got := fmt.Sprint(shown, items.Counts, items.Omitted); got != "map[+:13 -:1 =:1 ~:1] map[+:1000 -:1 =:1 ~:1] 987" {
 		t.Error(got)
 	}
 	if bd := items.List[1]; bd.Key != "bd" || len(bd.Parts) != 10 || bd.OmittedParts != 990 || bd.Operations != 1000 {

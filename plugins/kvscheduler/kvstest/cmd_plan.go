@@ -43,7 +43,7 @@ func cmdPlanItems(r *Run, args []string) (string, error) {
 	var text strings.Builder
 	plan, err := txn.Plan(r.T.Context(), opts...)
 	if plan != nil {
-		items := plan.ByItem(0).List
+		items := plan.ByItem(0, nil).List
 		api.DescribeItems(items)
 		writeItems(&text, items)
 	}

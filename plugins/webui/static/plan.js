@@ -131,10 +131,20 @@ class PlanView {
         h('p', {}, effectCounts(p.ItemCounts ?? {}, p.Changed ?? 0) || 'Nothing would change.'),
         p.Kept ? h('p', { class: 'faint' }, `${count(p.Kept, 'item')} given before ${p.Kept === 1 ? 'is not in the text and stays' : 'are not in the text and stay'}; "Replace all items of clients" removes ${p.Kept === 1 ? 'it' : 'them'}`,
           kept.length ? [': ', kept.map((key, i) => [i ? ', ' : '', keyLink(this.app, key)]), p.Kept > kept.length ? ` and ${number(p.Kept - kept.length)} more` : ''] : '') : '',
+        this.overriding('will override', p.Overrides, p.Overridden),
         h('p', {}, h('a', { href: this.app.hash({ plan: '1' }, 'network', []) }, 'Show it in the network')),
         this.applyForm(changes)),
       items.length ? h('section', { class: 'card', 'aria-label': 'Items' }, h('ul', { class: 'ops' }, items),
         p.OmittedItems ? h('p', { class: 'legend faint' }, `and ${count(p.OmittedItems, 'more item')}`) : '') : '');
+  }
+
+  // overriding names the items of other sources that a change overrides.
+  overriding(verb, list = [], all = 0) {
+    if (!all) return '';
+    return h('div', { class: 'box wait' }, h('ul', { class: 'plain' },
+      list.map((o) => h('li', {}, keyLink(this.app, o.key), ` ${verb} the item of ${o.source}, ${o.location || 'at an unknown place'}`)),
+      all > list.length ? h('li', {}, `and ${number(all - list.length)} more`) : ''),
+    h('p', { class: 'faint' }, `To give ${all === 1 ? 'it' : 'them'} back, remove ${all === 1 ? 'the item' : 'these items'} with agentctl config delete.`));
   }
 
   applyForm(changes) {
@@ -161,7 +171,8 @@ class PlanView {
       if (applied.confirm_by) remember({ id: applied.commit_id ?? '', until: Date.parse(applied.confirm_by), from: now() });
       this.result.replaceChildren(h('section', { class: 'box good' }, h('h2', {}, 'Applied'),
         h('p', {}, linked(this.app, applied.summary?.text), ' ', applied.seq_num !== undefined ? h('a', { href: '#/transactions/' + applied.seq_num }, `Transaction #${applied.seq_num}`) : ''),
-        applied.results?.length ? h('ul', { class: 'plain' }, applied.results.map((r) => h('li', {}, r.state ? badge(r.state) : '', ' ', keyLink(this.app, r.key), ' ', linked(this.app, r.error ?? r.reason)))) : ''));
+        applied.results?.length ? h('ul', { class: 'plain' }, applied.results.map((r) => h('li', {}, r.state ? badge(r.state) : '', ' ', keyLink(this.app, r.key), ' ', linked(this.app, r.error ?? r.reason)))) : '',
+        this.overriding('now overrides', applied.overrides, applied.overridden)));
       this.showConfirmation();
     } catch (err) {
       this.applyButton.disabled = false;

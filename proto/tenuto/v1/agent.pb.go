@@ -168,7 +168,7 @@ func (x WatchResponse_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WatchResponse_Kind.Descriptor instead.
 func (WatchResponse_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{20, 0}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{21, 0}
 }
 
 // Item is an item of the configuration.
@@ -1063,7 +1063,12 @@ type PlanResponse struct {
 	// Number of items of clients that the change does not name, and that stay.
 	Kept uint32 `protobuf:"varint,9,opt,name=kept,proto3" json:"kept,omitempty"`
 	// Their keys, sorted, if there are not too many.
-	KeptKeys      []string `protobuf:"bytes,10,rep,name=kept_keys,json=keptKeys,proto3" json:"kept_keys,omitempty"`
+	KeptKeys []string `protobuf:"bytes,10,rep,name=kept_keys,json=keptKeys,proto3" json:"kept_keys,omitempty"`
+	// Items of other sources, such as files, that the change will override, and that clients do not
+	// override yet: the first ones.
+	Overrides []*Override `protobuf:"bytes,11,rep,name=overrides,proto3" json:"overrides,omitempty"`
+	// Number of all of them.
+	Overridden    uint32 `protobuf:"varint,12,opt,name=overridden,proto3" json:"overridden,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1168,6 +1173,85 @@ func (x *PlanResponse) GetKeptKeys() []string {
 	return nil
 }
 
+func (x *PlanResponse) GetOverrides() []*Override {
+	if x != nil {
+		return x.Overrides
+	}
+	return nil
+}
+
+func (x *PlanResponse) GetOverridden() uint32 {
+	if x != nil {
+		return x.Overridden
+	}
+	return 0
+}
+
+// Override is an item of a change that overrides the item of another source. If the item is
+// removed again, the item of the other source takes effect.
+type Override struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Key of the item.
+	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// Name of the other source, such as "filedb" or "etcd".
+	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	// Where the other item was written, such as a file and line; empty if unknown.
+	Location      string `protobuf:"bytes,3,opt,name=location,proto3" json:"location,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Override) Reset() {
+	*x = Override{}
+	mi := &file_tenuto_v1_agent_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Override) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Override) ProtoMessage() {}
+
+func (x *Override) ProtoReflect() protoreflect.Message {
+	mi := &file_tenuto_v1_agent_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Override.ProtoReflect.Descriptor instead.
+func (*Override) Descriptor() ([]byte, []int) {
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Override) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *Override) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *Override) GetLocation() string {
+	if x != nil {
+		return x.Location
+	}
+	return ""
+}
+
 // Finding is a conflict between items, or a likely mistake.
 type Finding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1189,7 +1273,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[11]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1201,7 +1285,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[11]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1214,7 +1298,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{11}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Finding) GetKey() string {
@@ -1289,7 +1373,7 @@ type ApplyRequest struct {
 
 func (x *ApplyRequest) Reset() {
 	*x = ApplyRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[12]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1301,7 +1385,7 @@ func (x *ApplyRequest) String() string {
 func (*ApplyRequest) ProtoMessage() {}
 
 func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[12]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1314,7 +1398,7 @@ func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyRequest.ProtoReflect.Descriptor instead.
 func (*ApplyRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{12}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ApplyRequest) GetChange() *Change {
@@ -1392,7 +1476,7 @@ type ItemResult struct {
 
 func (x *ItemResult) Reset() {
 	*x = ItemResult{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[13]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1404,7 +1488,7 @@ func (x *ItemResult) String() string {
 func (*ItemResult) ProtoMessage() {}
 
 func (x *ItemResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[13]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1417,7 +1501,7 @@ func (x *ItemResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemResult.ProtoReflect.Descriptor instead.
 func (*ItemResult) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{13}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ItemResult) GetKey() string {
@@ -1472,14 +1556,18 @@ type ApplyResponse struct {
 	// Identifies the change in Confirm and Cancel; empty if no confirmation is needed.
 	CommitId string `protobuf:"bytes,6,opt,name=commit_id,json=commitId,proto3" json:"commit_id,omitempty"`
 	// What is wrong with the items together.
-	Findings      []*Finding `protobuf:"bytes,7,rep,name=findings,proto3" json:"findings,omitempty"`
+	Findings []*Finding `protobuf:"bytes,7,rep,name=findings,proto3" json:"findings,omitempty"`
+	// Items of other sources that the change overrides: the first ones.
+	Overrides []*Override `protobuf:"bytes,8,rep,name=overrides,proto3" json:"overrides,omitempty"`
+	// Number of all of them.
+	Overridden    uint32 `protobuf:"varint,9,opt,name=overridden,proto3" json:"overridden,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ApplyResponse) Reset() {
 	*x = ApplyResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[14]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1491,7 +1579,7 @@ func (x *ApplyResponse) String() string {
 func (*ApplyResponse) ProtoMessage() {}
 
 func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[14]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1504,7 +1592,7 @@ func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyResponse.ProtoReflect.Descriptor instead.
 func (*ApplyResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{14}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ApplyResponse) GetTransaction() uint64 {
@@ -1556,6 +1644,20 @@ func (x *ApplyResponse) GetFindings() []*Finding {
 	return nil
 }
 
+func (x *ApplyResponse) GetOverrides() []*Override {
+	if x != nil {
+		return x.Overrides
+	}
+	return nil
+}
+
+func (x *ApplyResponse) GetOverridden() uint32 {
+	if x != nil {
+		return x.Overridden
+	}
+	return 0
+}
+
 // ConfirmRequest confirms the change that waits for its confirmation.
 type ConfirmRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1567,7 +1669,7 @@ type ConfirmRequest struct {
 
 func (x *ConfirmRequest) Reset() {
 	*x = ConfirmRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[15]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1579,7 +1681,7 @@ func (x *ConfirmRequest) String() string {
 func (*ConfirmRequest) ProtoMessage() {}
 
 func (x *ConfirmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[15]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1592,7 +1694,7 @@ func (x *ConfirmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{15}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ConfirmRequest) GetCommitId() string {
@@ -1613,7 +1715,7 @@ type ConfirmResponse struct {
 
 func (x *ConfirmResponse) Reset() {
 	*x = ConfirmResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[16]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1625,7 +1727,7 @@ func (x *ConfirmResponse) String() string {
 func (*ConfirmResponse) ProtoMessage() {}
 
 func (x *ConfirmResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[16]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1638,7 +1740,7 @@ func (x *ConfirmResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmResponse.ProtoReflect.Descriptor instead.
 func (*ConfirmResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{16}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ConfirmResponse) GetTransaction() uint64 {
@@ -1659,7 +1761,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[17]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1671,7 +1773,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[17]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1684,7 +1786,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{17}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CancelRequest) GetCommitId() string {
@@ -1703,7 +1805,7 @@ type CancelResponse struct {
 
 func (x *CancelResponse) Reset() {
 	*x = CancelResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[18]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1715,7 +1817,7 @@ func (x *CancelResponse) String() string {
 func (*CancelResponse) ProtoMessage() {}
 
 func (x *CancelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[18]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1728,7 +1830,7 @@ func (x *CancelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelResponse.ProtoReflect.Descriptor instead.
 func (*CancelResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{18}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{19}
 }
 
 // WatchRequest selects values to watch.
@@ -1747,7 +1849,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[19]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1759,7 +1861,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[19]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1772,7 +1874,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{19}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *WatchRequest) GetKeyPrefix() string {
@@ -1813,7 +1915,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[20]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1825,7 +1927,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[20]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1838,7 +1940,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{20}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WatchResponse) GetKind() WatchResponse_Kind {
@@ -1880,7 +1982,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[21]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +1994,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[21]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +2007,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{21}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ExplainRequest) GetKey() string {
@@ -1926,7 +2028,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[22]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1938,7 +2040,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[22]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1951,7 +2053,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{22}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExplainResponse) GetExplanation() *Explanation {
@@ -1986,7 +2088,7 @@ type Explanation struct {
 
 func (x *Explanation) Reset() {
 	*x = Explanation{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[23]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1998,7 +2100,7 @@ func (x *Explanation) String() string {
 func (*Explanation) ProtoMessage() {}
 
 func (x *Explanation) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[23]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2011,7 +2113,7 @@ func (x *Explanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explanation.ProtoReflect.Descriptor instead.
 func (*Explanation) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{23}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Explanation) GetKey() string {
@@ -2088,7 +2190,7 @@ type ListItemsRequest struct {
 
 func (x *ListItemsRequest) Reset() {
 	*x = ListItemsRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[24]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2100,7 +2202,7 @@ func (x *ListItemsRequest) String() string {
 func (*ListItemsRequest) ProtoMessage() {}
 
 func (x *ListItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[24]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2113,7 +2215,7 @@ func (x *ListItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListItemsRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{24}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListItemsRequest) GetKeyPrefix() string {
@@ -2157,7 +2259,7 @@ type ListItemsResponse struct {
 
 func (x *ListItemsResponse) Reset() {
 	*x = ListItemsResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[25]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2169,7 +2271,7 @@ func (x *ListItemsResponse) String() string {
 func (*ListItemsResponse) ProtoMessage() {}
 
 func (x *ListItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[25]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2182,7 +2284,7 @@ func (x *ListItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListItemsResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{25}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListItemsResponse) GetItems() []*SourcedItem {
@@ -2212,7 +2314,7 @@ type SourcedItem struct {
 
 func (x *SourcedItem) Reset() {
 	*x = SourcedItem{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[26]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2224,7 +2326,7 @@ func (x *SourcedItem) String() string {
 func (*SourcedItem) ProtoMessage() {}
 
 func (x *SourcedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[26]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2237,7 +2339,7 @@ func (x *SourcedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourcedItem.ProtoReflect.Descriptor instead.
 func (*SourcedItem) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{26}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SourcedItem) GetKey() string {
@@ -2271,7 +2373,7 @@ type SourceItem struct {
 
 func (x *SourceItem) Reset() {
 	*x = SourceItem{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[27]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2283,7 +2385,7 @@ func (x *SourceItem) String() string {
 func (*SourceItem) ProtoMessage() {}
 
 func (x *SourceItem) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[27]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2296,7 +2398,7 @@ func (x *SourceItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceItem.ProtoReflect.Descriptor instead.
 func (*SourceItem) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{27}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SourceItem) GetSource() string {
@@ -2353,7 +2455,7 @@ type ListTransactionsRequest struct {
 
 func (x *ListTransactionsRequest) Reset() {
 	*x = ListTransactionsRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[28]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2365,7 +2467,7 @@ func (x *ListTransactionsRequest) String() string {
 func (*ListTransactionsRequest) ProtoMessage() {}
 
 func (x *ListTransactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[28]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2378,7 +2480,7 @@ func (x *ListTransactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTransactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListTransactionsRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{28}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListTransactionsRequest) GetSince() *timestamppb.Timestamp {
@@ -2450,7 +2552,7 @@ type ListTransactionsResponse struct {
 
 func (x *ListTransactionsResponse) Reset() {
 	*x = ListTransactionsResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[29]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2462,7 +2564,7 @@ func (x *ListTransactionsResponse) String() string {
 func (*ListTransactionsResponse) ProtoMessage() {}
 
 func (x *ListTransactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[29]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2475,7 +2577,7 @@ func (x *ListTransactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTransactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListTransactionsResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{29}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListTransactionsResponse) GetTransactions() []*Transaction {
@@ -2525,7 +2627,7 @@ type Transaction struct {
 
 func (x *Transaction) Reset() {
 	*x = Transaction{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[30]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2537,7 +2639,7 @@ func (x *Transaction) String() string {
 func (*Transaction) ProtoMessage() {}
 
 func (x *Transaction) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[30]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2550,7 +2652,7 @@ func (x *Transaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transaction.ProtoReflect.Descriptor instead.
 func (*Transaction) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{30}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Transaction) GetSequenceNumber() uint64 {
@@ -2655,7 +2757,7 @@ type GetGraphRequest struct {
 
 func (x *GetGraphRequest) Reset() {
 	*x = GetGraphRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[31]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2667,7 +2769,7 @@ func (x *GetGraphRequest) String() string {
 func (*GetGraphRequest) ProtoMessage() {}
 
 func (x *GetGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[31]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2680,7 +2782,7 @@ func (x *GetGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGraphRequest.ProtoReflect.Descriptor instead.
 func (*GetGraphRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{31}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetGraphRequest) GetKeyPrefix() string {
@@ -2724,7 +2826,7 @@ type GetGraphResponse struct {
 
 func (x *GetGraphResponse) Reset() {
 	*x = GetGraphResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[32]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2736,7 +2838,7 @@ func (x *GetGraphResponse) String() string {
 func (*GetGraphResponse) ProtoMessage() {}
 
 func (x *GetGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[32]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2749,7 +2851,7 @@ func (x *GetGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGraphResponse.ProtoReflect.Descriptor instead.
 func (*GetGraphResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{32}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetGraphResponse) GetNodes() []*Node {
@@ -2789,7 +2891,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[33]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2801,7 +2903,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[33]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2814,7 +2916,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{33}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Node) GetKey() string {
@@ -2883,7 +2985,7 @@ type Edge struct {
 
 func (x *Edge) Reset() {
 	*x = Edge{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[34]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2895,7 +2997,7 @@ func (x *Edge) String() string {
 func (*Edge) ProtoMessage() {}
 
 func (x *Edge) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[34]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2908,7 +3010,7 @@ func (x *Edge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edge.ProtoReflect.Descriptor instead.
 func (*Edge) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{34}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Edge) GetRelation() string {
@@ -2948,7 +3050,7 @@ type ListOrphansRequest struct {
 
 func (x *ListOrphansRequest) Reset() {
 	*x = ListOrphansRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[35]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2960,7 +3062,7 @@ func (x *ListOrphansRequest) String() string {
 func (*ListOrphansRequest) ProtoMessage() {}
 
 func (x *ListOrphansRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[35]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2973,7 +3075,7 @@ func (x *ListOrphansRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOrphansRequest.ProtoReflect.Descriptor instead.
 func (*ListOrphansRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{35}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{36}
 }
 
 // ListOrphansResponse are the orphans.
@@ -2987,7 +3089,7 @@ type ListOrphansResponse struct {
 
 func (x *ListOrphansResponse) Reset() {
 	*x = ListOrphansResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[36]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2999,7 +3101,7 @@ func (x *ListOrphansResponse) String() string {
 func (*ListOrphansResponse) ProtoMessage() {}
 
 func (x *ListOrphansResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[36]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3012,7 +3114,7 @@ func (x *ListOrphansResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOrphansResponse.ProtoReflect.Descriptor instead.
 func (*ListOrphansResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{36}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListOrphansResponse) GetOrphans() []*Orphan {
@@ -3041,7 +3143,7 @@ type Orphan struct {
 
 func (x *Orphan) Reset() {
 	*x = Orphan{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[37]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3053,7 +3155,7 @@ func (x *Orphan) String() string {
 func (*Orphan) ProtoMessage() {}
 
 func (x *Orphan) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[37]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3066,7 +3168,7 @@ func (x *Orphan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Orphan.ProtoReflect.Descriptor instead.
 func (*Orphan) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{37}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Orphan) GetKey() string {
@@ -3115,7 +3217,7 @@ type GetDriftRequest struct {
 
 func (x *GetDriftRequest) Reset() {
 	*x = GetDriftRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[38]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3127,7 +3229,7 @@ func (x *GetDriftRequest) String() string {
 func (*GetDriftRequest) ProtoMessage() {}
 
 func (x *GetDriftRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[38]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3140,7 +3242,7 @@ func (x *GetDriftRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDriftRequest.ProtoReflect.Descriptor instead.
 func (*GetDriftRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{38}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetDriftRequest) GetDetect() bool {
@@ -3169,7 +3271,7 @@ type GetDriftResponse struct {
 
 func (x *GetDriftResponse) Reset() {
 	*x = GetDriftResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[39]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3181,7 +3283,7 @@ func (x *GetDriftResponse) String() string {
 func (*GetDriftResponse) ProtoMessage() {}
 
 func (x *GetDriftResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[39]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3194,7 +3296,7 @@ func (x *GetDriftResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDriftResponse.ProtoReflect.Descriptor instead.
 func (*GetDriftResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{39}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GetDriftResponse) GetStart() *timestamppb.Timestamp {
@@ -3249,7 +3351,7 @@ type Drift struct {
 
 func (x *Drift) Reset() {
 	*x = Drift{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[40]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3261,7 +3363,7 @@ func (x *Drift) String() string {
 func (*Drift) ProtoMessage() {}
 
 func (x *Drift) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[40]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3274,7 +3376,7 @@ func (x *Drift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drift.ProtoReflect.Descriptor instead.
 func (*Drift) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{40}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Drift) GetKey() string {
@@ -3320,7 +3422,7 @@ type FieldDifference struct {
 
 func (x *FieldDifference) Reset() {
 	*x = FieldDifference{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[41]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3332,7 +3434,7 @@ func (x *FieldDifference) String() string {
 func (*FieldDifference) ProtoMessage() {}
 
 func (x *FieldDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[41]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3345,7 +3447,7 @@ func (x *FieldDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FieldDifference.ProtoReflect.Descriptor instead.
 func (*FieldDifference) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{41}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *FieldDifference) GetField() string {
@@ -3380,7 +3482,7 @@ type AcceptSourceRequest struct {
 
 func (x *AcceptSourceRequest) Reset() {
 	*x = AcceptSourceRequest{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[42]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3392,7 +3494,7 @@ func (x *AcceptSourceRequest) String() string {
 func (*AcceptSourceRequest) ProtoMessage() {}
 
 func (x *AcceptSourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[42]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3405,7 +3507,7 @@ func (x *AcceptSourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptSourceRequest.ProtoReflect.Descriptor instead.
 func (*AcceptSourceRequest) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{42}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *AcceptSourceRequest) GetSource() string {
@@ -3426,7 +3528,7 @@ type AcceptSourceResponse struct {
 
 func (x *AcceptSourceResponse) Reset() {
 	*x = AcceptSourceResponse{}
-	mi := &file_tenuto_v1_agent_proto_msgTypes[43]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3438,7 +3540,7 @@ func (x *AcceptSourceResponse) String() string {
 func (*AcceptSourceResponse) ProtoMessage() {}
 
 func (x *AcceptSourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenuto_v1_agent_proto_msgTypes[43]
+	mi := &file_tenuto_v1_agent_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3451,7 +3553,7 @@ func (x *AcceptSourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptSourceResponse.ProtoReflect.Descriptor instead.
 func (*AcceptSourceResponse) Descriptor() ([]byte, []int) {
-	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{43}
+	return file_tenuto_v1_agent_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *AcceptSourceResponse) GetChanges() uint32 {
@@ -3540,7 +3642,7 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"N\n" +
 	"\vPlanRequest\x12)\n" +
 	"\x06change\x18\x01 \x01(\v2\x11.tenuto.v1.ChangeR\x06change\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\rR\x05limit\"\x97\x03\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\"\xea\x03\n" +
 	"\fPlanResponse\x12 \n" +
 	"\vfingerprint\x18\x01 \x01(\tR\vfingerprint\x124\n" +
 	"\n" +
@@ -3555,7 +3657,15 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\romitted_items\x18\b \x01(\rR\fomittedItems\x12\x12\n" +
 	"\x04kept\x18\t \x01(\rR\x04kept\x12\x1b\n" +
 	"\tkept_keys\x18\n" +
-	" \x03(\tR\bkeptKeys\"\x91\x01\n" +
+	" \x03(\tR\bkeptKeys\x121\n" +
+	"\toverrides\x18\v \x03(\v2\x13.tenuto.v1.OverrideR\toverrides\x12\x1e\n" +
+	"\n" +
+	"overridden\x18\f \x01(\rR\n" +
+	"overridden\"P\n" +
+	"\bOverride\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x16\n" +
+	"\x06source\x18\x02 \x01(\tR\x06source\x12\x1a\n" +
+	"\blocation\x18\x03 \x01(\tR\blocation\"\x91\x01\n" +
 	"\aFinding\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05field\x18\x02 \x01(\tR\x05field\x12\x14\n" +
@@ -3580,7 +3690,7 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\x05state\x18\x02 \x01(\x0e2\x1e.ligato.kvscheduler.ValueStateR\x05state\x12\x16\n" +
 	"\x06source\x18\x03 \x01(\tR\x06source\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\tR\x05error\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xb3\x02\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\x86\x03\n" +
 	"\rApplyResponse\x12%\n" +
 	"\vtransaction\x18\x01 \x01(\x04H\x00R\vtransaction\x88\x01\x01\x12/\n" +
 	"\aresults\x18\x02 \x03(\v2\x15.tenuto.v1.ItemResultR\aresults\x129\n" +
@@ -3589,7 +3699,11 @@ const file_tenuto_v1_agent_proto_rawDesc = "" +
 	"\asummary\x18\x04 \x01(\tR\asummary\x12\x18\n" +
 	"\aomitted\x18\x05 \x01(\rR\aomitted\x12\x1b\n" +
 	"\tcommit_id\x18\x06 \x01(\tR\bcommitId\x12.\n" +
-	"\bfindings\x18\a \x03(\v2\x12.tenuto.v1.FindingR\bfindingsB\x0e\n" +
+	"\bfindings\x18\a \x03(\v2\x12.tenuto.v1.FindingR\bfindings\x121\n" +
+	"\toverrides\x18\b \x03(\v2\x13.tenuto.v1.OverrideR\toverrides\x12\x1e\n" +
+	"\n" +
+	"overridden\x18\t \x01(\rR\n" +
+	"overriddenB\x0e\n" +
 	"\f_transaction\"-\n" +
 	"\x0eConfirmRequest\x12\x1b\n" +
 	"\tcommit_id\x18\x01 \x01(\tR\bcommitId\"H\n" +
@@ -3778,7 +3892,7 @@ func file_tenuto_v1_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_tenuto_v1_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tenuto_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_tenuto_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_tenuto_v1_agent_proto_goTypes = []any{
 	(Effect)(0),                         // 0: tenuto.v1.Effect
 	(WatchResponse_Kind)(0),             // 1: tenuto.v1.WatchResponse.Kind
@@ -3793,60 +3907,61 @@ var file_tenuto_v1_agent_proto_goTypes = []any{
 	(*Reason)(nil),                      // 10: tenuto.v1.Reason
 	(*PlanRequest)(nil),                 // 11: tenuto.v1.PlanRequest
 	(*PlanResponse)(nil),                // 12: tenuto.v1.PlanResponse
-	(*Finding)(nil),                     // 13: tenuto.v1.Finding
-	(*ApplyRequest)(nil),                // 14: tenuto.v1.ApplyRequest
-	(*ItemResult)(nil),                  // 15: tenuto.v1.ItemResult
-	(*ApplyResponse)(nil),               // 16: tenuto.v1.ApplyResponse
-	(*ConfirmRequest)(nil),              // 17: tenuto.v1.ConfirmRequest
-	(*ConfirmResponse)(nil),             // 18: tenuto.v1.ConfirmResponse
-	(*CancelRequest)(nil),               // 19: tenuto.v1.CancelRequest
-	(*CancelResponse)(nil),              // 20: tenuto.v1.CancelResponse
-	(*WatchRequest)(nil),                // 21: tenuto.v1.WatchRequest
-	(*WatchResponse)(nil),               // 22: tenuto.v1.WatchResponse
-	(*ExplainRequest)(nil),              // 23: tenuto.v1.ExplainRequest
-	(*ExplainResponse)(nil),             // 24: tenuto.v1.ExplainResponse
-	(*Explanation)(nil),                 // 25: tenuto.v1.Explanation
-	(*ListItemsRequest)(nil),            // 26: tenuto.v1.ListItemsRequest
-	(*ListItemsResponse)(nil),           // 27: tenuto.v1.ListItemsResponse
-	(*SourcedItem)(nil),                 // 28: tenuto.v1.SourcedItem
-	(*SourceItem)(nil),                  // 29: tenuto.v1.SourceItem
-	(*ListTransactionsRequest)(nil),     // 30: tenuto.v1.ListTransactionsRequest
-	(*ListTransactionsResponse)(nil),    // 31: tenuto.v1.ListTransactionsResponse
-	(*Transaction)(nil),                 // 32: tenuto.v1.Transaction
-	(*GetGraphRequest)(nil),             // 33: tenuto.v1.GetGraphRequest
-	(*GetGraphResponse)(nil),            // 34: tenuto.v1.GetGraphResponse
-	(*Node)(nil),                        // 35: tenuto.v1.Node
-	(*Edge)(nil),                        // 36: tenuto.v1.Edge
-	(*ListOrphansRequest)(nil),          // 37: tenuto.v1.ListOrphansRequest
-	(*ListOrphansResponse)(nil),         // 38: tenuto.v1.ListOrphansResponse
-	(*Orphan)(nil),                      // 39: tenuto.v1.Orphan
-	(*GetDriftRequest)(nil),             // 40: tenuto.v1.GetDriftRequest
-	(*GetDriftResponse)(nil),            // 41: tenuto.v1.GetDriftResponse
-	(*Drift)(nil),                       // 42: tenuto.v1.Drift
-	(*FieldDifference)(nil),             // 43: tenuto.v1.FieldDifference
-	(*AcceptSourceRequest)(nil),         // 44: tenuto.v1.AcceptSourceRequest
-	(*AcceptSourceResponse)(nil),        // 45: tenuto.v1.AcceptSourceResponse
-	nil,                                 // 46: tenuto.v1.SourceItem.LabelsEntry
-	nil,                                 // 47: tenuto.v1.GetDriftResponse.UnreadEntry
-	(*anypb.Any)(nil),                   // 48: google.protobuf.Any
-	(kvscheduler.TxnOperation)(0),       // 49: ligato.kvscheduler.TxnOperation
-	(kvscheduler.ValueState)(0),         // 50: ligato.kvscheduler.ValueState
-	(*timestamppb.Timestamp)(nil),       // 51: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),         // 52: google.protobuf.Duration
-	(*kvscheduler.BaseValueStatus)(nil), // 53: ligato.kvscheduler.BaseValueStatus
+	(*Override)(nil),                    // 13: tenuto.v1.Override
+	(*Finding)(nil),                     // 14: tenuto.v1.Finding
+	(*ApplyRequest)(nil),                // 15: tenuto.v1.ApplyRequest
+	(*ItemResult)(nil),                  // 16: tenuto.v1.ItemResult
+	(*ApplyResponse)(nil),               // 17: tenuto.v1.ApplyResponse
+	(*ConfirmRequest)(nil),              // 18: tenuto.v1.ConfirmRequest
+	(*ConfirmResponse)(nil),             // 19: tenuto.v1.ConfirmResponse
+	(*CancelRequest)(nil),               // 20: tenuto.v1.CancelRequest
+	(*CancelResponse)(nil),              // 21: tenuto.v1.CancelResponse
+	(*WatchRequest)(nil),                // 22: tenuto.v1.WatchRequest
+	(*WatchResponse)(nil),               // 23: tenuto.v1.WatchResponse
+	(*ExplainRequest)(nil),              // 24: tenuto.v1.ExplainRequest
+	(*ExplainResponse)(nil),             // 25: tenuto.v1.ExplainResponse
+	(*Explanation)(nil),                 // 26: tenuto.v1.Explanation
+	(*ListItemsRequest)(nil),            // 27: tenuto.v1.ListItemsRequest
+	(*ListItemsResponse)(nil),           // 28: tenuto.v1.ListItemsResponse
+	(*SourcedItem)(nil),                 // 29: tenuto.v1.SourcedItem
+	(*SourceItem)(nil),                  // 30: tenuto.v1.SourceItem
+	(*ListTransactionsRequest)(nil),     // 31: tenuto.v1.ListTransactionsRequest
+	(*ListTransactionsResponse)(nil),    // 32: tenuto.v1.ListTransactionsResponse
+	(*Transaction)(nil),                 // 33: tenuto.v1.Transaction
+	(*GetGraphRequest)(nil),             // 34: tenuto.v1.GetGraphRequest
+	(*GetGraphResponse)(nil),            // 35: tenuto.v1.GetGraphResponse
+	(*Node)(nil),                        // 36: tenuto.v1.Node
+	(*Edge)(nil),                        // 37: tenuto.v1.Edge
+	(*ListOrphansRequest)(nil),          // 38: tenuto.v1.ListOrphansRequest
+	(*ListOrphansResponse)(nil),         // 39: tenuto.v1.ListOrphansResponse
+	(*Orphan)(nil),                      // 40: tenuto.v1.Orphan
+	(*GetDriftRequest)(nil),             // 41: tenuto.v1.GetDriftRequest
+	(*GetDriftResponse)(nil),            // 42: tenuto.v1.GetDriftResponse
+	(*Drift)(nil),                       // 43: tenuto.v1.Drift
+	(*FieldDifference)(nil),             // 44: tenuto.v1.FieldDifference
+	(*AcceptSourceRequest)(nil),         // 45: tenuto.v1.AcceptSourceRequest
+	(*AcceptSourceResponse)(nil),        // 46: tenuto.v1.AcceptSourceResponse
+	nil,                                 // 47: tenuto.v1.SourceItem.LabelsEntry
+	nil,                                 // 48: tenuto.v1.GetDriftResponse.UnreadEntry
+	(*anypb.Any)(nil),                   // 49: google.protobuf.Any
+	(kvscheduler.TxnOperation)(0),       // 50: ligato.kvscheduler.TxnOperation
+	(kvscheduler.ValueState)(0),         // 51: ligato.kvscheduler.ValueState
+	(*timestamppb.Timestamp)(nil),       // 52: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 53: google.protobuf.Duration
+	(*kvscheduler.BaseValueStatus)(nil), // 54: ligato.kvscheduler.BaseValueStatus
 }
 var file_tenuto_v1_agent_proto_depIdxs = []int32{
-	48, // 0: tenuto.v1.Item.value:type_name -> google.protobuf.Any
+	49, // 0: tenuto.v1.Item.value:type_name -> google.protobuf.Any
 	2,  // 1: tenuto.v1.Change.items:type_name -> tenuto.v1.Item
-	49, // 2: tenuto.v1.Operation.operation:type_name -> ligato.kvscheduler.TxnOperation
-	50, // 3: tenuto.v1.Operation.prev_state:type_name -> ligato.kvscheduler.ValueState
-	50, // 4: tenuto.v1.Operation.new_state:type_name -> ligato.kvscheduler.ValueState
-	48, // 5: tenuto.v1.Operation.prev_value:type_name -> google.protobuf.Any
-	48, // 6: tenuto.v1.Operation.new_value:type_name -> google.protobuf.Any
-	51, // 7: tenuto.v1.Operation.start:type_name -> google.protobuf.Timestamp
-	52, // 8: tenuto.v1.Operation.duration:type_name -> google.protobuf.Duration
+	50, // 2: tenuto.v1.Operation.operation:type_name -> ligato.kvscheduler.TxnOperation
+	51, // 3: tenuto.v1.Operation.prev_state:type_name -> ligato.kvscheduler.ValueState
+	51, // 4: tenuto.v1.Operation.new_state:type_name -> ligato.kvscheduler.ValueState
+	49, // 5: tenuto.v1.Operation.prev_value:type_name -> google.protobuf.Any
+	49, // 6: tenuto.v1.Operation.new_value:type_name -> google.protobuf.Any
+	52, // 7: tenuto.v1.Operation.start:type_name -> google.protobuf.Timestamp
+	53, // 8: tenuto.v1.Operation.duration:type_name -> google.protobuf.Duration
 	0,  // 9: tenuto.v1.ItemEffect.effect:type_name -> tenuto.v1.Effect
-	50, // 10: tenuto.v1.ItemEffect.state:type_name -> ligato.kvscheduler.ValueState
+	51, // 10: tenuto.v1.ItemEffect.state:type_name -> ligato.kvscheduler.ValueState
 	7,  // 11: tenuto.v1.ItemEffect.because:type_name -> tenuto.v1.Cause
 	8,  // 12: tenuto.v1.ItemEffect.fields:type_name -> tenuto.v1.FieldChange
 	6,  // 13: tenuto.v1.ItemEffect.parts:type_name -> tenuto.v1.PartEffect
@@ -3857,72 +3972,74 @@ var file_tenuto_v1_agent_proto_depIdxs = []int32{
 	3,  // 18: tenuto.v1.PlanRequest.change:type_name -> tenuto.v1.Change
 	4,  // 19: tenuto.v1.PlanResponse.operations:type_name -> tenuto.v1.Operation
 	10, // 20: tenuto.v1.PlanResponse.reasons:type_name -> tenuto.v1.Reason
-	13, // 21: tenuto.v1.PlanResponse.findings:type_name -> tenuto.v1.Finding
+	14, // 21: tenuto.v1.PlanResponse.findings:type_name -> tenuto.v1.Finding
 	5,  // 22: tenuto.v1.PlanResponse.items:type_name -> tenuto.v1.ItemEffect
 	9,  // 23: tenuto.v1.PlanResponse.item_counts:type_name -> tenuto.v1.ItemCount
-	3,  // 24: tenuto.v1.ApplyRequest.change:type_name -> tenuto.v1.Change
-	52, // 25: tenuto.v1.ApplyRequest.confirm_timeout:type_name -> google.protobuf.Duration
-	50, // 26: tenuto.v1.ItemResult.state:type_name -> ligato.kvscheduler.ValueState
-	15, // 27: tenuto.v1.ApplyResponse.results:type_name -> tenuto.v1.ItemResult
-	51, // 28: tenuto.v1.ApplyResponse.confirm_by:type_name -> google.protobuf.Timestamp
-	13, // 29: tenuto.v1.ApplyResponse.findings:type_name -> tenuto.v1.Finding
-	1,  // 30: tenuto.v1.WatchResponse.kind:type_name -> tenuto.v1.WatchResponse.Kind
-	53, // 31: tenuto.v1.WatchResponse.values:type_name -> ligato.kvscheduler.BaseValueStatus
-	25, // 32: tenuto.v1.ExplainResponse.explanation:type_name -> tenuto.v1.Explanation
-	50, // 33: tenuto.v1.Explanation.state:type_name -> ligato.kvscheduler.ValueState
-	51, // 34: tenuto.v1.Explanation.since:type_name -> google.protobuf.Timestamp
-	25, // 35: tenuto.v1.Explanation.children:type_name -> tenuto.v1.Explanation
-	28, // 36: tenuto.v1.ListItemsResponse.items:type_name -> tenuto.v1.SourcedItem
-	29, // 37: tenuto.v1.SourcedItem.sources:type_name -> tenuto.v1.SourceItem
-	46, // 38: tenuto.v1.SourceItem.labels:type_name -> tenuto.v1.SourceItem.LabelsEntry
-	48, // 39: tenuto.v1.SourceItem.value:type_name -> google.protobuf.Any
-	51, // 40: tenuto.v1.ListTransactionsRequest.since:type_name -> google.protobuf.Timestamp
-	51, // 41: tenuto.v1.ListTransactionsRequest.until:type_name -> google.protobuf.Timestamp
-	32, // 42: tenuto.v1.ListTransactionsResponse.transactions:type_name -> tenuto.v1.Transaction
-	51, // 43: tenuto.v1.Transaction.start:type_name -> google.protobuf.Timestamp
-	51, // 44: tenuto.v1.Transaction.stop:type_name -> google.protobuf.Timestamp
-	4,  // 45: tenuto.v1.Transaction.operations:type_name -> tenuto.v1.Operation
-	5,  // 46: tenuto.v1.Transaction.items:type_name -> tenuto.v1.ItemEffect
-	9,  // 47: tenuto.v1.Transaction.item_counts:type_name -> tenuto.v1.ItemCount
-	35, // 48: tenuto.v1.GetGraphResponse.nodes:type_name -> tenuto.v1.Node
-	50, // 49: tenuto.v1.Node.state:type_name -> ligato.kvscheduler.ValueState
-	48, // 50: tenuto.v1.Node.value:type_name -> google.protobuf.Any
-	36, // 51: tenuto.v1.Node.edges:type_name -> tenuto.v1.Edge
-	39, // 52: tenuto.v1.ListOrphansResponse.orphans:type_name -> tenuto.v1.Orphan
-	51, // 53: tenuto.v1.GetDriftResponse.start:type_name -> google.protobuf.Timestamp
-	51, // 54: tenuto.v1.GetDriftResponse.stop:type_name -> google.protobuf.Timestamp
-	42, // 55: tenuto.v1.GetDriftResponse.drifts:type_name -> tenuto.v1.Drift
-	47, // 56: tenuto.v1.GetDriftResponse.unread:type_name -> tenuto.v1.GetDriftResponse.UnreadEntry
-	43, // 57: tenuto.v1.Drift.fields:type_name -> tenuto.v1.FieldDifference
-	11, // 58: tenuto.v1.AgentService.Plan:input_type -> tenuto.v1.PlanRequest
-	14, // 59: tenuto.v1.AgentService.Apply:input_type -> tenuto.v1.ApplyRequest
-	17, // 60: tenuto.v1.AgentService.Confirm:input_type -> tenuto.v1.ConfirmRequest
-	19, // 61: tenuto.v1.AgentService.Cancel:input_type -> tenuto.v1.CancelRequest
-	21, // 62: tenuto.v1.AgentService.Watch:input_type -> tenuto.v1.WatchRequest
-	23, // 63: tenuto.v1.AgentService.Explain:input_type -> tenuto.v1.ExplainRequest
-	26, // 64: tenuto.v1.AgentService.ListItems:input_type -> tenuto.v1.ListItemsRequest
-	30, // 65: tenuto.v1.AgentService.ListTransactions:input_type -> tenuto.v1.ListTransactionsRequest
-	33, // 66: tenuto.v1.AgentService.GetGraph:input_type -> tenuto.v1.GetGraphRequest
-	37, // 67: tenuto.v1.AgentService.ListOrphans:input_type -> tenuto.v1.ListOrphansRequest
-	40, // 68: tenuto.v1.AgentService.GetDrift:input_type -> tenuto.v1.GetDriftRequest
-	44, // 69: tenuto.v1.AgentService.AcceptSource:input_type -> tenuto.v1.AcceptSourceRequest
-	12, // 70: tenuto.v1.AgentService.Plan:output_type -> tenuto.v1.PlanResponse
-	16, // 71: tenuto.v1.AgentService.Apply:output_type -> tenuto.v1.ApplyResponse
-	18, // 72: tenuto.v1.AgentService.Confirm:output_type -> tenuto.v1.ConfirmResponse
-	20, // 73: tenuto.v1.AgentService.Cancel:output_type -> tenuto.v1.CancelResponse
-	22, // 74: tenuto.v1.AgentService.Watch:output_type -> tenuto.v1.WatchResponse
-	24, // 75: tenuto.v1.AgentService.Explain:output_type -> tenuto.v1.ExplainResponse
-	27, // 76: tenuto.v1.AgentService.ListItems:output_type -> tenuto.v1.ListItemsResponse
-	31, // 77: tenuto.v1.AgentService.ListTransactions:output_type -> tenuto.v1.ListTransactionsResponse
-	34, // 78: tenuto.v1.AgentService.GetGraph:output_type -> tenuto.v1.GetGraphResponse
-	38, // 79: tenuto.v1.AgentService.ListOrphans:output_type -> tenuto.v1.ListOrphansResponse
-	41, // 80: tenuto.v1.AgentService.GetDrift:output_type -> tenuto.v1.GetDriftResponse
-	45, // 81: tenuto.v1.AgentService.AcceptSource:output_type -> tenuto.v1.AcceptSourceResponse
-	70, // [70:82] is the sub-list for method output_type
-	58, // [58:70] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	13, // 24: tenuto.v1.PlanResponse.overrides:type_name -> tenuto.v1.Override
+	3,  // 25: tenuto.v1.ApplyRequest.change:type_name -> tenuto.v1.Change
+	53, // 26: tenuto.v1.ApplyRequest.confirm_timeout:type_name -> google.protobuf.Duration
+	51, // 27: tenuto.v1.ItemResult.state:type_name -> ligato.kvscheduler.ValueState
+	16, // 28: tenuto.v1.ApplyResponse.results:type_name -> tenuto.v1.ItemResult
+	52, // 29: tenuto.v1.ApplyResponse.confirm_by:type_name -> google.protobuf.Timestamp
+	14, // 30: tenuto.v1.ApplyResponse.findings:type_name -> tenuto.v1.Finding
+	13, // 31: tenuto.v1.ApplyResponse.overrides:type_name -> tenuto.v1.Override
+	1,  // 32: tenuto.v1.WatchResponse.kind:type_name -> tenuto.v1.WatchResponse.Kind
+	54, // 33: tenuto.v1.WatchResponse.values:type_name -> ligato.kvscheduler.BaseValueStatus
+	26, // 34: tenuto.v1.ExplainResponse.explanation:type_name -> tenuto.v1.Explanation
+	51, // 35: tenuto.v1.Explanation.state:type_name -> ligato.kvscheduler.ValueState
+	52, // 36: tenuto.v1.Explanation.since:type_name -> google.protobuf.Timestamp
+	26, // 37: tenuto.v1.Explanation.children:type_name -> tenuto.v1.Explanation
+	29, // 38: tenuto.v1.ListItemsResponse.items:type_name -> tenuto.v1.SourcedItem
+	30, // 39: tenuto.v1.SourcedItem.sources:type_name -> tenuto.v1.SourceItem
+	47, // 40: tenuto.v1.SourceItem.labels:type_name -> tenuto.v1.SourceItem.LabelsEntry
+	49, // 41: tenuto.v1.SourceItem.value:type_name -> google.protobuf.Any
+	52, // 42: tenuto.v1.ListTransactionsRequest.since:type_name -> google.protobuf.Timestamp
+	52, // 43: tenuto.v1.ListTransactionsRequest.until:type_name -> google.protobuf.Timestamp
+	33, // 44: tenuto.v1.ListTransactionsResponse.transactions:type_name -> tenuto.v1.Transaction
+	52, // 45: tenuto.v1.Transaction.start:type_name -> google.protobuf.Timestamp
+	52, // 46: tenuto.v1.Transaction.stop:type_name -> google.protobuf.Timestamp
+	4,  // 47: tenuto.v1.Transaction.operations:type_name -> tenuto.v1.Operation
+	5,  // 48: tenuto.v1.Transaction.items:type_name -> tenuto.v1.ItemEffect
+	9,  // 49: tenuto.v1.Transaction.item_counts:type_name -> tenuto.v1.ItemCount
+	36, // 50: tenuto.v1.GetGraphResponse.nodes:type_name -> tenuto.v1.Node
+	51, // 51: tenuto.v1.Node.state:type_name -> ligato.kvscheduler.ValueState
+	49, // 52: tenuto.v1.Node.value:type_name -> google.protobuf.Any
+	37, // 53: tenuto.v1.Node.edges:type_name -> tenuto.v1.Edge
+	40, // 54: tenuto.v1.ListOrphansResponse.orphans:type_name -> tenuto.v1.Orphan
+	52, // 55: tenuto.v1.GetDriftResponse.start:type_name -> google.protobuf.Timestamp
+	52, // 56: tenuto.v1.GetDriftResponse.stop:type_name -> google.protobuf.Timestamp
+	43, // 57: tenuto.v1.GetDriftResponse.drifts:type_name -> tenuto.v1.Drift
+	48, // 58: tenuto.v1.GetDriftResponse.unread:type_name -> tenuto.v1.GetDriftResponse.UnreadEntry
+	44, // 59: tenuto.v1.Drift.fields:type_name -> tenuto.v1.FieldDifference
+	11, // 60: tenuto.v1.AgentService.Plan:input_type -> tenuto.v1.PlanRequest
+	15, // 61: tenuto.v1.AgentService.Apply:input_type -> tenuto.v1.ApplyRequest
+	18, // 62: tenuto.v1.AgentService.Confirm:input_type -> tenuto.v1.ConfirmRequest
+	20, // 63: tenuto.v1.AgentService.Cancel:input_type -> tenuto.v1.CancelRequest
+	22, // 64: tenuto.v1.AgentService.Watch:input_type -> tenuto.v1.WatchRequest
+	24, // 65: tenuto.v1.AgentService.Explain:input_type -> tenuto.v1.ExplainRequest
+	27, // 66: tenuto.v1.AgentService.ListItems:input_type -> tenuto.v1.ListItemsRequest
+	31, // 67: tenuto.v1.AgentService.ListTransactions:input_type -> tenuto.v1.ListTransactionsRequest
+	34, // 68: tenuto.v1.AgentService.GetGraph:input_type -> tenuto.v1.GetGraphRequest
+	38, // 69: tenuto.v1.AgentService.ListOrphans:input_type -> tenuto.v1.ListOrphansRequest
+	41, // 70: tenuto.v1.AgentService.GetDrift:input_type -> tenuto.v1.GetDriftRequest
+	45, // 71: tenuto.v1.AgentService.AcceptSource:input_type -> tenuto.v1.AcceptSourceRequest
+	12, // 72: tenuto.v1.AgentService.Plan:output_type -> tenuto.v1.PlanResponse
+	17, // 73: tenuto.v1.AgentService.Apply:output_type -> tenuto.v1.ApplyResponse
+	19, // 74: tenuto.v1.AgentService.Confirm:output_type -> tenuto.v1.ConfirmResponse
+	21, // 75: tenuto.v1.AgentService.Cancel:output_type -> tenuto.v1.CancelResponse
+	23, // 76: tenuto.v1.AgentService.Watch:output_type -> tenuto.v1.WatchResponse
+	25, // 77: tenuto.v1.AgentService.Explain:output_type -> tenuto.v1.ExplainResponse
+	28, // 78: tenuto.v1.AgentService.ListItems:output_type -> tenuto.v1.ListItemsResponse
+	32, // 79: tenuto.v1.AgentService.ListTransactions:output_type -> tenuto.v1.ListTransactionsResponse
+	35, // 80: tenuto.v1.AgentService.GetGraph:output_type -> tenuto.v1.GetGraphResponse
+	39, // 81: tenuto.v1.AgentService.ListOrphans:output_type -> tenuto.v1.ListOrphansResponse
+	42, // 82: tenuto.v1.AgentService.GetDrift:output_type -> tenuto.v1.GetDriftResponse
+	46, // 83: tenuto.v1.AgentService.AcceptSource:output_type -> tenuto.v1.AcceptSourceResponse
+	72, // [72:84] is the sub-list for method output_type
+	60, // [60:72] is the sub-list for method input_type
+	60, // [60:60] is the sub-list for extension type_name
+	60, // [60:60] is the sub-list for extension extendee
+	0,  // [0:60] is the sub-list for field type_name
 }
 
 func init() { file_tenuto_v1_agent_proto_init() }
@@ -3931,16 +4048,16 @@ func file_tenuto_v1_agent_proto_init() {
 		return
 	}
 	file_tenuto_v1_agent_proto_msgTypes[6].OneofWrappers = []any{}
-	file_tenuto_v1_agent_proto_msgTypes[14].OneofWrappers = []any{}
-	file_tenuto_v1_agent_proto_msgTypes[16].OneofWrappers = []any{}
-	file_tenuto_v1_agent_proto_msgTypes[28].OneofWrappers = []any{}
+	file_tenuto_v1_agent_proto_msgTypes[15].OneofWrappers = []any{}
+	file_tenuto_v1_agent_proto_msgTypes[17].OneofWrappers = []any{}
+	file_tenuto_v1_agent_proto_msgTypes[29].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenuto_v1_agent_proto_rawDesc), len(file_tenuto_v1_agent_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   46,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -96,6 +96,25 @@ func groupByReason(results []response.Item) (groups []*sameReason) {
 	return groups
 }
 
+// Overriding names the items of other sources that a change overrides, and says how to give
+// them back; empty if there are none. The verb is "now overrides" or "will override".
+func Overriding(f *cmdutil.Factory, verb string, list []response.Override, all int) string {
+	if all == 0 {
+		return ""
+	}
+	var notes strings.Builder
+	for _, over := range list {
+		fmt.Fprintf(&notes, "%s %s the item of %s, %s\n", f.Models.ShortKey(over.Key), verb, over.Source, cmp.Or(over.Location, "at an unknown place"))
+	}
+	if n := all - len(list); n > 0 {
+		fmt.Fprintf(&notes, "and %s more\n", output.Thousands(uint64(n)))
+	}
+	if all == 1 {
+		return notes.String() + "To give it back: agentctl config delete FILE, with this item\n"
+	}
+	return notes.String() + "To give them back: agentctl config delete FILE, with these items\n"
+}
+
 // printOutcome prints the items that are not in effect and the summary; failed reports that
 // the agent returned an error.
 func printOutcome(f *cmdutil.Factory, o *response.Outcome, failed bool) error {
@@ -123,15 +142,7 @@ func printOutcome(f *cmdutil.Factory, o *response.Outcome, failed bool) error {
 			return err
 		}
 	}
-	for _, over := range o.Overrides {
-		fmt.Fprintf(&notes, "%s now overrides %s, %s\n", f.Models.ShortKey(over.Key), over.Source, cmp.Or(over.Location, "at an unknown place"))
-	}
-	if n := o.Overridden - len(o.Overrides); n > 0 {
-		fmt.Fprintf(&notes, "and %d more override another source\n", n)
-	}
-	if o.Overridden > 0 {
-		notes.WriteString("To give them back: agentctl config delete FILE, with these items\n")
-	}
+	notes.WriteString(Overriding(f, "now overrides", o.Overrides, o.Overridden))
 	text := f.Models.ShortText(o.Summary.Text)
 	if o.Summary.InEffect == o.Summary.Items && !failed {
 		text = "OK: " + text

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/effects"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/outcome"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
@@ -26,6 +27,8 @@ type shownPlan struct {
 	OmittedItems int
 	Kept         int
 	KeptItems    []string
+	Overrides    []response.Override
+	Overridden   int
 	// The fields of a plan by reference; see the orchestrator.
 	Fingerprint string
 	Changed     int
@@ -55,8 +58,7 @@ func (p *shownPlan) group() {
 	if p.Effects != nil {
 		return
 	}
-	all := p.Changes.ByItem(0)
-	all.Leave(p.Left, 0)
+	all := p.Changes.ByItem(0, p.Left)
 	api.DescribeItems(all.List)
 	p.Effects, p.ItemCounts = all.List, all.Counts
 }
@@ -86,15 +88,15 @@ func printPlan(f *cmdutil.Factory, p *shownPlan, view planView) error {
 	if view.derived {
 		w.Derived = derivedSteps(p.Changes)
 	}
-	kept := ""
+	notes := outcome.Overriding(f, "will override", p.Overrides, p.Overridden)
 	if !view.part {
-		kept = p.kept(f, view)
+		notes += p.kept(f, view)
 	}
 	lines := w.Write(p.Effects, p.OmittedItems)
 	if lines == "" {
-		return f.Printf("nothing to do\n%s", kept)
+		return f.Printf("nothing to do\n%s", notes)
 	}
-	return f.Printf("%s\n\n%s\n%s\n%s", fitted(effects.Legend, f.Term.Width), lines, effects.Planned.Summary(p.ItemCounts, p.changes()), kept)
+	return f.Printf("%s\n\n%s\n%s\n%s", fitted(effects.Legend, f.Term.Width), lines, effects.Planned.Summary(p.ItemCounts, p.changes()), notes)
 }
 
 // derivedSteps returns the operations on derived values, by key of the item.
