@@ -11,7 +11,7 @@ import (
 
 // cmdDescriptor registers a descriptor of items in the mock southbound:
 //
-//	descriptor NAME PREFIX [metadata] [derived] [property] [obtained] [peer] [no-update] [no-retrieve] [take-over] [vacate]
+//	descriptor NAME PREFIX [metadata] [derived] [property] [obtained] [peer] [no-update] [no-retrieve] [take-over] [expected-only] [vacate]
 //	           [origin=NB|SB|recorded] [after=NAME,NAME] [southbound=NAME] [concurrency=N] [batches=N]
 //
 // The southbound insists on dependencies, except on those on properties, which
@@ -63,7 +63,7 @@ func descriptorOption(word string) (DescriptorOption, error) {
 	name, value, _ := strings.Cut(word, "=")
 	plain := map[string]DescriptorOption{
 		"metadata": WithMetadata(), "derived": Derived(), "derived-read": DerivedRead(), "compares-derived": ComparesDerived(), "property": Property(), "peer": func(*build) {}, "obtained": Obtained(),
-		"no-update": WithoutUpdate(), "no-retrieve": WithoutRetrieve(), "take-over": TakesOver(),
+		"no-update": WithoutUpdate(), "no-retrieve": WithoutRetrieve(), "take-over": TakesOver(), "expected-only": ExpectedOnly(),
 		"vacate": WithVacate(), "unrecorded": Unrecorded(),
 	}
 	if opt := plain[name]; opt != nil {

@@ -25,6 +25,8 @@ type build struct {
 	origin  api.ValueOrigin
 	derived bool
 	batches bool
+
+	expectedOnly bool
 }
 
 // WithMetadata makes the descriptor keep the handles of the southbound, which
@@ -99,6 +101,10 @@ func WithVacate() DescriptorOption {
 
 // WithoutRetrieve makes the southbound unreadable.
 func WithoutRetrieve() DescriptorOption { return func(b *build) { b.d.Retrieve = nil } }
+
+// ExpectedOnly is for a southbound that also makes such values by itself, without a mark: Retrieve returns a
+// value only if it is equal to an expected one.
+func ExpectedOnly() DescriptorOption { return func(b *build) { b.expectedOnly = true } }
 
 // TakesOver makes Create take over what is there, and report it with api.ErrFound.
 func TakesOver() DescriptorOption {
@@ -246,9 +252,9 @@ func derivedValues(_ string, v *model.Item) (derived []api.KeyValuePair) {
 // the southbound does not know, are taken from the expected value, except
 // derived values that the southbound should hold and does not.
 func (b *build) retrieve(correlate []api.KV[*model.Item, *Meta]) ([]api.KV[*model.Item, *Meta], error) {
-	expected := map[string]*model.Item{}
+	expected := map[string][]*model.Item{}
 	for _, kv := range correlate {
-		expected[kv.Key] = kv.Value
+		expected[kv.Key] = append(expected[kv.Key], kv.Value)
 	}
 	found, err := b.sb.Retrieve(b.d.Name, b.d.KeySelector)
 	var out []api.KV[*model.Item, *Meta]
@@ -260,8 +266,14 @@ func (b *build) retrieve(correlate []api.KV[*model.Item, *Meta]) ([]api.KV[*mode
 			}
 			continue
 		}
-		if e := expected[kv.Key]; e != nil && e.GetValue() == item.GetValue() && slices.Equal(e.GetIdentities(), item.GetIdentities()) {
-			item = proto.Clone(e).(*model.Item)
+		at := slices.IndexFunc(expected[kv.Key], func(e *model.Item) bool {
+			return e.GetValue() == item.GetValue() && slices.Equal(e.GetIdentities(), item.GetIdentities())
+		})
+		switch {
+		case at >= 0:
+			item = proto.Clone(expected[kv.Key][at]).(*model.Item)
+		case b.expectedOnly:
+			continue
 		}
 		item.Derived = b.sb.existing(kv.Key, item.Derived)
 		meta, _ := kv.Metadata.(*Meta)

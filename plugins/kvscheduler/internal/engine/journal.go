@@ -141,10 +141,19 @@ func (j *journal) addIntent(b *ownership.Batch, op *plan.Op, now time.Time) (cha
 		}
 		return true
 	case creates && !ofOthers(op, op.Target):
+		if replaces(op) {
+			b.Former = append(b.Former, j.made(op.Key, op.Desc, op.Have, j.seq, now))
+		}
 		j.intended = append(j.intended, intent{op.Key, op.Self, op.Target})
 		b.Put = append(b.Put, j.made(op.Key, op.Desc, op.Target, j.seq, now))
 	}
 	return false
+}
+
+// replaces reports whether an operation changes a value that is ours, so that a read which follows an unknown
+// outcome has to expect both values.
+func replaces(op *plan.Op) bool {
+	return op.Kind == plan.Update && op.Desc.Retrieve != nil && op.Have != nil && !op.Have.FromSB && !proto.Equal(op.Have.Msg, op.Target.Msg)
 }
 
 // ofOthers reports whether the value v of an operation is not ours.

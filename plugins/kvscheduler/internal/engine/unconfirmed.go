@@ -37,10 +37,15 @@ func (j *journal) doubt(op *plan.Op) {
 	if op.Desc.IsProperty() || ofOthers(op, v) {
 		return
 	}
-	rec := j.made(op.Key, op.Desc, v, j.seq, j.clock.Now())
+	now := j.clock.Now()
+	rec := j.made(op.Key, op.Desc, v, j.seq, now)
 	j.state.mu.Lock()
 	defer j.state.mu.Unlock()
 	j.unconfirmed.Doubt(&rec)
+	if replaces(op) {
+		former := j.made(op.Key, op.Desc, op.Have, j.seq, now)
+		j.unconfirmed.Former(&former)
+	}
 }
 
 func (j *journal) doubtBase(key string) {

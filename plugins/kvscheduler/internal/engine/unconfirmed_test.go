@@ -28,6 +28,7 @@ type shelf struct {
 	stalled   chan struct{} // callbacks wait until it is closed; nil: they do not
 	failAfter bool          // Create fails after its effect
 	blind     bool          // Retrieve fails
+	updates   bool          // values can be updated
 	expected  []string      // correlate of the last Retrieve
 
 	unconfirmed bool // some Retrieve got an unconfirmed value
@@ -44,7 +45,7 @@ func (s *shelf) begin(op string, it *model.Item) {
 }
 
 func (s *shelf) descriptor() *api.KVDescriptor {
-	return api.Adapt(&api.Descriptor[*model.Item, any]{
+	d := &api.Descriptor[*model.Item, any]{
 		Name: "a", KeySelector: hasPrefix("a/"), NBKeyPrefix: "a/", Southbound: "s",
 		Create: func(_ string, it *model.Item) (any, error) {
 			s.begin("create", it)
@@ -80,7 +81,18 @@ func (s *shelf) descriptor() *api.KVDescriptor {
 			}
 			return found, nil
 		},
-	})
+	}
+	if s.updates {
+		d.Update = func(_ string, from, to *model.Item, _ any) (any, error) {
+			s.begin("update", to)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.objects, from.GetValue())
+			s.objects[to.GetValue()] = true
+			return nil, nil
+		}
+	}
+	return api.Adapt(d)
 }
 
 func (s *shelf) set(f func()) {
@@ -166,6 +178,15 @@ func TestUndecidedOperations(t *testing.T) {
 		u.set(func() { u.objects[1] = true })
 		u.journal.Thaw()
 		u.boot()
+	}
+	// killedInUpdate kills the scheduler while it changes object 1 to object 2. The update never takes effect.
+	killedInUpdate := func(u *undecided) {
+		u.stop()
+		u.updates = true
+		u.boot()
+		u.want(0, api.FullResync)
+		killedInRemoval(u, 2)
+		u.set(func() { delete(u.objects, 2) })
 	}
 	blind := func(u *undecided, blind bool) { u.set(func() { u.blind = blind }) }
 	resync := func(u *undecided) { u.want(0, api.DownstreamResync) }
@@ -284,6 +305,18 @@ func TestUndecidedOperations(t *testing.T) {
 			if u.settle(); u.objects[1] {
 				t.Error("object 1 remains")
 			}
+		},
+		"update is killed": func(u *undecided) {
+			killedInUpdate(u)
+			u.want(2, api.FullResync)
+			if !slices.Equal(u.expected, []string{"a/1 1", "a/1 2"}) {
+				t.Errorf("correlate is %q", u.expected)
+			}
+		},
+		"update is killed, and the value is withdrawn": func(u *undecided) {
+			killedInUpdate(u)
+			u.want(0, api.FullResync)
+			u.has(t)
 		},
 		"removal is killed": func(u *undecided) {
 			killedInRemoval(u, 0)

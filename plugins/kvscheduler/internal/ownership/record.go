@@ -8,8 +8,8 @@
 // has the desired values that the transaction will create or change, and the number of the
 // transaction; for removals only the number. The second one follows the last operation. It
 // has the values with another outcome and the removed values, and ends the transaction. A
-// value that will be deleted already has a record; a value that will be re-created has
-// a record of its old and of its new value. So all values that the scheduler created in
+// value that will be deleted already has a record; a value that will be changed or re-created
+// has a record of its old and of its new value. So all values that the scheduler created in
 // the southbound are on record at any time, and after a crash the next process calls
 // Retrieve to find those that exist. A transaction without operations writes nothing.
 //

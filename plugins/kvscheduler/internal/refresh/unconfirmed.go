@@ -121,7 +121,7 @@ func (u *Unconfirmed) DoubtEarlier(rec *ownership.Record) {
 }
 
 // Former remembers what a value was before an operation of unknown outcome that replaced
-// it, by removing and creating it. Add has what it was to be.
+// it: an update, or a removal and creation. Add has what it was to be.
 func (u *Unconfirmed) Former(rec *ownership.Record) { u.former[rec.Key] = rec }
 
 // Formers returns what Former was called with, as far as it is not decided, in no order.
