@@ -110,7 +110,7 @@ func (p *Plan) ByItem(limit int, left []PlanReason) Items {
 
 // ByItem returns what the transaction did by item; see Plan.ByItem.
 func (t *RecordedTxn) ByItem(limit int) Items {
-	b := itemBuilder{ops: t.Executed, values: t.Values}
+	b := itemBuilder{ops: t.Executed, values: t.Values, list: t.Reasons, forced: t.Forced}
 	return b.build(limit)
 }
 

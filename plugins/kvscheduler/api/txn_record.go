@@ -152,6 +152,11 @@ type RecordedTxn struct {
 	Values   []RecordedKVPair `json:",omitempty"`
 	Planned  []RecordedTxnOp  `json:",omitempty"`
 	Executed []RecordedTxnOp  `json:",omitempty"`
+	// Reasons report, sorted by key, why values wait after the transaction. Forced names, by key,
+	// the changed fields for which values were created again, as in Plan. Both explain the first
+	// values of a large transaction only, and a transaction with OmittedOps has neither.
+	Reasons []PlanReason        `json:",omitempty"`
+	Forced  map[string][]string `json:",omitempty"`
 	// OmittedOps and OmittedValues count the entries that were dropped from Executed and
 	// Values because the history has reached its size limit. Failed operations are dropped
 	// last.

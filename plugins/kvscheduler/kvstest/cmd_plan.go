@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
@@ -48,6 +49,19 @@ func cmdPlanItems(r *Run, args []string) (string, error) {
 		writeItems(&text, items)
 	}
 	r.printError(&text, err)
+	return text.String(), nil
+}
+
+// cmdHistoryItems prints what the last transaction did by item.
+func cmdHistoryItems(r *Run, _ []string) (string, error) {
+	history := r.Scheduler.GetTransactionHistory(time.Time{}, time.Time{})
+	if len(history) == 0 {
+		return "", errors.New("the history is empty")
+	}
+	var text strings.Builder
+	items := history[len(history)-1].ByItem(0).List
+	api.DescribeItems(items)
+	writeItems(&text, items)
 	return text.String(), nil
 }
 

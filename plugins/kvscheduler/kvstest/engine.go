@@ -179,7 +179,7 @@ func (r *Run) execute(words []string) (string, error) {
 func builtin() map[string]Command {
 	return map[string]Command{
 		"descriptor": cmdDescriptor, "restart": cmdRestart,
-		"commit": cmdCommit, "plan": cmdPlan, "plan-items": cmdPlanItems, "apply": cmdApply, "resync": cmdResync, "ops": cmdOps, "log": cmdLog, "history": cmdHistory,
+		"commit": cmdCommit, "plan": cmdPlan, "plan-items": cmdPlanItems, "apply": cmdApply, "resync": cmdResync, "ops": cmdOps, "log": cmdLog, "history": cmdHistory, "history-items": cmdHistoryItems,
 		"notify": cmdNotify, "lost": cmdLost, "edit": cmdEdit, "fail": cmdFail, "heal": cmdHeal,
 		"hang": cmdHang, "release": cmdRelease, "quarantine": cmdQuarantine,
 		"policy": cmdPolicy, "journal": cmdJournal, "orphans": cmdOrphans,

@@ -11,8 +11,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// forced names, by key, the changed fields for which values of a plan must be created again.
-func (p *plans) forced(pl *plan.Plan) map[string][]string {
+// forced names, by key, the changed fields for which values of a plan must be created again; of
+// the first limit of them.
+func (p *plans) forced(pl *plan.Plan, limit int) map[string][]string {
 	var all map[string][]string
 	removed := map[string]*plan.Op{}
 	for i := range pl.Ops {
@@ -25,6 +26,9 @@ func (p *plans) forced(pl *plan.Plan) map[string][]string {
 			continue
 		}
 		delete(removed, op.Key)
+		if limit--; limit < 0 {
+			break
+		}
 		var meta api.Metadata
 		if n := p.state.graph.Node(op.Key); n != nil {
 			meta = n.Meta

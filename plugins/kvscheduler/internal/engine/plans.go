@@ -24,7 +24,7 @@ type plans struct{ *shared }
 func (p *plans) planned(values []api.RecordedKVPair, o *api.TxnOptions, pl *plan.Plan) *api.Plan {
 	out := &api.Plan{
 		Created: p.clock.Now().UTC(), Description: o.Description, Resync: o.Resync, KeepFound: o.KeepFound,
-		Values: values, Operations: recordPlan(pl), Reasons: p.reasons(pl), Forced: p.forced(pl), Conflicts: p.conflicts(pl), Digest: api.ValuesDigest(values),
+		Values: values, Operations: recordPlan(pl), Reasons: p.reasons(pl), Forced: p.forced(pl, len(pl.Ops)), Conflicts: p.conflicts(pl), Digest: api.ValuesDigest(values),
 	}
 	keys := make([]string, 0, len(values)+len(pl.Ops))
 	for i := range values {
@@ -104,6 +104,31 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 	list = slices.DeleteFunc(list, func(r api.PlanReason) bool { return r.Reason == "" })
 	slices.SortStableFunc(list, func(a, b api.PlanReason) int { return strings.Compare(a.Key, b.Key) })
 	return slices.Compact(list)
+}
+
+// remaining explains why values that a transaction concerned are not CONFIGURED after it, sorted
+// by key; of the first limit of them. Failed operations have their errors.
+func (p *plans) remaining(executed []api.RecordedTxnOp, limit int) (list []api.PlanReason) {
+	now := &plan.Plan{}
+	known := map[string]bool{}
+	for i := range executed {
+		op := &executed[i]
+		if op.NewErrMsg != "" || op.NewState != kvscheduler.ValueState_PENDING && op.NewState != kvscheduler.ValueState_UNIMPLEMENTED || known[op.Key] {
+			continue
+		}
+		if len(now.Ops) == limit {
+			break
+		}
+		known[op.Key] = true
+		// A later operation of the transaction may have changed the state.
+		if n := p.state.graph.Node(op.Key); n != nil && n.Want != nil && plan.State(n) == op.NewState {
+			now.Ops = append(now.Ops, plan.Op{Kind: plan.Note, Key: op.Key, Base: op.Base, Desc: n.Desc, Want: n.Want, After: op.NewState})
+		}
+	}
+	if len(now.Ops) == 0 {
+		return nil
+	}
+	return p.reasons(now)
 }
 
 // conflicts lists the values that get an identity which another one keeps or gets, too.

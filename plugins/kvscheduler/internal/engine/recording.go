@@ -13,6 +13,10 @@ import (
 // recorder writes the history and prints transactions. It belongs to the worker.
 type recorder struct{ *shared }
 
+// maxExplained is the maximum number of values of a transaction whose reasons, and whose fields
+// that force a re-creation, are recorded: as many items as clients are shown.
+const maxExplained = 1000
+
 // preRecord records the transaction with its plan, before it is executed.
 func (r *recorder) preRecord(txn *exec.Txn, p *transaction) *api.RecordedTxn {
 	rec := &api.RecordedTxn{
@@ -29,6 +33,7 @@ func (r *recorder) preRecord(txn *exec.Txn, p *transaction) *api.RecordedTxn {
 	}
 	if r.opts.Record {
 		pl := txn.Plan
+		rec.Forced = r.forced(pl)
 		r.history.PreRecord(rec, func() []api.RecordedTxnOp { return recordPlan(pl) })
 	}
 	if r.opts.Print != nil {
@@ -41,6 +46,12 @@ func (r *recorder) preRecord(txn *exec.Txn, p *transaction) *api.RecordedTxn {
 		r.opts.Print(&printed, more)
 	}
 	return rec
+}
+
+// forced names the fields that force re-creations, before they are executed.
+func (r *recorder) forced(pl *plan.Plan) map[string][]string {
+	defer r.contracts.DryRun()()
+	return (&plans{r.shared}).forced(pl, maxExplained)
 }
 
 func recordPlan(pl *plan.Plan) []api.RecordedTxnOp {
@@ -73,6 +84,7 @@ func (r *recorder) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Resul
 	if r.opts.Record {
 		kept := rec
 		kept.Values = fitted(rec.Values)
+		kept.Reasons = (&plans{r.shared}).remaining(res.Executed, maxExplained)
 		if wentAsPlanned(pl, res.Executed) {
 			r.history.CompleteAsPlanned(&kept)
 		} else {

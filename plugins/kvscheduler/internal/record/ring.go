@@ -271,6 +271,8 @@ const (
 	heapPerWireByte = 4
 	// heapPerMessage is the fixed cost of a message in memory, in bytes.
 	heapPerMessage = 64
+	// heapPerForced is a rule of thumb for an entry of RecordedTxn.Forced and for each field of it.
+	heapPerForced = 48
 )
 
 // sizeOf estimates the heap that a record keeps alive. Keys and messages are
@@ -287,6 +289,12 @@ func sizeOf(txn *api.RecordedTxn) int64 {
 			s.add(i, ops[i].Key, ops[i].PrevValue)
 			s.fixed += int64(len(ops[i].NewErrMsg) + len(ops[i].PrevErrMsg))
 		}
+	}
+	for i := range txn.Reasons {
+		s.fixed += int64(unsafe.Sizeof(txn.Reasons[i])) + int64(len(txn.Reasons[i].Reason)) // the keys are those of operations
+	}
+	for _, fields := range txn.Forced {
+		s.fixed += heapPerForced * int64(1+len(fields))
 	}
 	const op, kv = int64(unsafe.Sizeof(api.RecordedTxnOp{})), int64(unsafe.Sizeof(api.RecordedKVPair{}))
 	fixed := int64(unsafe.Sizeof(*txn)) + int64(len(txn.Description)) + s.fixed +
@@ -380,7 +388,7 @@ func withoutOperations(txn api.RecordedTxn) api.RecordedTxn {
 			kept = append(kept, op)
 		}
 	}
-	txn.Executed, txn.OmittedOps = kept, len(all)-len(kept)
+	txn.Executed, txn.OmittedOps, txn.Reasons, txn.Forced = kept, len(all)-len(kept), nil, nil
 	txn.Planned = slices.Clone(txn.Planned[:min(len(txn.Planned), keptItems)])
 	return txn
 }

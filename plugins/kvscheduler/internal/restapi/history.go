@@ -86,7 +86,7 @@ func briefed(r *http.Request, txns []*api.RecordedTxn, items bool) []response.Br
 	list := make([]response.BriefTxn, len(txns))
 	for i, txn := range txns {
 		b := response.BriefTxn{RecordedTxn: *txn, Operations: map[string]int{}, States: map[string]int{}}
-		b.Executed, b.Planned, b.Values = nil, nil, nil
+		b.Executed, b.Planned, b.Values, b.Reasons, b.Forced = nil, nil, nil, nil, nil
 		b.OmittedValues += len(txn.Values)
 		if items {
 			b.ItemCounts = txn.CountItems()
