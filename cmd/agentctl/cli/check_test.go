@@ -107,7 +107,12 @@ func TestReferences(t *testing.T) {
 	hidden, err := os.ReadFile("testdata/hidden.yaml")
 	infratest.Fatal(t, err)
 	got := ""
-	for _, text := range []string{string(references), string(hidden), routes, keys} {
+	// What refers to an interface in whatever way only waits for the interface if that has a mistake, or
+	// waits itself.
+	with := func(sub string) string {
+		return strings.Replace(string(references), "  interfaces:\n", "  interfaces:\n  - {name: lop1, type: SUB_INTERFACE, enabled: true, sub: {"+sub+"}}\n", 1)
+	}
+	for _, text := range []string{string(references), string(hidden), routes, keys, with("parentName: lann, subId: 1"), with("parentName: loop1, subId: 9999")} {
 		file := write(t, "net.yaml", text)
 		r := run(t, nil, "check", "--program", program, file)
 		got += fmt.Sprintf("%sexit code %d\n\n", strings.ReplaceAll(r.out+r.err, file, "net.yaml"), r.code)

@@ -69,12 +69,20 @@ func (c *causes) follows(r *response.Item) bool {
 }
 
 // derivedFrom are the models of the items that values are derived from, by prefix of the keys of the
-// values, after which the name of the item follows.
+// values, after which the name of the item follows. A prefix of another one is behind it.
 var derivedFrom = []struct{ prefix, model string }{
+	{"vpp/interface/dhcp-client/", "vpp.interfaces"},
+	{"vpp/interface/dhcp-lease/", "vpp.interfaces"},
+	{"vpp/interface/ip6nd/", "vpp.interfaces"},
+	{"vpp/interface/unnumbered/", "vpp.interfaces"},
+	{"vpp/neighbors/interface/", "vpp.interfaces"},
+	{"vpp/status/v2/interface/", "vpp.interfaces"},
 	{"vpp/interface/", "vpp.interfaces"},
 	{"vpp/bd/", "vpp.l2.bridge-domain"},
 	{"linux/interface/state/", "linux.interfaces.interface"},
 	{"linux/interface/", "linux.interfaces.interface"},
+	{"linux/interface-port/", "linux.interfaces.interface"},
+	{"linux/interface-vlans/", "linux.interfaces.interface"},
 	{"linux/link-local-route/", "linux.interfaces.interface"},
 }
 
@@ -89,7 +97,19 @@ func (c *causes) waitsFor(r *response.Item) (keys []string) {
 			keys = append(keys, key)
 		}
 	}
-	return keys
+	return slices.DeleteFunc(keys, func(key string) bool { return c.belongs(key, keys) })
+}
+
+// belongs reports whether a key of a derived value has the name of an item that is awaited, too: the
+// value cannot exist without the item.
+func (c *causes) belongs(key string, awaited []string) bool {
+	if _, ok := c.set.ForKey(key); ok {
+		return false
+	}
+	return slices.ContainsFunc(awaited, func(other string) bool {
+		m, ok := c.set.ForKey(other)
+		return ok && m.Matches(other) && !m.Singleton() && strings.Contains(key+"/", "/"+m.Label(other)+"/")
+	})
 }
 
 // itemOf returns the key of the item that a derived value belongs to, as far as a field of the waiting
@@ -103,7 +123,7 @@ func (c *causes) itemOf(r *response.Item, key string) string {
 		}
 		name := ""
 		for _, text := range fields.Of(c.items[r.Key].Value).Set() {
-			if text = strings.Trim(text, `"`); len(text) > len(name) && strings.HasPrefix(rest, text+"/") {
+			if text = strings.Trim(text, `"`); len(text) > len(name) && strings.HasPrefix(rest+"/", text+"/") {
 				name = text
 			}
 		}
