@@ -45,6 +45,10 @@ type Options struct {
 	// HostInterface says whether a host interface exists, for AF_PACKET. Nil means
 	// that every name does. It runs while requests are being handled.
 	HostInterface func(name string) bool
+	// HostMTU gives a host interface the MTU, in bytes, that VPP chooses when the MTU of its AF_PACKET
+	// interface is set, and reports whether it did. Nil means that no host interface has an MTU. It runs
+	// while requests are being handled.
+	HostMTU func(name string, mtu uint32) bool
 	// HostTAP creates the host side of a TAP in the namespace of VPP, and returns
 	// the function that removes it. Nil means that TAPs have no host side. An error
 	// refuses the TAP. It runs while requests are being handled.
@@ -96,6 +100,7 @@ func New(opts Options) *VPP {
 		PID:           v.pid.Load,
 		Now:           opts.Now,
 		HostInterface: opts.HostInterface,
+		HostMTU:       opts.HostMTU,
 		HostTAP:       opts.HostTAP,
 		PCIDevice:     opts.PCIDevice,
 		Devices:       opts.Devices,

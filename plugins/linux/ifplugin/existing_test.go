@@ -35,6 +35,29 @@ func exists(a *linuxtest.Agent, key string) func() bool {
 	return func() bool { return a.State(key).GetState() != missing }
 }
 
+// The plugin sets links of other processes up, and changes their MTU.
+func TestLinksOfOthers(t *testing.T) {
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		own := w.Open(t, "")
+		index := makeDevice(t, own, "host")
+		a := linuxtest.Start(t, w)
+		must(t, a.Interfaces.SetLinkMTU(t.Context(), "host", 1744))
+		if mtu, err := a.Interfaces.LinkMTU(t.Context(), "host"); err != nil || mtu != 1744 || nltest.MustLink(t, own, "host").MTU != 1744 {
+			t.Errorf("MTU %d, %v", mtu, err)
+		}
+		must(t, own.SetUp(t.Context(), index, false))
+		must(t, a.Interfaces.SetLinkUp(t.Context(), "host"))
+		if !nltest.MustLink(t, own, "host").Up {
+			t.Error("the link is down")
+		}
+		must(t, a.Interfaces.SetLinkMTU(t.Context(), "missing", 1744))
+		must(t, a.Interfaces.SetLinkUp(t.Context(), "missing"))
+		if mtu, err := a.Interfaces.LinkMTU(t.Context(), "missing"); err != nil || mtu != 0 {
+			t.Errorf("MTU %d, %v of a link that does not exist", mtu, err)
+		}
+	})
+}
+
 // What the kernel has comes as values from the southbound, and goes.
 func TestWatcher(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {

@@ -40,6 +40,12 @@ type API interface {
 	// SetLinkUp sets a link in the namespace of the agent up, its own or not. A
 	// link that is not there is no error.
 	SetLinkUp(ctx context.Context, host string) error
+	// LinkMTU returns the MTU of a link in the namespace of the agent, its own or not,
+	// in bytes; 0 if the link does not exist.
+	LinkMTU(ctx context.Context, host string) (uint32, error)
+	// SetLinkMTU changes the MTU of a link in the namespace of the agent, its own or not. A
+	// link that does not exist is no error.
+	SetLinkMTU(ctx context.Context, host string, mtu uint32) error
 }
 
 // Plugin handles interfaces.
@@ -215,13 +221,39 @@ func (p *Plugin) HostName(logical string) (string, bool) {
 
 // SetLinkUp sets a link up; see API.
 func (p *Plugin) SetLinkUp(ctx context.Context, host string) error {
+	return p.onLink(ctx, host, func(h netlinkapi.Handle, link netlinkapi.Link) error {
+		if link.Up {
+			return nil
+		}
+		return h.SetUp(ctx, link.Index, true)
+	})
+}
+
+// LinkMTU returns the MTU of a link; see API.
+func (p *Plugin) LinkMTU(ctx context.Context, host string) (mtu uint32, err error) {
+	err = p.onLink(ctx, host, func(_ netlinkapi.Handle, link netlinkapi.Link) error {
+		mtu = uint32(link.MTU)
+		return nil
+	})
+	return mtu, err
+}
+
+// SetLinkMTU changes the MTU of a link; see API.
+func (p *Plugin) SetLinkMTU(ctx context.Context, host string, mtu uint32) error {
+	return p.onLink(ctx, host, func(h netlinkapi.Handle, link netlinkapi.Link) error {
+		return h.SetMTU(ctx, link.Index, int(mtu))
+	})
+}
+
+// onLink calls f with a link in the namespace of the agent, unless there is none.
+func (p *Plugin) onLink(ctx context.Context, host string, f func(netlinkapi.Handle, netlinkapi.Link) error) error {
 	h, err := p.Namespaces.Open(ctx, nil)
 	if err != nil {
 		return err
 	}
 	link, err := h.LinkByName(ctx, host)
-	if err == nil && !link.Up {
-		err = h.SetUp(ctx, link.Index, true)
+	if err == nil {
+		err = f(h, link)
 	}
 	if closeErr := h.Close(); err == nil {
 		err = closeErr

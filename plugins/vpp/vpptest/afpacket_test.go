@@ -34,6 +34,22 @@ func (k kernel) SetLinkUp(_ context.Context, host string) error {
 	return netlink.LinkSetUp(link)
 }
 
+func (k kernel) LinkMTU(_ context.Context, host string) (uint32, error) {
+	link, err := netlink.LinkByName(host)
+	if err != nil {
+		return 0, nil // gone, or never there
+	}
+	return uint32(link.Attrs().MTU), nil
+}
+
+func (k kernel) SetLinkMTU(_ context.Context, host string, mtu uint32) error {
+	link, err := netlink.LinkByName(host)
+	if err != nil {
+		return nil // gone, or never there
+	}
+	return netlink.LinkSetMTU(link, int(mtu))
+}
+
 // veth makes a pair of kernel interfaces that ends with the test.
 func veth(t *testing.T) (name, peer string) {
 	t.Helper()

@@ -67,13 +67,15 @@ type interfaceDescriptor struct {
 	// own has the names of the interfaces that the agent created, or that are desired: they get their
 	// tag back if another client of VPP removes it.
 	own sync.Map
+	// hosts has the MTUs of host interfaces; see host_mtu.go.
+	hosts hostMTUs
 }
 
 // NewInterface describes interfaces.
 func NewInterface(vpp *session.VPP, opts Options) *kvs.KVDescriptor {
 	calls := vppcalls.New(vpp)
 	on := southbound{VPP: vpp, calls: calls, ifs: opts.Interfaces, seed: opts.Seed}
-	d := &interfaceDescriptor{vpp: calls, mtu: opts.MTU, alloc: opts.Allocated, state: opts.State, ifs: opts.Interfaces, seed: opts.Seed, subs: enabledSubs{of: map[string]map[string]bool{}}, kinds: map[interfaces.Interface_Type]linkKind{
+	d := &interfaceDescriptor{vpp: calls, mtu: opts.MTU, alloc: opts.Allocated, state: opts.State, hosts: hostMTUs{state: opts.State}, ifs: opts.Interfaces, seed: opts.Seed, subs: enabledSubs{of: map[string]map[string]bool{}}, kinds: map[interfaces.Interface_Type]linkKind{
 		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{loopbacks.with(on)},
 		interfaces.Interface_TAP:               taps.with(on),
 		interfaces.Interface_AF_PACKET:         afPacket{vpp: calls, host: opts.Host},
@@ -187,6 +189,9 @@ func (d *interfaceDescriptor) removeKind(ctx context.Context, kind linkKind, i *
 	if initialMTU(kind, i) == ifaceidx.UnknownMTU {
 		d.keepInitial(i.GetName(), nil)
 	}
+	if err := d.restoreHostMTU(ctx, i, m); err != nil {
+		return err
+	}
 	if !kind.traits().hidden {
 		return kind.remove(ctx, i, m)
 	}
@@ -221,7 +226,7 @@ func (d *interfaceDescriptor) finish(ctx context.Context, i *interfaces.Interfac
 		}
 	}
 	if mtu := d.wantedMTU(i); mtu != 0 {
-		if err := d.setMTU(ctx, i, m, mtu); err != nil {
+		if err := d.withHostMTU(ctx, i, m, func() error { return d.setMTU(ctx, i, m, mtu) }); err != nil {
 			return err
 		}
 	}

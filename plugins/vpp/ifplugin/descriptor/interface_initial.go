@@ -85,13 +85,16 @@ func initialMTU(kind linkKind, i *interfaces.Interface) uint32 {
 func (d *interfaceDescriptor) sameMTU(old, i *interfaces.Interface) bool {
 	a, knownA := d.effectiveMTU(old)
 	b, knownB := d.effectiveMTU(i)
+	if a == b && d.wantedMTU(old) != 0 && d.wantedMTU(i) == 0 {
+		return !d.changedHostMTU(i)
+	}
 	return a == b || !knownA || !knownB
 }
 
 // updateMTU sets the MTU that an interface of the configuration has.
 func (d *interfaceDescriptor) updateMTU(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	mtu, _ := d.effectiveMTU(i)
-	return d.changeMTU(ctx, i, m, mtu)
+	return d.withHostMTU(ctx, i, m, func() error { return d.changeMTU(ctx, i, m, mtu) })
 }
 
 // changeMTU sets the MTU of an interface. VPP changes the MTUs of its sub-interfaces too, so

@@ -19,7 +19,8 @@ import (
 // namespace of VPP. The value waits for that interface to be created, and outlives an agent that
 // cannot see it. VPP sets the link of
 // the host interface up and down together with its own, and leaves it down when
-// the VPP interface is deleted. The MAC address is chosen at creation.
+// the VPP interface is deleted. An MTU of the VPP interface changes that of the host interface;
+// see host_mtu.go. The MAC address is chosen at creation.
 
 // HostInterfaces is what AF_PACKET interfaces need of the kernel.
 type HostInterfaces interface {
@@ -29,6 +30,10 @@ type HostInterfaces interface {
 	// SetLinkUp sets an interface of the kernel up. An interface that does not
 	// exist is no error.
 	SetLinkUp(ctx context.Context, host string) error
+	// LinkMTU returns the MTU of an interface of the kernel, in bytes; 0 if it does not exist.
+	LinkMTU(ctx context.Context, host string) (uint32, error)
+	// SetLinkMTU changes the MTU of an interface of the kernel. An interface that does not exist is no error.
+	SetLinkMTU(ctx context.Context, host string, mtu uint32) error
 }
 
 type afPacket struct {

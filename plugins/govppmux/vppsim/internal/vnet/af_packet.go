@@ -49,6 +49,9 @@ func (as *afPackets) on(host string) (instance uint32, has *made[string]) {
 	return as.with(func(name *string) bool { return *name == host })
 }
 
+// hostPrefix begins the names of AF_PACKET interfaces.
+const hostPrefix = "host-"
+
 // createAFPacket makes host-<name>, link up. A second one on the same host
 // interface is refused, with the index of the first.
 func (as *afPackets) createAFPacket(host string, mac ethernet_types.MacAddress, queues uint16, ethernet bool) (ifIndex, retval) {
@@ -59,7 +62,7 @@ func (as *afPackets) createAFPacket(host string, mac ethernet_types.MacAddress, 
 		return 0, api.INVALID_INTERFACE
 	}
 	hw := &hwInterface{
-		name: "host-" + host, device: afPacketDevice, ethernet: ethernet, anyFrame: true,
+		name: hostPrefix + host, device: afPacketDevice, ethernet: ethernet, anyFrame: true,
 		rxQueues: makeQueues(queues, interface_types.RX_MODE_API_INTERRUPT),
 	}
 	if ethernet {

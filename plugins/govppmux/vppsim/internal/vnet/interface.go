@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/ethernet_types"
@@ -222,6 +223,10 @@ func (n *VNet) setMaxFrame(hw *hwInterface, mtu uint32) retval {
 	}
 	if !hw.anyFrame {
 		return api.UNSUPPORTED
+	}
+	if host, is := strings.CutPrefix(hw.name, hostPrefix); is && hw.device == afPacketDevice && n.cfg.HostMTU != nil &&
+		!n.cfg.HostMTU(host, mtu+2*frameOverhead) { // VPP adds the overhead twice
+		return api.SYSCALL_ERROR_1
 	}
 	hw.maxFrame = mtu + frameOverhead
 	n.ifs.at(hw.swIndex).mtu[mtuL3] = mtu

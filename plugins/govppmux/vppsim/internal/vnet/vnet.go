@@ -37,6 +37,8 @@ type Config struct {
 	// HostInterface says whether a host interface exists; AF_PACKET interfaces can
 	// only be made on existing ones. Nil means that any name exists.
 	HostInterface func(name string) bool
+	// HostMTU gives a host interface an MTU, and reports whether it did. Nil: host interfaces have none.
+	HostMTU func(name string, mtu uint32) bool
 	// HostTAP creates the host side of a TAP in the namespace of VPP, and returns
 	// the function that removes it. Nil means that TAPs have no host side. An error
 	// refuses the TAP. It runs while requests are being handled.
