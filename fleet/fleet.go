@@ -1,0 +1,241 @@
+// Package fleet has the objects with which many agents are configured as one network.
+//
+// Operators write intent: Agent (labels and values of one agent), NetworkConfig (a document with
+// references to values, for the agents that a selector matches) and Pool (addresses and numbers of
+// which each agent gets one). Package render makes the configuration of each agent from them.
+//
+// Objects have the form of Kubernetes objects. Files in YAML or JSON have one or several of them;
+// see Decode.
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// APIVersion is the version of the objects in files.
+const APIVersion = "fleet.tenuto.dev/v1alpha1"
+
+// Kinds of objects.
+const (
+	KindAgent         = "Agent"
+	KindNetworkConfig = "NetworkConfig"
+	KindPool          = "Pool"
+)
+
+// Metadata identifies an object.
+type Metadata struct {
+	// Name is unique among the objects of a kind. The name of an Agent is its microservice label.
+	Name string `json:"name"`
+	// Labels are what selectors match.
+	Labels map[string]string `json:"labels,omitempty"`
+}
+
+// Agent is an agent of the fleet: one node.
+type Agent struct {
+	Metadata Metadata  `json:"metadata"`
+	Spec     AgentSpec `json:"spec"`
+}
+
+// AgentSpec is what operators say about an agent.
+type AgentSpec struct {
+	// Values are what differs from agent to agent, such as addresses: strings, numbers, booleans,
+	// and lists and objects of them. Templates refer to them: ${agent.values.loopback}.
+	Values map[string]any `json:"values,omitempty"`
+	// Maintenance leaves the agent out of rollouts.
+	Maintenance bool `json:"maintenance,omitempty"`
+}
+
+// NetworkConfig is a part of the configuration of the selected agents.
+type NetworkConfig struct {
+	Metadata Metadata          `json:"metadata"`
+	Spec     NetworkConfigSpec `json:"spec"`
+}
+
+// NetworkConfigSpec is the specification of a NetworkConfig.
+type NetworkConfigSpec struct {
+	// Selector selects agents by their labels. An empty selector selects all.
+	Selector Selector `json:"selector"`
+	// Priority decides if several configurations have an item with the same key for one agent:
+	// the item with the highest priority is used. Equal priorities are an error.
+	Priority int `json:"priority,omitempty"`
+	// Variables declare values of agents that the template uses, by name. A value that is not
+	// declared may be of any type and is required where the template refers to it.
+	Variables map[string]Variable `json:"variables,omitempty"`
+	// ForEach repeats the template.
+	ForEach *ForEach `json:"forEach,omitempty"`
+	// Template is a configuration as in network.yaml, in which strings refer to values:
+	// ${agent.label}, ${agent.labels.site}, ${agent.values.loopback}, ${pool.underlay}, and with
+	// ForEach ${peer.label}, ${peer.values.loopback} and so on. A string that is only a reference
+	// gets the type of the value. "$${" stands for "${".
+	Template map[string]any `json:"template"`
+}
+
+// Variable declares a value of agents.
+type Variable struct {
+	// Type is the type of the value; empty: any.
+	Type VariableType `json:"type,omitempty"`
+	// Default is used for agents that do not have the value.
+	Default any `json:"default,omitempty"`
+	// Pool is the name of the pool from which agents get the value that do not have it.
+	Pool string `json:"pool,omitempty"`
+	// Description is for people.
+	Description string `json:"description,omitempty"`
+}
+
+// VariableType is a type of values.
+type VariableType string
+
+// Types of values.
+const (
+	TypeString  VariableType = "string"
+	TypeInteger VariableType = "integer"
+	TypeBoolean VariableType = "boolean"
+	TypeAddress VariableType = "address" // an IPv4 or IPv6 address: 10.0.0.1
+	TypePrefix  VariableType = "prefix"  // an address with a prefix length: 10.0.0.1/24
+	TypeMAC     VariableType = "mac"
+	TypeList    VariableType = "list"
+	TypeObject  VariableType = "object"
+)
+
+// VariableTypes are all types of values.
+func VariableTypes() []VariableType {
+	return []VariableType{TypeString, TypeInteger, TypeBoolean, TypeAddress, TypePrefix, TypeMAC, TypeList, TypeObject}
+}
+
+// ForEach repeats a template for other agents.
+type ForEach struct {
+	// Peers selects the agents, without the one that is configured. The template is repeated for
+	// each, with the peer as ${peer...}.
+	Peers Selector `json:"peers"`
+}
+
+// Pool is a set of values of which each agent gets one. The allocation stays until it is released.
+type Pool struct {
+	Metadata Metadata `json:"metadata"`
+	Spec     PoolSpec `json:"spec"`
+}
+
+// PoolSpec is the specification of a Pool.
+type PoolSpec struct {
+	// Type is the type of the values.
+	Type PoolType `json:"type"`
+	// Ranges are what values are taken from, in this order: prefixes ("10.0.0.0/24"), first and
+	// last address ("10.0.0.10-10.0.0.99"), or first and last number ("100-199").
+	Ranges []string `json:"ranges"`
+	// PrefixLength is the length of the prefixes that are allocated; of pools of type prefix.
+	PrefixLength int `json:"prefixLength,omitempty"`
+	// Exclude are ranges that are not allocated.
+	Exclude []string `json:"exclude,omitempty"`
+}
+
+// PoolType is the type of the values of a pool.
+type PoolType string
+
+// Types of pools.
+const (
+	PoolIPv4    PoolType = "ipv4"    // addresses: 10.0.0.1
+	PoolIPv6    PoolType = "ipv6"    // addresses: fd00::1
+	PoolPrefix  PoolType = "prefix"  // networks of PrefixLength: 10.0.4.0/24
+	PoolInteger PoolType = "integer" // numbers
+)
+
+// PoolTypes are all types of pools.
+func PoolTypes() []PoolType { return []PoolType{PoolIPv4, PoolIPv6, PoolPrefix, PoolInteger} }
+
+// Selector selects objects by their labels, as in Kubernetes: all conditions have to hold.
+type Selector struct {
+	MatchLabels      map[string]string `json:"matchLabels,omitempty"`
+	MatchExpressions []Requirement     `json:"matchExpressions,omitempty"`
+}
+
+// Requirement is a condition of a Selector.
+type Requirement struct {
+	Key      string   `json:"key"`
+	Operator Operator `json:"operator"`
+	// Values are for In and NotIn.
+	Values []string `json:"values,omitempty"`
+}
+
+// Operator is the operator of a Requirement.
+type Operator string
+
+// Operators of requirements. NotIn matches objects that lack the label, too.
+const (
+	In           Operator = "In"
+	NotIn        Operator = "NotIn"
+	Exists       Operator = "Exists"
+	DoesNotExist Operator = "DoesNotExist"
+)
+
+// Matches reports whether an object with the labels is selected.
+func (s Selector) Matches(labels map[string]string) bool {
+	for key, want := range s.MatchLabels {
+		if have, ok := labels[key]; !ok || have != want {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(s.MatchExpressions, func(r Requirement) bool { return !r.matches(labels) })
+}
+
+func (r Requirement) matches(labels map[string]string) bool {
+	have, ok := labels[r.Key]
+	switch r.Operator {
+	case In:
+		return ok && slices.Contains(r.Values, have)
+	case NotIn:
+		return !ok || !slices.Contains(r.Values, have)
+	case Exists:
+		return ok
+	default:
+		return !ok
+	}
+}
+
+// Validate returns what is wrong with a selector.
+func (s Selector) Validate() error {
+	var errs []error
+	for i, r := range s.MatchExpressions {
+		at := fmt.Sprintf("matchExpressions[%d]", i)
+		if r.Key == "" {
+			errs = append(errs, fmt.Errorf("%s.key is missing", at))
+		}
+		switch r.Operator {
+		case In, NotIn:
+			if len(r.Values) == 0 {
+				errs = append(errs, fmt.Errorf("%s.values is empty; %s needs values", at, r.Operator))
+			}
+		case Exists, DoesNotExist:
+			if len(r.Values) > 0 {
+				errs = append(errs, fmt.Errorf("%s.values must be empty with %s", at, r.Operator))
+			}
+		default:
+			errs = append(errs, fmt.Errorf("%s.operator is %q, expected In, NotIn, Exists or DoesNotExist", at, r.Operator))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// String returns the selector as users write it on the command line: "role=edge,site in (a,b)".
+func (s Selector) String() string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
+		parts = append(parts, key+"="+s.MatchLabels[key])
+	}
+	for _, r := range s.MatchExpressions {
+		switch r.Operator {
+		case In:
+			parts = append(parts, r.Key+" in ("+strings.Join(r.Values, ",")+")")
+		case NotIn:
+			parts = append(parts, r.Key+" notin ("+strings.Join(r.Values, ",")+")")
+		case Exists:
+			parts = append(parts, r.Key)
+		case DoesNotExist:
+			parts = append(parts, "!"+r.Key)
+		}
+	}
+	return strings.Join(parts, ",")
+}
