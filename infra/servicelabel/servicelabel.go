@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/pflag"
 
@@ -58,10 +59,18 @@ func (p *Plugin) DefineFlags(fs *pflag.FlagSet) {
 // Init checks the label.
 func (p *Plugin) Init() error {
 	label := p.GetAgentLabel()
-	if strings.ContainsAny(label, "/ \t\n") {
-		return fmt.Errorf("--%s: %q: expected a label without slashes and spaces", labelFlag, label)
+	if err := Check(label); err != nil {
+		return fmt.Errorf("--%s: %w", labelFlag, err)
 	}
 	p.Log.Debug("label of the agent", "label", label)
+	return nil
+}
+
+// Check reports whether a text can be the label of an agent.
+func Check(label string) error {
+	if label == "" || strings.ContainsFunc(label, func(r rune) bool { return r == '/' || unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return fmt.Errorf("%q: expected a label without slashes and spaces", label)
+	}
 	return nil
 }
 

@@ -204,10 +204,17 @@ func (c *Codec) decode(file string, text []byte, prefix string, asPlain bool) (d
 	case d.stopped():
 		d.doc.Errs = append(d.doc.Errs, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("and more than %d more errors; the rest was not read", maxUnread)})
 		return &Document{Broken: true, Errs: d.doc.Errs}, true
-	case d.untold > 0:
-		d.doc.Errs = append(d.doc.Errs, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("and %d more errors", d.untold)})
 	}
+	d.doc.Errs = d.reported()
 	return d.doc, !d.unplain && d.lists == lists
+}
+
+// reported returns the errors, with a last one that counts those beyond the limit.
+func (d *decoder) reported() []*Error {
+	if d.untold == 0 {
+		return d.doc.Errs
+	}
+	return append(d.doc.Errs, &Error{Position: Position{File: d.file}, Msg: fmt.Sprintf("and %d more errors", d.untold)})
 }
 
 // Read is Decode in the form that key-value stores use.
@@ -256,6 +263,9 @@ type decoder struct {
 	renamed []renamed          // items to add at the end
 
 	given []*yaml.Node // fields of the messages that are being read; see message
+
+	keepPaths bool
+	itemPaths []string // of the items, if they are kept
 }
 
 // stopped reports that there are too many errors to continue.
@@ -379,5 +389,8 @@ func (d *decoder) addValue(n *yaml.Node, p *path, key string, value proto.Messag
 		value = restored
 	}
 	d.doc.Items = append(d.doc.Items, Item{Position: d.at(n), Key: key, Value: value})
+	if d.keepPaths {
+		d.itemPaths = append(d.itemPaths, p.String())
+	}
 	return true
 }

@@ -24,12 +24,45 @@ func (c *Codec) Encode(items ...proto.Message) ([]byte, error) {
 	return writeYAML(root)
 }
 
+// EncodeUsed is Encode without groups that have no items.
+func (c *Codec) EncodeUsed(items ...proto.Message) ([]byte, error) {
+	root, err := c.tree(items)
+	if err != nil {
+		return nil, err
+	}
+	return writeYAML(withoutEmpty(root))
+}
+
+// withoutEmpty removes empty groups.
+func withoutEmpty(root *yaml.Node) *yaml.Node {
+	used := &yaml.Node{Kind: yaml.MappingNode}
+	for pair := range slices.Chunk(root.Content, 2) {
+		if len(pair[1].Content) > 0 {
+			used.Content = append(used.Content, pair...)
+		}
+	}
+	return used
+}
+
 // EncodeJSON is Encode for JSON.
 func (c *Codec) EncodeJSON(items ...proto.Message) ([]byte, error) {
 	root, err := c.tree(items)
 	if err != nil {
 		return nil, err
 	}
+	return indentedJSON(root)
+}
+
+// EncodeUsedJSON is EncodeUsed for JSON.
+func (c *Codec) EncodeUsedJSON(items ...proto.Message) ([]byte, error) {
+	root, err := c.tree(items)
+	if err != nil {
+		return nil, err
+	}
+	return indentedJSON(withoutEmpty(root))
+}
+
+func indentedJSON(root *yaml.Node) ([]byte, error) {
 	var compact, out bytes.Buffer
 	writeJSON(&compact, root)
 	if err := json.Indent(&out, compact.Bytes(), "", "  "); err != nil {

@@ -18,18 +18,14 @@ import (
 // root of JSON. If it is plain, long lists in it are still text, and may turn out
 // not to be plain; lists is how many.
 func (c *Codec) parse(file string, text []byte, asPlain bool) (roots []*yaml.Node, lists int, failure *Error) {
-	if len(text) > maxSize {
-		return nil, 0, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("the text has %d bytes, expected at most %d", len(text), maxSize)}
+	text, failure = readable(file, text)
+	if failure != nil {
+		return nil, 0, failure
 	}
-	text = withoutMark(text)
-	if at := invalidUTF8(text); at >= 0 {
-		return nil, 0, &Error{Position: locate(file, text, at), Msg: fmt.Sprintf("byte 0x%02x is not UTF-8", text[at])}
-	}
-	isJSON := strings.HasSuffix(file, ".json")
 	if asPlain {
 		whole := string(text)
 		root, lists, big, ok := parsePlainJSON(whole, c.long)
-		if !ok && !isJSON && big == nil {
+		if !ok && !strings.HasSuffix(file, ".json") && big == nil {
 			root, lists, big, ok = parsePlain(whole, c.long)
 		}
 		if big != nil {
@@ -39,18 +35,35 @@ func (c *Codec) parse(file string, text []byte, asPlain bool) (roots []*yaml.Nod
 			return []*yaml.Node{root}, lists, nil
 		}
 	}
-	if !isJSON && !looksLikeJSON(text) {
-		roots, failure = parseYAML(file, text)
-		return roots, 0, failure
+	roots, failure = parseWhole(file, text)
+	return roots, 0, failure
+}
+
+// readable returns a text without its byte order mark, or what makes it unreadable.
+func readable(file string, text []byte) ([]byte, *Error) {
+	if len(text) > maxSize {
+		return nil, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("the text has %d bytes, expected at most %d", len(text), maxSize)}
+	}
+	text = withoutMark(text)
+	if at := invalidUTF8(text); at >= 0 {
+		return nil, &Error{Position: locate(file, text, at), Msg: fmt.Sprintf("byte 0x%02x is not UTF-8", text[at])}
+	}
+	return text, nil
+}
+
+// parseWhole reads a text with the parsers of the whole languages.
+func parseWhole(file string, text []byte) (roots []*yaml.Node, failure *Error) {
+	if !strings.HasSuffix(file, ".json") && !looksLikeJSON(text) {
+		return parseYAML(file, text)
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, 0, nil
+		return nil, nil
 	}
 	n, err := parseJSON(text)
 	if err != nil {
-		return nil, 0, &Error{Position: locate(file, text, err.offset), Msg: "malformed JSON: " + err.msg}
+		return nil, &Error{Position: locate(file, text, err.offset), Msg: "malformed JSON: " + err.msg}
 	}
-	return []*yaml.Node{n}, 0, nil
+	return []*yaml.Node{n}, nil
 }
 
 // withoutMark is the text without a byte order mark.
