@@ -8,13 +8,7 @@
 // see Decode.
 package fleet
 
-import (
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-)
+import "github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 
 // APIVersion is the version of the objects in files.
 const APIVersion = "fleet.tenuto.dev/v1alpha1"
@@ -26,12 +20,24 @@ const (
 	KindPool          = "Pool"
 )
 
+// Objects are the objects of a fleet.
+type Objects struct {
+	Agents         []Agent
+	NetworkConfigs []NetworkConfig
+	Pools          []Pool
+}
+
+// Len returns the number of objects.
+func (o *Objects) Len() int { return len(o.Agents) + len(o.NetworkConfigs) + len(o.Pools) }
+
 // Metadata identifies an object.
 type Metadata struct {
 	// Name is unique among the objects of a kind. The name of an Agent is its microservice label.
 	Name string `json:"name"`
 	// Labels are what selectors match.
 	Labels map[string]string `json:"labels,omitempty"`
+	// Source is where the object was read from; the zero value for others.
+	Source document.Position `json:"-"`
 }
 
 // Agent is an agent of the fleet: one node.
@@ -70,8 +76,9 @@ type NetworkConfigSpec struct {
 	// Template is a configuration as in network.yaml, in which strings refer to values:
 	// ${agent.label}, ${agent.labels.site}, ${agent.values.loopback}, ${pool.underlay}, and with
 	// ForEach ${peer.label}, ${peer.values.loopback} and so on. A string that is only a reference
-	// gets the type of the value. "$${" stands for "${".
-	Template map[string]any `json:"template"`
+	// gets the type of the value. "$${" stands for "${". It keeps the positions of the text, so that
+	// errors can name them.
+	Template *document.Tree `json:"template"`
 }
 
 // Variable declares a value of agents.
@@ -123,8 +130,9 @@ type Pool struct {
 type PoolSpec struct {
 	// Type is the type of the values.
 	Type PoolType `json:"type"`
-	// Ranges are what values are taken from, in this order: prefixes ("10.0.0.0/24"), first and
-	// last address ("10.0.0.10-10.0.0.99"), or first and last number ("100-199").
+	// Ranges are what values are taken from, in this order: networks ("10.0.0.0/24"), first and
+	// last address ("10.0.0.10-10.0.0.99"), or first and last number ("100-199"). Addresses are not
+	// taken from the ends of a network: the first address names it, and the last one of IPv4 is for broadcasts.
 	Ranges []string `json:"ranges"`
 	// PrefixLength is the length of the prefixes that are allocated; of pools of type prefix.
 	PrefixLength int `json:"prefixLength,omitempty"`
@@ -145,97 +153,3 @@ const (
 
 // PoolTypes are all types of pools.
 func PoolTypes() []PoolType { return []PoolType{PoolIPv4, PoolIPv6, PoolPrefix, PoolInteger} }
-
-// Selector selects objects by their labels, as in Kubernetes: all conditions have to hold.
-type Selector struct {
-	MatchLabels      map[string]string `json:"matchLabels,omitempty"`
-	MatchExpressions []Requirement     `json:"matchExpressions,omitempty"`
-}
-
-// Requirement is a condition of a Selector.
-type Requirement struct {
-	Key      string   `json:"key"`
-	Operator Operator `json:"operator"`
-	// Values are for In and NotIn.
-	Values []string `json:"values,omitempty"`
-}
-
-// Operator is the operator of a Requirement.
-type Operator string
-
-// Operators of requirements. NotIn matches objects that lack the label, too.
-const (
-	In           Operator = "In"
-	NotIn        Operator = "NotIn"
-	Exists       Operator = "Exists"
-	DoesNotExist Operator = "DoesNotExist"
-)
-
-// Matches reports whether an object with the labels is selected.
-func (s Selector) Matches(labels map[string]string) bool {
-	for key, want := range s.MatchLabels {
-		if have, ok := labels[key]; !ok || have != want {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(s.MatchExpressions, func(r Requirement) bool { return !r.matches(labels) })
-}
-
-func (r Requirement) matches(labels map[string]string) bool {
-	have, ok := labels[r.Key]
-	switch r.Operator {
-	case In:
-		return ok && slices.Contains(r.Values, have)
-	case NotIn:
-		return !ok || !slices.Contains(r.Values, have)
-	case Exists:
-		return ok
-	default:
-		return !ok
-	}
-}
-
-// Validate returns what is wrong with a selector.
-func (s Selector) Validate() error {
-	var errs []error
-	for i, r := range s.MatchExpressions {
-		at := fmt.Sprintf("matchExpressions[%d]", i)
-		if r.Key == "" {
-			errs = append(errs, fmt.Errorf("%s.key is missing", at))
-		}
-		switch r.Operator {
-		case In, NotIn:
-			if len(r.Values) == 0 {
-				errs = append(errs, fmt.Errorf("%s.values is empty; %s needs values", at, r.Operator))
-			}
-		case Exists, DoesNotExist:
-			if len(r.Values) > 0 {
-				errs = append(errs, fmt.Errorf("%s.values must be empty with %s", at, r.Operator))
-			}
-		default:
-			errs = append(errs, fmt.Errorf("%s.operator is %q, expected In, NotIn, Exists or DoesNotExist", at, r.Operator))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// String returns the selector as users write it on the command line: "role=edge,site in (a,b)".
-func (s Selector) String() string {
-	var parts []string
-	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
-		parts = append(parts, key+"="+s.MatchLabels[key])
-	}
-	for _, r := range s.MatchExpressions {
-		switch r.Operator {
-		case In:
-			parts = append(parts, r.Key+" in ("+strings.Join(r.Values, ",")+")")
-		case NotIn:
-			parts = append(parts, r.Key+" notin ("+strings.Join(r.Values, ",")+")")
-		case Exists:
-			parts = append(parts, r.Key)
-		case DoesNotExist:
-			parts = append(parts, "!"+r.Key)
-		}
-	}
-	return strings.Join(parts, ",")
-}
