@@ -19,7 +19,7 @@ type layer struct {
 	why     string
 }
 
-var everywhere = []string{"infra/...", "plugins/...", "client/...", "proto/...", "cmd/...", "examples/...", "docs/..."}
+var everywhere = []string{"infra/...", "plugins/...", "client/...", "proto/...", "fleet/...", "cmd/...", "examples/...", "docs/..."}
 
 var layers = []layer{
 	{
@@ -28,7 +28,7 @@ var layers = []layer{
 		why:    "infra is a framework for any agent; what it knows of plugins, all agents would carry. proto/ligato has the options of messages",
 	},
 	{
-		of: []string{"infra/...", "plugins/...", "client/...", "proto/...", "cmd/..."}, mayNot: []string{"text/template", "html/template"},
+		of: []string{"infra/...", "plugins/...", "client/...", "proto/...", "fleet/...", "cmd/..."}, mayNot: []string{"text/template", "html/template"},
 		notOf: []string{"plugins/kvscheduler/descriptor-adapter"},
 		why:   "templates call methods by name, so that the linker keeps all exported methods of all types: a quarter of the size and memory of the program",
 	},
@@ -94,11 +94,25 @@ var layers = []layer{
 		why: "the schema is for clients as well, who do not want the agent",
 	},
 	{
-		of: []string{"./...", "infra/...", "plugins/...", "client/...", "proto/...", "examples/..."}, mayNot: []string{"cmd/..."}, inTests: true,
+		of: []string{"infra/...", "plugins/...", "client/...", "proto/..."}, mayNot: []string{"fleet/render/..."},
+		why: "an agent does not need to know how its configuration was made",
+	},
+	{
+		of: []string{"fleet/..."}, mayNot: []string{"plugins/...", "client/..."},
+		except: []string{"plugins/orchestrator/document"},
+		why:    "programs that make configurations for others do not carry an agent",
+	},
+	{
+		of:     []string{"fleet/render", "fleet/internal/span"},
+		mayNot: []string{"os/...", "net", "net/http", "time", "sync/...", "log/...", "context", "math/rand/...", "infra/logging"},
+		why:    "rendering is pure: the same objects and allocations give the same configurations",
+	},
+	{
+		of: []string{"./...", "infra/...", "plugins/...", "client/...", "proto/...", "fleet/...", "examples/..."}, mayNot: []string{"cmd/..."}, inTests: true,
 		why: "programs are made of packages, not the other way round",
 	},
 	{
-		of: []string{"infra/...", "plugins/...", "client/...", "proto/...", "cmd/..."}, mayNot: []string{"examples/..."}, inTests: true,
+		of: []string{"infra/...", "plugins/...", "client/...", "proto/...", "fleet/...", "cmd/..."}, mayNot: []string{"examples/..."}, inTests: true,
 		why: "examples show how the house is used; nothing may depend on what they show",
 	},
 	{
@@ -120,7 +134,7 @@ var layers = []layer{
 		why:   "the library is archived; the fewer places import it, the easier the change to another (docs/design/decisions.md)",
 	},
 	{
-		of: []string{"infra/...", "plugins/...", "client/...", "cmd/..."}, mayNot: []string{"testing/..."},
+		of: []string{"infra/...", "plugins/...", "client/...", "fleet/...", "cmd/..."}, mayNot: []string{"testing/..."},
 		why: "test helpers belong in packages made for tests (their names end in \"test\"), so that programs do not carry them",
 	},
 }
