@@ -142,8 +142,8 @@ func (d *decoder) poolSet(t *document.Tree, path string, p *PoolSpec) *span.Set 
 	return set
 }
 
-// checkPools reports pools of one type that could give the same value. Numbers are left out: those of pools for
-// VLANs and for VNIs, for example, have nothing to do with each other.
+// checkPools reports pools of one type that could give the same value. It ignores pools of numbers: VLAN IDs and
+// VNIs, for example, may be equal.
 func (d *decoder) checkPools() {
 	for i, a := range d.sets {
 		for j, b := range d.sets[:i] {

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the errors of now into testdata")
 
-// TestErrors decodes the cases of testdata/errors.txt, each of which begins with "## ", and compares the errors
+// TestErrors decodes the cases of testdata/errors.txt, which begin with "## ", and compares the errors
 // with those below "-- errors --".
 func TestErrors(t *testing.T) {
 	t.Parallel()

@@ -27,8 +27,8 @@ func DecodeAll(sources []Source) (Objects, []error) {
 	return d.objects, bounded(d.errs)
 }
 
-// Find returns the files with objects at the paths, each of which is a file or a directory. In a directory
-// these are *.yaml, *.yml and *.json, also further below, but for hidden ones. They are sorted by name.
+// Find returns the files with objects at the paths of files and directories. In a directory these are *.yaml,
+// *.yml and *.json, sorted by name. Subdirectories are searched, hidden files and directories are not.
 // A directory without such files is an error. skip leaves out files of directories; nil skips none.
 func Find(paths []string, skip func(file string) bool) (files []string, err error) {
 	for _, path := range paths {
@@ -49,11 +49,11 @@ func Find(paths []string, skip func(file string) bool) (files []string, err erro
 		}
 		files = append(files, found...)
 	}
-	return unique(files), nil
+	return Unique(files), nil
 }
 
-// unique returns the files without those that are there already.
-func unique(files []string) (list []string) {
+// Unique returns the files without repetitions.
+func Unique(files []string) (list []string) {
 	seen := map[string]bool{}
 	for _, file := range files {
 		if !seen[filepath.Clean(file)] {

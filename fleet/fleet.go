@@ -120,7 +120,7 @@ type ForEach struct {
 	Peers Selector `json:"peers"`
 }
 
-// Pool is a set of values of which each agent gets one. The allocation stays until it is released.
+// Pool is a set of values. Each agent gets one of them. The allocation stays until it is released.
 type Pool struct {
 	Metadata Metadata `json:"metadata"`
 	Spec     PoolSpec `json:"spec"`

@@ -140,7 +140,7 @@ func checkLabel(key, value string) error {
 	return checkLabelValue(value)
 }
 
-// checkLabelKey reports whether labels can have a key. The rules are those of Kubernetes.
+// checkLabelKey reports whether labels can have a key, by the rules of Kubernetes.
 func checkLabelKey(key string) error {
 	_, name, ok := strings.Cut(key, "/")
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
-// Error is an error in an object, or in what is rendered for an agent.
+// Error is an error in an object, or in the configuration of an agent.
 type Error struct {
 	document.Position        // in the template or the pool; the zero value if it was not read from a file
 	Agent             string // empty: it concerns all

@@ -117,7 +117,7 @@ func (p *pool) allocate(agents map[string]bool) (fresh []Allocation) {
 	return fresh
 }
 
-// allocate finds out which agents need a value of which pool, and allocates those that they do not have yet.
+// allocate finds the agents that need a value of a pool and have none, and allocates one.
 func (r *Rendering) allocate() {
 	need := map[string]map[string]bool{}
 	add := func(pool, agent string) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/fleet"
 	"github.com/tenuto-dev/tenuto/fleet/render"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
 // network has a mesh of the agents with the role edge, and pools of all types.
@@ -50,7 +51,7 @@ spec:
         vxlan: {srcAddress: "${agent.values.vtep}", dstAddress: "${peer.values.vtep}", vni: 10}
 `
 
-// edges makes agents with the role edge, some of which have an own address of the pool.
+// edges makes agents with the role edge. own has the addresses of agents that do not get one from the pool.
 func edges(names []string, own map[string]string) (agents []fleet.Agent) {
 	for _, name := range names {
 		a := fleet.Agent{Metadata: fleet.Metadata{Name: name, Labels: map[string]string{"role": "edge"}}}
@@ -199,4 +200,32 @@ func BenchmarkMesh(b *testing.B) {
 			b.Fatalf("%d items", items)
 		}
 	}
+}
+
+// FuzzReference: a string in a template is rendered or refused, whatever it is; without a reference it stays as it is.
+func FuzzReference(f *testing.F) {
+	for _, text := range []string{"a", "${agent.label}", "x-${agent.values.list[0].a}$${", `${agent.labels["a.b"]}`, "${", "${pool.p}", "${agent.values.list}", "$$${agent.label}"} {
+		f.Add(text)
+	}
+	c := codec()
+	f.Fuzz(func(t *testing.T, text string) {
+		template, err := document.TreeOf(map[string]any{"data": []any{map[string]any{"key": "config/vpp/v2/interfaces/" + text, "value": map[string]any{"name": text}}}}, document.Position{File: "t", Line: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := render.Input{Codec: c, Objects: fleet.Objects{
+			Agents: []fleet.Agent{{
+				Metadata: fleet.Metadata{Name: "e", Labels: map[string]string{"a.b": "x"}},
+				Spec:     fleet.AgentSpec{Values: map[string]any{"list": []any{map[string]any{"a": int64(1)}}}},
+			}},
+			NetworkConfigs: []fleet.NetworkConfig{{Metadata: fleet.Metadata{Name: "n"}, Spec: fleet.NetworkConfigSpec{Template: template}}},
+			Pools:          []fleet.Pool{{Metadata: fleet.Metadata{Name: "p"}, Spec: fleet.PoolSpec{Type: fleet.PoolInteger, Ranges: []string{"1-9"}}}},
+		}}
+		r := render.Render(in)
+		for result := range r.Agents() {
+			if len(result.Errs) == 0 && len(result.Items) == 1 && !strings.Contains(text, "${") && result.Items[0].Key != "config/vpp/v2/interfaces/"+text {
+				t.Errorf("%q became %s", text, result.Items[0].Key)
+			}
+		}
+	})
 }

@@ -181,7 +181,7 @@ func (r *Rendering) checkVariable(v fleet.Variable) error {
 	return nil
 }
 
-// Allocations returns all values that pools have given: those of before, and New.
+// Allocations returns all values that pools have given: the earlier ones and New.
 func (r *Rendering) Allocations() Allocations {
 	all := Allocations{}
 	for pool, agents := range r.in.Allocations {

@@ -69,7 +69,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The values are those of the ranges in their order that are not excluded: each is compared with a list.
+// A set gives the values of the ranges that are not excluded, in the order of the ranges.
 func TestValuesAreThoseOfAList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -73,7 +73,7 @@ func TestParseTreesErrors(t *testing.T) {
 	}
 }
 
-// The items of a tree are those of the text, with their paths and the positions of errors.
+// A tree has the same items and errors as its text, and the paths of the items.
 func TestDecodeTree(t *testing.T) {
 	t.Parallel()
 	const text = `vppConfig:
