@@ -21,6 +21,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/contexts"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/drift"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/fleet"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/graph"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/kvdb"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/log"
@@ -102,6 +103,7 @@ func newRoot(f *cmdutil.Factory) *cobra.Command {
 		values.NewWait(f), values.NewDump(f), sources.New(f), topology.New(f), graph.New(f), drift.New(f))
 	addGroup(root, "Change the configuration:", config.New(f), check.New(f), plan.New(f), plan.NewApply(f), plan.NewEdit(f), plan.NewConfirm(f),
 		plan.NewCancel(f), plan.NewRollback(f), cmdutil.KeepKeys(kvdb.NewPut(f)), kvdb.NewImport(f), model.NewGenerate(f), cmdutil.KeepKeys(kvdb.New(f)))
+	addGroup(root, "Many agents as one network:", fleet.New(f))
 	addGroup(root, "Repair:", orphans.New(f), quarantine.New(f), report.New(f))
 	addGroup(root, "The agent and its VPP:", vpp.New(f), log.New(f), metrics.New(f), model.New(f), model.NewExplain(f),
 		service.New(f), status.NewVersion(f), targets.New(f), contexts.New(f), login.New(f), login.NewLogout(f))
