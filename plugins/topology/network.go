@@ -130,7 +130,7 @@ func (b *builder) sorted() (list []*node) {
 	return list
 }
 
-// nodeID returns the ID of the node of an item. The tables of a VRF are one node.
+// nodeID returns the ID of the node of an item. The tables of a VRF are one node; see named.
 func nodeID(m modelKind, known models.Known, key string) (id, label string) {
 	label = known.Label(key)
 	if m.model == vrfTable {
@@ -288,7 +288,7 @@ func (b *builder) target(dep api.Dependency) *node {
 	for _, p := range b.prefixes {
 		if p.known.Matches(dep.Key) {
 			id, label := nodeID(p.modelKind, p.known, dep.Key)
-			n := b.node(id, response.Node{Kind: p.kind, Label: label, Box: b.box(p.known.NewInstance())})
+			n := b.node(id, response.Node{Kind: p.kind, Label: label, Box: b.box(p.known.NewInstance()), MissingItem: p.model + "/" + p.known.Label(dep.Key)})
 			n.model = p.model
 			return n
 		}

@@ -8,6 +8,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -106,7 +107,7 @@ func (p *Plugin) Init() error {
 
 func (p *Plugin) serve(w http.ResponseWriter, r *http.Request) {
 	if s, ok := selectionOf(w, r); ok {
-		write(w, p.simulated(draw(p.read())), s)
+		write(w, p.simulated(named(draw(p.read()))), s)
 	}
 }
 
@@ -122,7 +123,7 @@ func (p *Plugin) servePlan(w http.ResponseWriter, r *http.Request) {
 	}
 	before := p.read()
 	after := planned(before, plan.Changes)
-	write(w, p.simulated(difference(draw(before), draw(after), changedItems(before, after))), s)
+	write(w, p.simulated(named(difference(draw(before), draw(after), changedItems(before, after)))), s)
 }
 
 // selectionOf reads the parameters; ok is false if it has sent an error response.
@@ -153,6 +154,27 @@ func write(w http.ResponseWriter, n response.Network, s selection) {
 // writeNoNode answers a request for an item that is no node.
 func writeNoNode(w http.ResponseWriter, err error) {
 	rest.WriteError(w, http.StatusNotFound, fmt.Errorf("parameter item: %w", err))
+}
+
+// named gives the nodes of VRFs, which have an item for each protocol, the name of one of their items.
+// Pictures are compared before: the items of a VRF may change.
+func named(n response.Network) response.Network {
+	names := map[string]string{}
+	nameOf := func(id string) string { return cmp.Or(names[id], id) }
+	for i := range n.Nodes {
+		if node := &n.Nodes[i]; node.Kind == response.VRF {
+			name := node.MissingItem
+			if len(node.Items) > 0 {
+				name = node.Items[0].Name
+			}
+			names[node.ID] = name
+			node.ID = nameOf(node.ID)
+		}
+	}
+	for i := range n.Links {
+		n.Links[i].From, n.Links[i].To = nameOf(n.Links[i].From), nameOf(n.Links[i].To)
+	}
+	return n
 }
 
 // simulated notes in a picture which southbounds are simulated.

@@ -33,7 +33,7 @@ func (p *Plugin) serveRates(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	n, err := choose(draw(p.read()), s)
+	n, err := choose(named(draw(p.read())), s)
 	if err != nil {
 		writeNoNode(w, err)
 		return

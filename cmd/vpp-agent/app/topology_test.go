@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,7 @@ func TestTopology(t *testing.T) {
 		}
 	}
 
+	h.namesItems(t)
 	h.plansInto(t)
 	var part response.Network
 	query := url.Values{"item": {"vpp.l2.bridge-domain/bd1"}}
@@ -70,6 +72,37 @@ func (h *house) topology(t *testing.T) string {
 	text, err := json.MarshalIndent(n, "", "  ")
 	infratest.Fatal(t, err)
 	return string(text) + "\n"
+}
+
+// namesItems checks that the ID of a node with items is MODEL/NAME of one of them, which agentctl
+// get accepts, and the IDs of links are those of nodes.
+func (h *house) namesItems(t *testing.T) {
+	t.Helper()
+	var n response.Network
+	if status := fetch(t, h.HTTP.URL()+"/topology", &n); status != http.StatusOK {
+		t.Fatal(status)
+	}
+	known := map[string]bool{}
+	for _, node := range n.Nodes {
+		known[node.ID] = true
+		if len(node.Items) == 0 {
+			continue
+		}
+		model, name, _ := strings.Cut(node.ID, "/")
+		m, ok := h.Orchestrator.Codec.Models().ForName(model)
+		if !ok {
+			t.Errorf("%s: no model", node.ID)
+			continue
+		}
+		if key := m.KeyPrefix() + name; !slices.ContainsFunc(node.Items, func(i response.Item) bool { return i.Key == key && i.Name == node.ID }) {
+			t.Errorf("%s: it is the name of none of the items %v", node.ID, node.Items)
+		}
+	}
+	for _, l := range n.Links {
+		if !known[l.From] || !known[l.To] {
+			t.Errorf("link from %s to %s: no such node", l.From, l.To)
+		}
+	}
 }
 
 // plansInto checks that a plan is drawn into the picture: what appears, what changes and what goes.

@@ -17,6 +17,19 @@ type Network struct {
 	Links          []Link `json:"links"`
 }
 
+// Simulation says which parts of the network are simulated; empty: none.
+func (n *Network) Simulation() string {
+	switch {
+	case n.Simulated && n.SimulatedLinux:
+		return "VPP and Linux are simulated: they forward no packets and have no counters."
+	case n.Simulated:
+		return "VPP is simulated: it forwards no packets and has no counters."
+	case n.SimulatedLinux:
+		return "Linux is simulated: it forwards no packets and has no counters."
+	}
+	return ""
+}
+
 // Box is VPP or a network namespace of Linux.
 type Box struct {
 	ID    string `json:"id"`
@@ -32,6 +45,7 @@ const (
 
 // Node is a part of the network, or a group of such parts.
 type Node struct {
+	// ID of the node of an item is the name of the item, MODEL/NAME; the first one of a VRF.
 	ID    string `json:"id"`
 	Kind  string `json:"kind"`
 	Type  string `json:"type,omitempty"` // of an interface, such as TAP
@@ -49,6 +63,8 @@ type Node struct {
 	// Count is the number of nodes in a group, and States counts them by state; 0: not a group.
 	Count  int            `json:"count,omitempty"`
 	States map[string]int `json:"states,omitempty"`
+	// MissingItem is the name of the item that something refers to and that is not configured.
+	MissingItem string `json:"-"`
 	// Members are the IDs of the nodes in a group. Responses do not have them: they can be thousands.
 	Members []string `json:"-"`
 	// Hub is the node whose members the group has: a VRF, bridge domain or bond; empty: several.

@@ -61,8 +61,8 @@ class Network {
   show(f, net) {
     this.net = net;
     this.showCrumbs(f, net);
-    const simulated = net.simulated ? net.simulatedLinux ? 'VPP and Linux are simulated: they forward no packets and have no counters, so the links show no rates.'
-      : 'VPP is simulated: it forwards no packets and has no counters, so its links show no rates.' : '';
+    const simulated = net.simulated && net.simulatedLinux ? 'VPP and Linux are simulated: they forward no packets and have no counters.'
+      : net.simulated || net.simulatedLinux ? `${net.simulated ? 'VPP' : 'Linux'} is simulated: it forwards no packets and has no counters.` : '';
     this.notes.replaceChildren(...(simulated ? [h('p', { class: 'box wait' }, simulated)] : []));
     const key = this.app.route.query.get('key');
     const selected = net.nodes.find((n) => n.items?.some((i) => i.key === key))?.id ?? f.item;

@@ -113,8 +113,8 @@ func (o *options) print(n response.Network) error {
 	if err := t.Write(o.Printer); err != nil {
 		return err
 	}
-	if n.Simulated {
-		return o.Print("VPP is simulated: it forwards no packets.\n")
+	if text := n.Simulation(); text != "" {
+		return o.Print(text + "\n")
 	}
 	return nil
 }
