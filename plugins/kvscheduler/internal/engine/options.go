@@ -161,7 +161,8 @@ func New(opts Options) *Engine {
 	if opts.Log == nil {
 		opts.Log = logging.Nop()
 	}
-	if opts.Conditions == nil {
+	ignored := opts.Conditions == nil
+	if ignored {
 		opts.Conditions = NoConditions{}
 	}
 	s := &shared{opts: opts, log: opts.Log, clock: opts.Clock, conditions: opts.Conditions}
@@ -195,7 +196,7 @@ func New(opts Options) *Engine {
 	s.watches = &watches{s, newChanges(rand.Uint64())}
 
 	e.recorder, e.verifier, e.plans, e.observer = &recorder{s}, &verifier{s}, &plans{s}, &observer{shared: s, observed: map[string]bool{}}
-	e.inspector, e.problems, e.orphans = &inspector{shared: s}, &problemCounter{s, newProblems()}, &orphanFinder{shared: s}
+	e.inspector, e.problems, e.orphans = &inspector{shared: s}, &problemCounter{shared: s, problems: newProblems(), ignored: ignored}, &orphanFinder{shared: s}
 	e.registrar = &registrar{shared: s, waiting: map[string][]chan struct{}{}}
 	e.Registrar, e.Inspector, e.Browser, e.Watcher = e.registrar, e.inspector, e.inspector, s.watches
 	e.DriftDetector, e.OrphanFinder, e.Quarantine = s.drift, e.orphans, s.trials

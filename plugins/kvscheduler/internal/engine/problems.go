@@ -102,12 +102,13 @@ type problemCounter struct {
 	*shared
 
 	problems problems
+	ignored  bool // Options has no Conditions: the problems are not counted
 }
 
 // note updates the problems of base values whose status may have changed, and reports
 // the problems if they changed.
 func (pc *problemCounter) note(changed []string) {
-	if _, nobody := pc.conditions.(NoConditions); nobody {
+	if pc.ignored {
 		return
 	}
 	p := &pc.problems
