@@ -120,6 +120,9 @@ func withdrawNAT(t *testing.T, target vpptest.Target, c sharedNAT) {
 	if !strings.HasPrefix(says, "left in the southbound, because other processes use it: ") {
 		t.Errorf("the plan says %q", says)
 	}
+	if c.limited != nil {
+		willFail(t, b, c.limited)
+	}
 	expect := func(when string, n int) {
 		t.Helper()
 		if got := c.count(t, b); got != n {
@@ -139,6 +142,7 @@ func withdrawNAT(t *testing.T, target vpptest.Target, c sharedNAT) {
 		}
 	}
 	if c.limited != nil {
+		willFail(t, b, c.limited)
 		if err := b.Commit(of(c.limited)); err == nil || !strings.Contains(err.Error(), "what other clients of VPP have in it: "+c.says) {
 			t.Errorf("other limits: %v", err)
 		}
@@ -155,6 +159,14 @@ func withdrawNAT(t *testing.T, target vpptest.Target, c sharedNAT) {
 		if o.Key == key(c.global) {
 			t.Errorf("the NAT is still enabled: %+v", o)
 		}
+	}
+}
+
+// willFail expects a plan of other limits to predict the refusal.
+func willFail(t *testing.T, b *vpptest.Harness, limited proto.Message) {
+	t.Helper()
+	if says := planReason(t, b, of(limited), key(limited)); !strings.HasPrefix(says, "the change will fail, because it deletes and creates the object, and other processes use it: ") {
+		t.Errorf("the plan of other limits says %q", says)
 	}
 }
 

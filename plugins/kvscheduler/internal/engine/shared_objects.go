@@ -45,13 +45,21 @@ func (p *plans) sharedObjects(pl *plan.Plan) (list []api.PlanReason) {
 	p.readOthers(removed, use)
 	for key, others := range users {
 		slices.Sort(others)
-		effect := "other processes have parts in it, which are deleted with it or prevent its deletion: "
-		if removed[key].Desc.KeepsShared {
-			effect = "left in the southbound, because other processes use it: "
-		}
-		list = append(list, api.PlanReason{Key: key, Reason: effect + someOf(slices.Compact(others))})
+		list = append(list, api.PlanReason{Key: key, Reason: effectOn(removed[key]) + someOf(slices.Compact(others))})
 	}
 	return list
+}
+
+// effectOn says what a removal means for the other processes that use the object, as the beginning of a
+// list of what they have in it.
+func effectOn(op *plan.Op) string {
+	switch {
+	case op.Desc.KeepsShared && op.Recreate:
+		return "the change will fail, because it deletes and creates the object, and other processes use it: "
+	case op.Desc.KeepsShared:
+		return "left in the southbound, because other processes use it: "
+	}
+	return "other processes have parts in it, which are deleted with it or prevent its deletion: "
 }
 
 // readOthers reads what other processes may have in the objects of the removed values, without

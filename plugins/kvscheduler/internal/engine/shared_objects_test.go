@@ -49,6 +49,8 @@ func TestPlanNamesWhatOthersHave(t *testing.T) {
 			{Key: "tap/1", Reason: "other processes have parts in it, which are deleted with it or prevent its deletion: tap/1/foreign:member 7, user/b"}}},
 		"left": {map[string]*model.Item{"pool/1": nil}, []api.PlanReason{
 			{Key: "pool/1", Reason: "left in the southbound, because other processes use it: user/a"}}},
+		"left as it is": {map[string]*model.Item{"pool/1": {Value: 1, Recreate: true}}, []api.PlanReason{
+			{Key: "pool/1", Reason: "the change will fail, because it deletes and creates the object, and other processes use it: user/a"}}},
 	} {
 		txn := s.StartNBTransaction()
 		for key, v := range c.change {
