@@ -1,0 +1,224 @@
+package rollout
+
+import "time"
+
+// maxLate is how often an agent applies a revision again that was committed while it was cut off.
+const maxLate = 2
+
+// Memory is what an agent remembers of its assignment, over restarts. It is stored before the agent
+// acts.
+type Memory struct {
+	Assignment Assignment `json:"assignment"`
+	State      State      `json:"state"`
+	Plan       Plan       `json:"plan,omitzero"`
+	Reason     string     `json:"reason,omitempty"`
+	// Confirmed is the revision that was confirmed last, and Previous the one before.
+	Confirmed int64 `json:"confirmed"`
+	Previous  int64 `json:"previous"`
+	// Late counts how often a committed revision was applied after the agent had reverted it.
+	Late int `json:"late,omitempty"`
+}
+
+// Report returns what the agent reports.
+func (m Memory) Report() Report {
+	return Report{
+		Rollout: m.Assignment.Rollout, Attempt: m.Assignment.Attempt, State: m.State,
+		Plan: m.Plan, Reason: m.Reason, Confirmed: m.Confirmed, Previous: m.Previous,
+	}
+}
+
+// View is what an agent knows.
+type View struct {
+	// Connected reports whether the engine answers. The assignment and the decision are those that
+	// were read last.
+	Connected  bool
+	Assignment Assignment
+	// Decided is the decision that was read last.
+	Decided Decided
+	// Waiting reports whether the change of Memory.Assignment waits for its confirmation in the agent,
+	// which reverts it by itself after the confirm timeout.
+	Waiting bool
+	// InEffect reports whether the agent has the revision of Memory.Assignment.
+	InEffect bool
+	// SinceApplied is how long ago the change was applied.
+	SinceApplied time.Duration
+	// Health is what the gates say.
+	Health Health
+}
+
+// Decided is a decision with its wave.
+type Decided struct {
+	Rollout  string
+	Wave     int
+	Decision Decision
+}
+
+// decision returns the decision for an assignment; empty if it is not known.
+func (v View) decision(a Assignment) Decision {
+	if v.Decided.Rollout != a.Rollout || v.Decided.Wave != a.Wave {
+		return ""
+	}
+	return v.Decided.Decision
+}
+
+// Health is the result of the gates of an agent.
+type Health int
+
+// The results of gates.
+const (
+	Inconclusive Health = iota
+	Good                // for at least Soak
+	Bad
+)
+
+// Action is what an agent does next.
+type Action int
+
+// The actions.
+const (
+	Wait         Action = iota
+	MakePlan            // of the revision; see PlanMade
+	ApplyPlan           // unconfirmed, with revert on failure; see PlanApplied
+	ConfirmIt           // the change; see ChangeConfirmed
+	RevertIt            // the change, as decided; see ChangeReverted
+	GiveUp              // revert the change, because the agent is not healthy; see ChangeGivenUp
+	RequestAbort        // create the decision ABORT, unless there is one
+)
+
+// Next returns what an agent does next, and what it has to remember first. The agent writes
+// Memory.Report whenever that changes, unless the state is Assigned.
+func Next(m Memory, v View) (Memory, Action) {
+	if m.State.waits() {
+		return whileWaiting(m, v)
+	}
+	if v.Assignment != m.Assignment {
+		return Memory{Assignment: v.Assignment, Confirmed: m.Confirmed, Previous: m.Previous, Plan: m.planFor(v.Assignment)}, Wait
+	}
+	switch {
+	case m.Assignment.Rollout == "":
+		return m, Wait
+	case m.State == Assigned && m.Assignment.Task == TaskPlan:
+		return m, MakePlan
+	case m.State == Assigned:
+		m.State = Applying
+		return m, ApplyPlan
+	case m.State == Reverted && v.decision(m.Assignment) == Commit:
+		return afterMissedCommit(m)
+	}
+	return m, Wait
+}
+
+// planFor returns the plan if it is the one of another assignment, too.
+func (m Memory) planFor(a Assignment) Plan {
+	if a.Rollout == m.Assignment.Rollout && a.Fingerprint == m.Plan.Fingerprint {
+		return m.Plan
+	}
+	return Plan{}
+}
+
+// whileWaiting is Next while a change may wait for its confirmation.
+func whileWaiting(m Memory, v View) (Memory, Action) {
+	switch {
+	case !v.Waiting && v.InEffect: // the agent was restarted after it confirmed, or the plan was empty
+		return m.ChangeConfirmed(), Wait
+	case !v.Waiting:
+		m.State, m.Reason = Reverted, "the change was not confirmed in time, or the agent was restarted while it applied it"
+		return m, Wait
+	case m.State == Applying: // the agent was restarted meanwhile
+		m.State = Applied
+	}
+	decision := v.decision(m.Assignment)
+	if v.Health == Bad && decision != Commit {
+		return m, GiveUp
+	}
+	if m.Assignment.Task != TaskApply || m.Late > 0 {
+		return whileAlone(m, v)
+	}
+	switch decision {
+	case Commit:
+		return m, ConfirmIt
+	case Abort:
+		return m, RevertIt
+	}
+	if v.Health == Good {
+		m.State = Healthy
+	}
+	if v.Connected && v.SinceApplied >= patience(m.Assignment.ConfirmTimeout) {
+		return m, RequestAbort
+	}
+	return m, Wait
+}
+
+// whileAlone confirms a change without a decision: when the agent is healthy and reaches the engine.
+func whileAlone(m Memory, v View) (Memory, Action) {
+	if v.Health == Good && v.Connected {
+		return m, ConfirmIt
+	}
+	return m, Wait
+}
+
+// afterMissedCommit applies a revision again that was committed after the agent, cut off from the
+// engine, had reverted it: with a confirm timeout of its own, and not for ever.
+func afterMissedCommit(m Memory) (Memory, Action) {
+	if m.Late == maxLate {
+		m.State = Quarantined // for the reason of the last time
+		return m, Wait
+	}
+	m.Late++
+	m.State, m.Reason = Applying, ""
+	return m, ApplyPlan
+}
+
+// PlanMade takes in the result of MakePlan. reason says why the revision cannot be planned.
+func (m Memory) PlanMade(p Plan, reason string) Memory {
+	m.State, m.Plan, m.Reason = Planned, p, reason
+	if reason != "" {
+		m.State = Refused
+	}
+	return m
+}
+
+// PlanApplied takes in the result of ApplyPlan. stale: the plan has become another one; reason says
+// why the change was reverted at once.
+func (m Memory) PlanApplied(stale bool, reason string) Memory {
+	m.State, m.Reason = Applied, reason
+	switch {
+	case stale && m.Late > 0:
+		m.State = Reverted // no controller asks for another plan any longer
+	case stale:
+		m.State = Stale
+	case reason != "":
+		m.State = Failed
+	}
+	return m
+}
+
+// ChangeConfirmed takes in that ConfirmIt was done. It is not called if the confirm timeout was
+// faster: Next finds that no change waits.
+func (m Memory) ChangeConfirmed() Memory {
+	if m.Confirmed != m.Assignment.Revision {
+		m.Confirmed, m.Previous = m.Assignment.Revision, m.Confirmed
+	}
+	m.State, m.Reason = Confirmed, ""
+	return m
+}
+
+// ChangeReverted takes in the result of RevertIt.
+func (m Memory) ChangeReverted() Memory {
+	m.State, m.Reason = Reverted, "the wave was aborted"
+	return m
+}
+
+// ChangeGivenUp takes in the result of GiveUp; reason says which gate failed.
+func (m Memory) ChangeGivenUp(reason string) Memory {
+	m.State, m.Reason = Failed, reason
+	return m
+}
+
+// decisionTime is the part of the confirm timeout in which a controller decides; it counts from the
+// begin of the wave.
+func decisionTime(confirmTimeout time.Duration) time.Duration { return confirmTimeout * 3 / 4 }
+
+// patience is how long an agent waits for a decision before it requests ABORT: longer than a
+// controller, and short enough that there is a decision before the agent reverts alone.
+func patience(confirmTimeout time.Duration) time.Duration { return confirmTimeout * 7 / 8 }

@@ -1,0 +1,307 @@
+package rollout_test
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/fleet/rollout"
+)
+
+var histories = flag.Int("histories", 1000, "number of random histories")
+
+// wavesOf returns waves with agents a0, a1 and so on.
+func wavesOf(sizes ...int) (waves [][]string) {
+	next := 0
+	for _, size := range sizes {
+		var wave []string
+		for range size {
+			wave = append(wave, fmt.Sprintf("a%d", next))
+			next++
+		}
+		waves = append(waves, wave)
+	}
+	return waves
+}
+
+func specOf(sizes ...int) rollout.Spec {
+	return rollout.Spec{
+		Revision: newRevision, Waves: wavesOf(sizes...),
+		ConfirmTimeout: 60 * time.Second, Soak: 5 * time.Second, Deadline: 30 * time.Second,
+	}
+}
+
+// run lets everybody act, without faults, until nothing happens any longer.
+func (w *world) run() {
+	w.t.Helper()
+	for idle := 0; idle < 200; {
+		acted := w.control(w.e.clone(), -1) > 0
+		for _, label := range w.labels() {
+			acted = w.nodes[label].act(w, w.e, false, false) || acted
+		}
+		if acted {
+			idle = 0
+		} else {
+			idle++
+			w.now += time.Second
+		}
+		if w.now > 100*time.Hour {
+			w.failf("does not end: %+v", w.e.rollout.Status)
+		}
+	}
+}
+
+// expect checks the end: the phase, and the nodes that have the new revision.
+func (w *world) expect(phase rollout.Phase, updated ...string) {
+	w.t.Helper()
+	if got := w.e.rollout.Status.Phase; got != phase {
+		w.failf("the rollout is %s (%s), expected %s", got, w.e.rollout.Status.Reason, phase)
+	}
+	want := map[string]bool{}
+	for _, label := range updated {
+		want[label] = true
+	}
+	for _, label := range w.labels() {
+		n := w.nodes[label]
+		if (n.revision == newRevision) != want[label] || n.waiting != "" {
+			w.failf("%s has revision %d (%s, waiting %q)", label, n.revision, n.memory.State, n.waiting)
+		}
+	}
+}
+
+func TestRollouts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what    string
+		change  func(w *world, s *rollout.Spec)
+		phase   rollout.Phase
+		updated []string
+	}{
+		{"all goes well", func(*world, *rollout.Spec) {}, rollout.PhaseSucceeded, []string{"a0", "a1", "a2", "a3", "a4"}},
+		{"a value fails in the second wave", func(w *world, _ *rollout.Spec) { w.nodes["a2"].fragile = true }, rollout.PhaseFailed, []string{"a0"}},
+		{"and the first wave goes back", func(w *world, s *rollout.Spec) {
+			w.nodes["a2"].fragile, s.RevertCommitted = true, true
+		}, rollout.PhaseFailed, nil},
+		{"a failure is allowed", func(w *world, s *rollout.Spec) {
+			w.nodes["a2"].fragile, s.MaxFailures = true, 1
+		}, rollout.PhaseSucceeded, []string{"a0", "a1", "a3", "a4"}},
+		{"an agent is not healthy", func(w *world, _ *rollout.Spec) { w.nodes["a0"].sick = true }, rollout.PhaseFailed, nil},
+		{"an agent does not run", func(w *world, _ *rollout.Spec) { w.nodes["a1"].running = false }, rollout.PhaseSucceeded, []string{"a0", "a2", "a3", "a4"}},
+		{"an agent must run", func(w *world, s *rollout.Spec) {
+			w.nodes["a1"].running, s.Offline = false, rollout.OfflineFail
+		}, rollout.PhaseFailed, nil},
+		{"the revision cuts an agent off", func(w *world, _ *rollout.Spec) { w.nodes["a3"].selfcut = true }, rollout.PhaseFailed, []string{"a0"}},
+		{"each agent alone", func(w *world, s *rollout.Spec) {
+			s.Atomic, s.MaxFailures, w.nodes["a2"].fragile = rollout.AtomicAgent, 1, true
+		}, rollout.PhaseSucceeded, []string{"a0", "a1", "a3", "a4"}},
+		{"nobody approves", func(_ *world, s *rollout.Spec) { s.Approval = true }, rollout.PhaseApproval, nil},
+		{"paused", func(_ *world, s *rollout.Spec) { s.Paused = true }, rollout.PhaseApproval, nil},
+		{"aborted", func(_ *world, s *rollout.Spec) { s.Abort = true }, rollout.PhaseFailed, nil},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 0, specOf(1, 3, 1))
+			c.change(w, &w.e.rollout.Spec)
+			w.run()
+			w.expect(c.phase, c.updated...)
+			for label, writes := range w.e.writes {
+				if limit := 6; c.phase == rollout.PhaseSucceeded && writes > limit {
+					t.Errorf("%d writes for %s, expected at most %d", writes, label, limit)
+				}
+			}
+			if again := rollout.Step(w.read(w.e), time.Unix(0, 0).Add(w.now)); len(again) > 0 && c.phase.Ended() {
+				t.Errorf("an ended rollout writes %+v", again)
+			}
+		})
+	}
+}
+
+// A controller that is killed at any write changes nothing about the end.
+func TestControllerIsKilledAtEachWrite(t *testing.T) {
+	t.Parallel()
+	for kill := range 40 {
+		for _, fragile := range []bool{false, true} {
+			w := newWorld(t, 0, specOf(1, 3))
+			w.nodes["a2"].fragile = fragile
+			for written := 0; written <= kill; {
+				done := w.control(w.e.clone(), kill-written)
+				written += max(done, 1)
+				for _, label := range w.labels() {
+					w.nodes[label].act(w, w.e, false, false)
+				}
+				w.now += time.Second
+			}
+			w.run()
+			if fragile {
+				w.expect(rollout.PhaseFailed, "a0")
+			} else {
+				w.expect(rollout.PhaseSucceeded, "a0", "a1", "a2", "a3")
+			}
+		}
+	}
+}
+
+// An agent that is cut off after it was healthy, and misses COMMIT, gets the revision later.
+func TestMissedCommit(t *testing.T) {
+	t.Parallel()
+	for _, selfcut := range []bool{false, true} {
+		w := newWorld(t, 0, specOf(2))
+		for w.e.decisions[0] == "" {
+			if w.e.reports["a1"].State == rollout.Healthy {
+				w.nodes["a1"].cut = true
+			}
+			w.control(w.e.clone(), -1)
+			for _, label := range w.labels() {
+				if w.e.decisions[0] == "" {
+					w.nodes[label].act(w, w.e, false, false)
+				}
+			}
+			w.now += time.Second
+		}
+		if w.e.decisions[0] != rollout.Commit {
+			w.failf("the decision is %s", w.e.decisions[0])
+		}
+		w.now += time.Hour
+		w.run()
+		w.expect(rollout.PhaseSucceeded, "a0")
+		w.nodes["a1"].cut, w.nodes["a1"].selfcut = false, selfcut
+		w.run()
+		if selfcut {
+			w.expect(rollout.PhaseSucceeded, "a0")
+			if state := w.nodes["a1"].memory.State; state != rollout.Quarantined {
+				w.failf("a1 is %s, expected %s", state, rollout.Quarantined)
+			}
+		} else {
+			w.expect(rollout.PhaseSucceeded, "a0", "a1")
+		}
+	}
+}
+
+// Whatever fails and whoever is cut off or killed, at any time: there is one decision for a wave,
+// and in the end every agent that is reached has followed it.
+func TestRandomHistories(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(*histories) {
+		history(t, seed)
+	}
+}
+
+func history(t *testing.T, seed uint64) {
+	spec := specOf(1, 3, 4)
+	w := newWorld(t, seed, spec)
+	s := &w.e.rollout.Spec
+	r := w.rand
+	s.MaxFailures, s.RevertCommitted, s.Approval = r.IntN(3), r.IntN(2) == 0, r.IntN(3) == 0
+	if r.IntN(4) == 0 {
+		s.Atomic = rollout.AtomicAgent
+	}
+	if r.IntN(4) == 0 {
+		s.Offline = rollout.OfflineFail
+	}
+	for _, label := range w.labels() {
+		n := w.nodes[label]
+		n.fragile, n.selfcut = r.IntN(12) == 0, r.IntN(12) == 0
+	}
+	for range 100 + r.IntN(300) {
+		w.event()
+	}
+	for _, label := range w.labels() {
+		n := w.nodes[label]
+		n.running, n.cut, n.sick = true, false, false
+	}
+	s.Approved, s.Paused = true, false
+	w.e.versions[""]++
+	w.run()
+	w.checkEnd()
+}
+
+// event does something at random.
+func (w *world) event() {
+	r := w.rand
+	labels := w.labels()
+	n := w.nodes[labels[r.IntN(len(labels))]]
+	switch k := r.IntN(100); {
+	case k < 25:
+		limit := -1
+		if r.IntN(6) == 0 {
+			limit = r.IntN(4)
+		}
+		w.control(w.snapshot(), limit)
+	case k < 75:
+		n.act(w, w.snapshot(), r.IntN(40) == 0, r.IntN(40) == 0)
+	case k < 80:
+		n.cut = !n.cut
+		w.logf("%s is cut off: %t", n.label, n.cut)
+	case k < 84:
+		if !n.running {
+			w.logf("%s is started", n.label)
+		}
+		n.running = true
+	case k < 86:
+		n.sick = !n.sick
+		w.logf("%s is sick: %t", n.label, n.sick)
+	case k < 88:
+		n.salt++
+		w.logf("%s is changed by somebody", n.label)
+	case k < 89:
+		s := &w.e.rollout.Spec
+		s.Paused = !s.Paused
+		w.e.versions[""]++
+		w.logf("paused: %t", s.Paused)
+	case k < 90 && r.IntN(4) == 0:
+		w.e.rollout.Spec.Abort = true
+		w.e.versions[""]++
+		w.logf("the operator aborts")
+	case k < 92:
+		w.e.rollout.Spec.Approved = true
+		w.e.versions[""]++
+	default:
+		w.now += time.Duration(r.IntN(20)) * time.Second
+		for _, label := range labels {
+			w.nodes[label].expire(w)
+		}
+	}
+	w.old = append(w.old, w.e.clone())
+	if len(w.old) > 8 {
+		w.old = w.old[1:]
+	}
+}
+
+// snapshot returns the state of the engine, or of a moment before for a reader that lags.
+func (w *world) snapshot() *engine {
+	if len(w.old) > 0 && w.rand.IntN(4) == 0 {
+		return w.old[w.rand.IntN(len(w.old))]
+	}
+	return w.e.clone()
+}
+
+// checkEnd checks what holds when everybody is reached and nothing happens any longer.
+func (w *world) checkEnd() {
+	status := w.e.rollout.Status
+	if !status.Phase.Ended() {
+		w.failf("the rollout does not end: %+v", status)
+	}
+	for wave, labels := range w.e.rollout.Spec.Waves {
+		for _, label := range labels {
+			n := w.nodes[label]
+			if n.waiting != "" {
+				w.failf("%s waits for ever", label)
+			}
+			if n.revision != n.memory.Confirmed {
+				w.failf("%s has revision %d, and says %d", label, n.revision, n.memory.Confirmed)
+			}
+			has, reverted := n.revision == newRevision, status.Phase == rollout.PhaseFailed && w.e.rollout.Spec.RevertCommitted
+			if w.e.rollout.Spec.Atomic == rollout.AtomicAgent {
+				continue
+			}
+			_, left := status.Left[label]
+			switch d := w.e.decisions[wave]; {
+			case has && d != rollout.Commit:
+				w.failf("%s has the revision, and the decision of wave %d is %q", label, wave, d)
+			case !has && d == rollout.Commit && !left && !reverted && (n.memory.State == rollout.Confirmed || n.memory.State == rollout.Reverted):
+				w.failf("%s does not have the revision of the committed wave %d (%s)", label, wave, n.memory.State)
+			}
+		}
+	}
+}

@@ -1,0 +1,411 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// maxReplans is how often an agent plans again because its plan became stale. Each time takes two
+// assignments.
+const maxReplans = 3
+
+// World is what a controller has read of a rollout.
+type World struct {
+	Rollout Rollout
+	// Agents are the agents of the waves.
+	Agents map[string]Agent
+	// Decisions are the decisions of waves, by index.
+	Decisions map[int]WaveDecision
+}
+
+// Agent is an agent as a controller sees it.
+type Agent struct {
+	Running    bool // holds its label
+	Assignment Assignment
+	Report     Report
+	// Busy is the name of another rollout that has not ended and that the agent is assigned to;
+	// empty: none.
+	Busy string
+}
+
+// answer returns the state that the agent reports for its assignment to a rollout; Assigned if it
+// has not answered the latest one yet.
+func (a Agent) answer(rollout string) State {
+	if a.Assignment.Rollout != rollout || a.Report.Rollout != rollout || a.Report.Attempt != a.Assignment.Attempt {
+		return Assigned
+	}
+	return a.Report.State
+}
+
+// staleForGood reports whether the plan of the agent has become stale too often.
+func (a Agent) staleForGood(answer State) bool {
+	return answer == Stale && a.Assignment.Attempt >= 2+2*maxReplans
+}
+
+// Write is a change of the engine. It is done only if what it replaces is still as it was read. A
+// decision is created only if there is none.
+type Write struct {
+	Status     *Status     // of the rollout
+	Agent      string      // that gets Assignment
+	Assignment *Assignment // of the agent
+	Decision   Decision    // of the wave Wave, for Reason
+	Wave       int
+	Reason     string
+}
+
+// Step returns what a controller writes next; nothing if it has to wait. It can be called at any
+// time, by any number of controllers: whatever part of the writes is done, the next Step continues.
+// now is the time of the controller.
+func Step(w World, now time.Time) []Write {
+	s := &step{World: w, now: now, status: w.Rollout.Status}
+	switch s.status.Phase {
+	case PhaseNew:
+		s.to(PhasePlanning)
+	case PhasePlanning:
+		s.plan()
+	case PhaseApproval:
+		s.awaitApproval()
+	case PhaseApplying:
+		s.wave()
+	case PhaseReverting:
+		s.revert()
+	}
+	return s.writes
+}
+
+// step collects the writes of one Step.
+type step struct {
+	World
+
+	now    time.Time
+	status Status
+	writes []Write
+}
+
+func (s *step) spec() Spec { return s.Rollout.Spec }
+
+func (s *step) name() string { return s.Rollout.Metadata.Name }
+
+// members returns the agents of a wave, without those that were left.
+func (s *step) members(wave int) (labels []string) {
+	for _, label := range s.spec().Waves[wave] {
+		if _, left := s.status.Left[label]; !left {
+			labels = append(labels, label)
+		}
+	}
+	return labels
+}
+
+// all returns the members of all waves.
+func (s *step) all() (labels []string) {
+	for i := range s.spec().Waves {
+		labels = append(labels, s.members(i)...)
+	}
+	return labels
+}
+
+// to begins a phase.
+func (s *step) to(p Phase) {
+	s.status.Phase, s.status.Since = p, s.now
+	s.writes = append(s.writes, Write{Status: &s.status})
+}
+
+func (s *step) fail(reason string) {
+	s.status.Reason = reason
+	s.to(PhaseFailed)
+}
+
+// assign gives an agent its next task.
+func (s *step) assign(label string, a Assignment) {
+	before := s.Agents[label].Assignment
+	a.Rollout = s.name()
+	if before.Rollout == a.Rollout {
+		a.Attempt = before.Attempt + 1
+	}
+	s.writes = append(s.writes, Write{Agent: label, Assignment: &a})
+}
+
+// late reports whether the phase or wave has lasted too long.
+func (s *step) late(limit time.Duration) bool { return s.now.Sub(s.status.Since) >= limit }
+
+// plan has all agents plan the revision.
+func (s *step) plan() {
+	if s.spec().Abort {
+		s.fail("was aborted")
+		return
+	}
+	refused, missing := s.plans()
+	if len(s.writes) > 0 || len(missing) > 0 && !s.late(s.spec().Deadline) {
+		return
+	}
+	switch {
+	case len(refused) > 0:
+		s.fail("agents cannot have the revision: " + first(refused))
+	case len(missing) > 0 && s.spec().Offline == OfflineFail:
+		s.fail("agents did not plan the revision: " + first(reasons(missing)))
+	default:
+		s.leave(missing)
+		if len(s.all()) == 0 {
+			s.fail("no agent planned the revision: " + first(reasons(missing)))
+			return
+		}
+		s.to(PhaseApproval)
+	}
+}
+
+// plans assigns the planning, and returns the agents that refuse the revision, with the reason, and
+// those that have not answered.
+func (s *step) plans() (refused []string, missing map[string]string) {
+	missing = map[string]string{}
+	for _, label := range s.all() {
+		a := s.Agents[label]
+		answer := a.answer(s.name())
+		switch {
+		case a.Busy != "":
+			missing[label] = "is in rollout " + a.Busy
+		case a.Assignment.Rollout != s.name() && a.Running:
+			s.assign(label, Assignment{Revision: s.spec().Revision, Task: TaskPlan})
+		case answer == Refused:
+			refused = append(refused, fmt.Sprintf("%s: %s", label, a.Report.Reason))
+		case !a.Running:
+			missing[label] = "does not run"
+		case answer == Assigned:
+			missing[label] = "has not planned the revision in time"
+		}
+	}
+	return refused, missing
+}
+
+// leave leaves agents out.
+func (s *step) leave(missing map[string]string) {
+	left := map[string]string{}
+	for label, why := range s.status.Left {
+		left[label] = why
+	}
+	for label, why := range missing {
+		left[label] = why
+	}
+	if len(left) > 0 {
+		s.status.Left = left
+	}
+}
+
+func (s *step) awaitApproval() {
+	switch {
+	case s.spec().Abort:
+		s.fail("was aborted")
+	case s.spec().Paused:
+	case !s.spec().Approval || s.spec().Approved:
+		s.status.Wave = 0
+		s.to(PhaseApplying)
+	}
+}
+
+// wave applies the revision on the agents of a wave, decides, and waits until they have followed
+// the decision.
+func (s *step) wave() {
+	switch s.Decisions[s.status.Wave].Decision {
+	case Commit:
+		s.afterCommit()
+		return
+	case Abort:
+		s.afterAbort()
+		return
+	}
+	if s.spec().Atomic == AtomicAgent {
+		s.waveAlone()
+		return
+	}
+	lost, healthy, open := s.progress()
+	members := len(s.members(s.status.Wave))
+	switch {
+	case s.spec().Abort, len(lost) > s.spec().MaxFailures:
+		s.decide(Abort, s.reason(lost))
+	case len(lost)+len(healthy) == members:
+		s.decide(Commit, "")
+	case s.late(decisionTime(s.spec().ConfirmTimeout)) && !s.begun():
+		s.to(PhaseApplying) // no controller ran for a while: the time starts again
+	case s.late(decisionTime(s.spec().ConfirmTimeout)):
+		if len(lost)+open > s.spec().MaxFailures {
+			s.decide(Abort, s.reason(lost))
+		} else {
+			s.decide(Commit, "")
+		}
+	default:
+		s.begin()
+	}
+}
+
+// progress counts the agents of the wave by what they have reported.
+func (s *step) progress() (lost, healthy []string, open int) {
+	for _, label := range s.members(s.status.Wave) {
+		a := s.Agents[label]
+		switch state := a.answer(s.name()); {
+		case a.Assignment.Task == TaskPlan && state != Refused:
+			open++
+		case state == Healthy || state == Confirmed:
+			healthy = append(healthy, label)
+		case state.Lost(), a.staleForGood(state):
+			lost = append(lost, label)
+		default:
+			open++
+		}
+	}
+	return lost, healthy, open
+}
+
+// begun reports whether an agent of the wave may have begun to apply the revision.
+func (s *step) begun() bool {
+	return slices.ContainsFunc(s.members(s.status.Wave), func(label string) bool {
+		a := s.Agents[label].Assignment
+		return a.Rollout == s.name() && a.Task != TaskPlan
+	})
+}
+
+// begin gives the agents of the wave their tasks.
+func (s *step) begin() {
+	task := TaskApply
+	if s.spec().Atomic == AtomicAgent {
+		task = TaskApplyAlone
+	}
+	for _, label := range s.members(s.status.Wave) {
+		a := s.Agents[label]
+		switch state := a.answer(s.name()); {
+		case a.Assignment.Task == TaskPlan && state == Planned:
+			s.assign(label, Assignment{
+				Wave: s.status.Wave, Revision: s.spec().Revision, Task: task, Fingerprint: a.Report.Plan.Fingerprint,
+				ConfirmTimeout: s.spec().ConfirmTimeout, Soak: s.spec().Soak,
+			})
+		case state == Stale && !a.staleForGood(state):
+			s.assign(label, Assignment{Wave: s.status.Wave, Revision: s.spec().Revision, Task: TaskPlan})
+		}
+	}
+}
+
+// decide creates the decision of the wave.
+func (s *step) decide(d Decision, reason string) {
+	s.writes = append(s.writes, Write{Decision: d, Wave: s.status.Wave, Reason: reason})
+}
+
+// afterCommit begins the next wave when the agents have followed the decision.
+func (s *step) afterCommit() {
+	waiting := slices.ContainsFunc(s.members(s.status.Wave), func(label string) bool {
+		a := s.Agents[label]
+		state := a.answer(s.name())
+		return a.Running && state != Confirmed && !(state.Lost() && state != Reverted)
+	})
+	if waiting && !s.late(2*s.spec().ConfirmTimeout) {
+		return
+	}
+	s.next()
+}
+
+// next begins the next wave, or ends the rollout.
+func (s *step) next() {
+	switch {
+	case s.status.Wave+1 == len(s.spec().Waves):
+		s.to(PhaseSucceeded)
+	case s.spec().Abort:
+		s.fail("was aborted")
+	case !s.spec().Paused:
+		s.status.Wave++
+		s.to(PhaseApplying)
+	}
+}
+
+// afterAbort ends the rollout when the agents have followed the decision.
+func (s *step) afterAbort() {
+	waiting := slices.ContainsFunc(s.members(s.status.Wave), func(label string) bool {
+		a := s.Agents[label]
+		return a.Running && a.Assignment.Rollout == s.name() && a.Assignment.Task != TaskPlan && !a.answer(s.name()).Lost()
+	})
+	if waiting && !s.late(2*s.spec().ConfirmTimeout) {
+		return
+	}
+	s.status.Reason = fmt.Sprintf("wave %d was aborted: %s", s.status.Wave+1, s.Decisions[s.status.Wave].Reason)
+	if s.spec().RevertCommitted && s.status.Wave > 0 {
+		s.to(PhaseReverting)
+		return
+	}
+	s.to(PhaseFailed)
+}
+
+func (s *step) reason(lost []string) string {
+	if s.spec().Abort {
+		return "the rollout was aborted"
+	}
+	var texts []string
+	for _, label := range lost {
+		texts = append(texts, fmt.Sprintf("%s: %s", label, cmp.Or(s.Agents[label].Report.Reason, string(s.Agents[label].Report.State))))
+	}
+	if len(texts) == 0 {
+		return "agents were not healthy in time"
+	}
+	return first(texts)
+}
+
+// waveAlone is wave without a common decision.
+func (s *step) waveAlone() {
+	lost, _, open := s.progress()
+	switch {
+	case len(lost) > s.spec().MaxFailures:
+		s.fail(fmt.Sprintf("wave %d: %s", s.status.Wave+1, s.reason(lost)))
+	case open == 0, s.late(2*s.spec().ConfirmTimeout) && s.begun():
+		s.next()
+	case s.spec().Abort:
+		s.fail("was aborted")
+	default:
+		s.begin()
+	}
+}
+
+// revert gives the agents of the earlier waves the revision that they had before.
+func (s *step) revert() {
+	waiting := false
+	for wave := range s.status.Wave {
+		for _, label := range s.members(wave) {
+			a := s.Agents[label]
+			answer := a.answer(s.name())
+			switch {
+			case a.Assignment.Rollout != s.name():
+			case a.Assignment.Task != TaskGoBack && answer == Confirmed:
+				s.assign(label, Assignment{
+					Wave: wave, Revision: a.Report.Previous, Task: TaskGoBack, ConfirmTimeout: s.spec().ConfirmTimeout,
+				})
+				waiting = true
+			case a.Running && answer != Confirmed && !answer.Lost():
+				waiting = true
+			}
+		}
+	}
+	if !waiting || s.late(2*s.spec().ConfirmTimeout) && len(s.writes) == 0 {
+		s.to(PhaseFailed)
+	}
+}
+
+// reasons returns one text for each agent, sorted.
+func reasons(missing map[string]string) (texts []string) {
+	for label, why := range missing {
+		texts = append(texts, label+" "+why)
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// first returns the first texts, and how many more there are.
+func first(texts []string) string {
+	const shown = 3
+	out := ""
+	for i, t := range texts[:min(shown, len(texts))] {
+		if i > 0 {
+			out += "; "
+		}
+		out += t
+	}
+	if more := len(texts) - shown; more > 0 {
+		out += fmt.Sprintf("; and %d more", more)
+	}
+	return out
+}
