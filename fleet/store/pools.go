@@ -1,0 +1,46 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+)
+
+// Allocations returns the values that pools have given to agents: by pool and agent.
+func (s Store) Allocations(ctx context.Context) (map[string]map[string]string, error) {
+	all := map[string]map[string]string{}
+	err := s.list(ctx, "pool/", func(rest string, raw []byte) error {
+		pool, label, ok := strings.Cut(rest, "/of/")
+		if !ok {
+			return nil
+		}
+		if all[pool] == nil {
+			all[pool] = map[string]string{}
+		}
+		all[pool][label] = string(raw)
+		return nil
+	})
+	return all, err
+}
+
+// Allocate records the value that a pool gives to an agent. The error is ErrConflict if the agent has a
+// value of the pool.
+func (s Store) Allocate(ctx context.Context, pool, label, value string) error {
+	key := poolKey(pool, label)
+	done, err := s.db.CompareAndSwap(ctx, s.prefix+key, nil, []byte(value))
+	if err == nil && !done {
+		err = ErrConflict
+	}
+	return describe(key, err)
+}
+
+// Release takes the value of a pool back from an agent.
+func (s Store) Release(ctx context.Context, pool, label string) error {
+	n, err := s.db.Delete(ctx, s.prefix+poolKey(pool, label))
+	if err == nil && n == 0 {
+		err = errors.New("the agent has no value of the pool")
+	}
+	return describe(poolKey(pool, label), err)
+}
+
+func poolKey(pool, label string) string { return "pool/" + pool + "/of/" + label }
