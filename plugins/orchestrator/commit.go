@@ -30,6 +30,15 @@ func (u *unconfirmed) is(id string) error {
 	return nil
 }
 
+// Unconfirmed returns the ID of the change that waits for confirmation; empty if there is none.
+func (p *Plugin) Unconfirmed() (id string) {
+	u, err := p.waitingCommit("")
+	if err != nil {
+		return ""
+	}
+	return u.id
+}
+
 // ConfirmCommit confirms the waiting change with an ID and returns its transaction
 // (api.NoSeqNum if unknown). An empty ID confirms whatever change waits. The errors are
 // ErrNothingToConfirm and ErrOtherCommit, as for CancelCommit and ExtendCommit.

@@ -36,6 +36,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/agentapi"
 	"github.com/tenuto-dev/tenuto/plugins/configurator"
 	"github.com/tenuto-dev/tenuto/plugins/dumpapi"
+	"github.com/tenuto-dev/tenuto/plugins/fleetagent"
 	"github.com/tenuto-dev/tenuto/plugins/gnmi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
@@ -140,6 +141,7 @@ type Northbound struct {
 	BoltSync        *kvdbsync.Plugin
 	Orchestrator    *orchestrator.Plugin
 	Configurator    *configurator.Plugin
+	Fleet           *fleetagent.Plugin
 	AgentAPI        *agentapi.Plugin
 	GNMI            *gnmi.Plugin
 	DumpAPI         *dumpapi.Plugin
@@ -173,6 +175,7 @@ func New(opts ...Option) (*VPPAgent, error) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = a.GRPC, a.Orchestrator, a.Scheduler, vppStates{a}, a.Telemetry
 		d.LinuxInterfaces, d.LinuxStats, d.HTTP = linuxStates{a}, linuxStates{a}, a.HTTP
 	}))
+	a.Fleet = &fleetagent.Plugin{Deps: fleetagent.Deps{Engine: a.Etcd, Orchestrator: a.Orchestrator, State: a.Scheduler, Identity: a.Identity, Metrics: a.Metrics}}
 	a.AgentAPI = &agentapi.Plugin{Deps: agentapi.Deps{GRPC: a.GRPC, HTTP: a.HTTP, Orchestrator: a.Orchestrator, Scheduler: a.Scheduler}}
 	a.GNMI = &gnmi.Plugin{Deps: gnmi.Deps{
 		GRPC: a.GRPC, Orchestrator: a.Orchestrator, Scheduler: a.Scheduler, Label: a.Label,
