@@ -24,7 +24,10 @@ import (
 
 // New returns the command "fleet".
 func New(f *cmdutil.Factory) *cobra.Command {
-	return cmdutil.OnTargets(cmdutil.Parent("fleet", "Configure many agents as one network", newRender(f)), cmdutil.NoTarget)
+	return cmdutil.OnTargets(cmdutil.Parent("fleet", "Configure many agents as one network",
+		newRender(f), newPlan(f), newApply(f), newRun(f), newUndo(f),
+		newAgents(f), newLabel(f), newSet(f), newMaintenance(f),
+		newRollouts(f), newShow(f), newPause(f), newResume(f), newAbort(f), newApprove(f), newTrust(f)), cmdutil.NoTarget)
 }
 
 type renderOptions struct {
@@ -173,8 +176,8 @@ func (o *renderOptions) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// input reads everything that rendering needs.
-func (o *renderOptions) input(cmd *cobra.Command, paths []string) (in render.Input, err error) {
+// objects reads the objects and the models.
+func (o *renderOptions) objects(cmd *cobra.Command, paths []string) (in render.Input, err error) {
 	models := allmodels.MustSet()
 	if o.models != "" {
 		if models, _, err = custommodel.ReadFile(o.models); err != nil {
@@ -191,6 +194,14 @@ func (o *renderOptions) input(cmd *cobra.Command, paths []string) (in render.Inp
 	var errs []error
 	if in.Objects, errs = fleet.DecodeAll(sources); len(errs) > 0 {
 		return in, o.refuse(errs)
+	}
+	return in, nil
+}
+
+// input reads everything that rendering needs.
+func (o *renderOptions) input(cmd *cobra.Command, paths []string) (in render.Input, err error) {
+	if in, err = o.objects(cmd, paths); err != nil {
+		return in, err
 	}
 	if in.Allocations, err = o.readAllocations(); err != nil {
 		return in, err

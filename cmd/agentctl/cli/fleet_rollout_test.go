@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	vppagent "github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/infratest"
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
+)
+
+// startMember starts an agent with simulated southbounds that is a member of the fleet "default".
+func startMember(t *testing.T, label, etcd string) (stop func()) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, conf := range map[string]string{
+		"http.conf": "endpoint: 127.0.0.1:0\n", "grpc.conf": "endpoint: 127.0.0.1:0\n",
+		"etcd.conf":        "endpoints: ['" + etcd + "']\ndial-timeout: 1m\noperation-timeout: 1m\n",
+		"kvscheduler.conf": "state-dir: " + t.TempDir() + "\n", "fleet.conf": "fleet: default\n",
+	} {
+		infratest.Fatal(t, os.WriteFile(filepath.Join(dir, name), []byte(conf), 0o600))
+	}
+	plugins, err := vppagent.New()
+	infratest.Fatal(t, err)
+	a := agenttest.New(t, agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate", "--microservice-label", label))
+	infratest.Fatal(t, a.Start(t.Context()))
+	return func() {
+		if err := a.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+const fleetAgents = `
+apiVersion: fleet.tenuto.dev/v1alpha1
+kind: Agent
+metadata: {name: edge-1, labels: {role: edge}}
+spec: {values: {loopback: 10.255.0.1/32}}
+---
+apiVersion: fleet.tenuto.dev/v1alpha1
+kind: Agent
+metadata: {name: edge-2, labels: {role: edge}}
+spec: {values: {loopback: 10.255.0.2/32}}
+---
+apiVersion: fleet.tenuto.dev/v1alpha1
+kind: NetworkConfig
+metadata: {name: loopbacks}
+spec:
+  selector: {matchLabels: {role: edge}}
+  template:
+    vppConfig:
+      interfaces:
+      - {name: loop0, type: SOFTWARE_LOOPBACK, enabled: true, mtu: MTU, ip_addresses: ["${agent.values.loopback}"]}
+`
+
+// A fleet is configured, changed, refuses what it cannot have, and goes back.
+func TestFleet(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Etcd(t)
+	env := map[string]string{"ETCD_ENDPOINTS": server.Direct}
+	for _, label := range []string{"edge-1", "edge-2"} {
+		startMember(t, label, server.Direct)
+	}
+	agentctl := func(line string) result { return run(t, env, words(line)...) }
+	for n := 0; n != 2; { // until both are there
+		n = strings.Count(agentctl("fleet agents").out, "edge-")
+		infratest.Fatal(t, t.Context().Err())
+	}
+	net := func(mtu string) string {
+		return write(t, "net.yaml", strings.ReplaceAll(fleetAgents, "MTU", mtu))
+	}
+	for _, step := range []struct {
+		line string
+		code int
+		out  []string // lines of the output
+		err  string
+	}{
+		{"fleet plan -f " + net("1500"), 0, []string{"revision 1 for 2 agents:", "    2 agents: 1 to create (edge-1 edge-2)"}, ""},
+		{"fleet apply -f " + net("1500") + " -y --waves 1", 0, []string{
+			"revision 2 for 2 agents:", "wave 1 of 2, 1 agent: COMMIT", "wave 2 of 2, 1 agent: COMMIT", "rollout r-2: 2 agents have revision 2",
+		}, ""},
+		{"fleet agents", 0, []string{"edge-1 ", "edge-2 "}, ""},
+		{"fleet plan -f " + net("1500"), 0, []string{"    2 agents: no changes (edge-1 edge-2)"}, ""},
+		{"fleet apply -y -f " + net("1400"), 0, []string{"    2 agents: 1 to change (edge-1 edge-2)", "rollout r-4: 2 agents have revision 4"}, ""},
+		{"fleet undo -y r-4", 0, []string{"    2 agents: 1 to change (edge-1 edge-2)", "rollout r-4-undo: 2 agents have revision 2"}, ""},
+		{"fleet apply -y -f " + net("99999"), 1, nil, "99999"},
+		{"fleet show r-4", 0, []string{"rollout r-4, revision 4: Succeeded", "wave 1: COMMIT by agentctl", "1      edge-1"}, ""},
+		{"fleet rollouts", 0, []string{"r-4 ", "r-2 "}, ""},
+		{"fleet show r-44", 1, nil, `no rollout has the name "r-44"; did you mean "r-4"?`},
+		{"fleet pause", 1, nil, "no rollout is running"},
+		{"fleet abort r-4", 1, nil, "rollout r-4 has ended: Succeeded"},
+		{"fleet label edge-3 role=edge", 0, nil, ""},
+		{"fleet set edge-3 loopback=10.255.0.3/32", 0, nil, ""},
+		{"fleet apply -y --deadline 2s -f " + net("1500"), 1, []string{"    1 agent: cannot: does not run (edge-3)"}, "agents did not plan the revision: edge-3 does not run"},
+		{"fleet apply -y --deadline 1s --skip-offline -f " + net("1500"), 0, []string{"wave 1 of 1, 2 agents: COMMIT", "rollout r-6: 2 agents have revision 6, and not: edge-3"}, ""},
+		{"fleet maintenance edge-3 on", 0, nil, ""},
+		{"fleet apply -y -f " + net("1300"), 0, nil, "NOTE: edge-3 is left out: maintenance"},
+		{"fleet agents --selector role=nothing", 0, []string{"AGENT "}, ""},
+		{"fleet apply -y --soak 50s -f " + net("1300"), 1, nil, "--soak 50s: expected less than half of --confirm-timeout (1m0s)"},
+		{"fleet apply -y --waves x -f " + net("1300"), 1, nil, `--waves: "x", expected numbers of agents and percentages`},
+	} {
+		r := agentctl(step.line)
+		if r.code != step.code || !strings.Contains(r.err, step.err) {
+			t.Errorf("%s: exit %d, expected %d and %q:\n%s%s", step.line, r.code, step.code, step.err, r.out, r.err)
+		}
+		for _, line := range step.out {
+			if !strings.Contains("\n"+r.out, "\n"+line) {
+				t.Errorf("%s: no line %q in\n%s%s", step.line, line, r.out, r.err)
+			}
+		}
+	}
+}
+
+var updateFleet = flag.Bool("update-fleet", false, "write the outputs of docs/fleet.md")
+
+// The rollouts of docs/fleet.md are as the page shows them. The blocks are "text", since they need agents.
+func TestFleetDocument(t *testing.T) {
+	t.Parallel()
+	const page = "../../../docs/fleet.md"
+	text, err := os.ReadFile(page)
+	infratest.Fatal(t, err)
+	server := kvtest.Etcd(t)
+	env := map[string]string{"ETCD_ENDPOINTS": server.Direct}
+	for _, label := range []string{"edge-1", "edge-2"} {
+		startMember(t, label, server.Direct)
+	}
+	for n := 0; n != 2; {
+		n = strings.Count(run(t, env, "fleet", "agents").out, "edge-")
+		infratest.Fatal(t, t.Context().Err())
+	}
+	net := filesOf(t, string(text), "net/")
+	before, section, ok := strings.Cut(string(text), "## Rollouts\n")
+	if !ok {
+		t.Fatal("the page has no section about rollouts")
+	}
+	section, after, _ := strings.Cut(section, "\n## ")
+	host, err := os.Hostname()
+	infratest.Fatal(t, err)
+	shown := textBlocks.ReplaceAllStringFunc(section, func(block string) string {
+		var b strings.Builder
+		b.WriteString("```text\n")
+		for line := range strings.Lines(block) {
+			command, ok := strings.CutPrefix(line, "$ agentctl ")
+			if !ok {
+				continue
+			}
+			b.WriteString(line)
+			r := run(t, env, words(strings.ReplaceAll(strings.TrimSpace(command), "net/", net))...)
+			if r.code != 0 {
+				t.Errorf("%s: exit %d\n%s", line, r.code, r.err)
+			}
+			b.WriteString(strings.ReplaceAll(r.out, host, "host"))
+		}
+		return b.String() + "```"
+	})
+	if *updateFleet {
+		infratest.Fatal(t, os.WriteFile(page, []byte(before+"## Rollouts\n"+shown+"\n## "+after), 0o600))
+		return
+	}
+	if strings.Join(strings.Fields(shown), " ") != strings.Join(strings.Fields(section), " ") { // the width of a column is that of the name of the host
+		t.Errorf("the page shows other outputs (-update-fleet writes them):\n%s", shown)
+	}
+}
+
+var textBlocks = regexp.MustCompile("(?s)```text\n.*?```")
+
+// filesOf writes the files of a page below a directory of the page, and returns where.
+func filesOf(t *testing.T, page, dir string) string {
+	t.Helper()
+	to := t.TempDir()
+	files := regexp.MustCompile("(?s)<!-- file: "+dir+"([a-z.]+) -->\n```yaml\n(.*?)```").FindAllStringSubmatch(page, -1)
+	if len(files) == 0 {
+		t.Fatalf("the page has no files in %s", dir)
+	}
+	for _, f := range files {
+		infratest.Fatal(t, os.WriteFile(filepath.Join(to, f[1]), []byte(f[2]), 0o600))
+	}
+	return to
+}

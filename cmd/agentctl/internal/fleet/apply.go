@@ -1,0 +1,439 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
+	"github.com/tenuto-dev/tenuto/fleet"
+	"github.com/tenuto-dev/tenuto/fleet/controller"
+	"github.com/tenuto-dev/tenuto/fleet/render"
+	"github.com/tenuto-dev/tenuto/fleet/rollout"
+	"github.com/tenuto-dev/tenuto/fleet/store"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+)
+
+// rolloutFlags are the flags of the commands that execute rollouts.
+type rolloutFlags struct {
+	engine
+	spec  rollout.Spec
+	waves string
+	name  string
+	alone bool
+	skip  bool
+	yes   bool
+	asks  bool // the user, if nobody else approves
+}
+
+func (o *rolloutFlags) define(cmd *cobra.Command) {
+	o.flags(cmd)
+	o.asks = true
+	f := cmd.Flags()
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	f.StringVar(&o.waves, "waves", "", wavesHelp+"; without it there is one wave")
+	f.StringVar(&o.name, "name", "", "name of the rollout; default: r- and the number of the revision")
+	f.IntVar(&o.spec.MaxFailures, "max-failures", 0, "number of agents of a wave that may fail; they keep the revision that they have")
+	f.DurationVar(&o.spec.ConfirmTimeout, "confirm-timeout", time.Minute, "how long an agent waits for the decision of its wave before it reverts")
+	f.DurationVar(&o.spec.Soak, "soak", 0, "how long an agent has to be healthy before it says so; less than half of --confirm-timeout")
+	f.DurationVar(&o.spec.Deadline, "deadline", 30*time.Second, "how long to wait for the plans of the agents")
+	f.BoolVar(&o.alone, "each-alone", false, "each agent confirms its change when it is healthy, without a common decision of its wave")
+	f.BoolVar(&o.skip, "skip-offline", false, "leave out agents that do not run; without it the rollout fails")
+	f.BoolVar(&o.spec.RevertCommitted, "revert-committed", false, "if a wave fails, the agents of earlier waves go back, too")
+	f.BoolVar(&o.spec.Approval, "approval", false, "somebody else approves the plans, with 'agentctl fleet approve'")
+}
+
+// complete checks the flags, and makes the specification of a rollout.
+func (o *rolloutFlags) complete(revision int64, agents []string) (s rollout.Spec, err error) {
+	s = o.spec
+	if 2*s.Soak >= s.ConfirmTimeout {
+		return s, fmt.Errorf("--soak %s: expected less than half of --confirm-timeout (%s)", s.Soak, s.ConfirmTimeout)
+	}
+	if s.ConfirmTimeout < minConfirmTimeout {
+		return s, fmt.Errorf("--confirm-timeout %s: expected at least %s", s.ConfirmTimeout, minConfirmTimeout)
+	}
+	s.Revision = revision
+	if o.alone {
+		s.Atomic = rollout.AtomicAgent
+	}
+	if !o.skip {
+		s.Offline = rollout.OfflineFail
+	}
+	s.Waves, err = waves(agents, o.waves)
+	return s, err
+}
+
+// minConfirmTimeout is the least time in which agents and controllers find each other.
+const minConfirmTimeout = 5 * time.Second
+
+// execute creates a rollout and executes it to its end, or with planOnly to the plans. Without -y the plans
+// are approved by the user, or by somebody else with --approval.
+func (o *rolloutFlags) execute(cmd *cobra.Command, s store.Store, spec rollout.Spec, planOnly bool) error {
+	ctx := cmd.Context()
+	name := cmp.Or(o.name, fmt.Sprintf("r-%d", spec.Revision))
+	if planOnly {
+		name += "-plan"
+	}
+	spec.Approval = spec.Approval || planOnly || !o.yes
+	err := s.CreateRollout(ctx, rollout.Rollout{Metadata: fleet.Metadata{Name: name}, Spec: spec})
+	if errors.Is(err, store.ErrConflict) {
+		return fmt.Errorf("there is a rollout with the name %q: choose another --name", name)
+	}
+	if err != nil {
+		return err
+	}
+	return o.follow(cmd, s, name, planOnly)
+}
+
+// follow executes a rollout that exists.
+func (o *rolloutFlags) follow(cmd *cobra.Command, s store.Store, name string, planOnly bool) error {
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	p := &progress{Printer: o.Printer}
+	var stop error // why the rollout is aborted
+	see := func(v controller.View) {
+		p.see(v)
+		if v.Rollout.Rollout.Status.Phase == rollout.PhaseApproval && !p.asked && stop == nil {
+			p.asked = true
+			if stop = o.ask(cmd, s, v, planOnly); stop != nil {
+				cancel()
+			}
+		}
+	}
+	c := controller.Controller{Store: s, Name: "agentctl"}
+	view, err := c.Run(ctx, name, see, func(err error) { fmt.Fprintln(o.Err, "WARNING: "+err.Error()) })
+	if stop != nil {
+		return o.end(context.WithoutCancel(ctx), c, s, name, stop)
+	}
+	if err != nil {
+		return fmt.Errorf("rollout %s goes on with 'agentctl fleet run %s': %w", name, name, err)
+	}
+	status := view.Rollout.Rollout.Status
+	if status.Phase == rollout.PhaseFailed {
+		return fmt.Errorf("rollout %s failed: %s", name, status.Reason)
+	}
+	return o.Printf("rollout %s: %s\n", name, summaryOf(view))
+}
+
+// Reasons for which a rollout ends before its first wave.
+var (
+	errOnlyPlan = errors.New("only the plan was asked for")
+	errNotWant  = errors.New("nothing was changed")
+)
+
+// ask asks the user to approve the plans; nil if they are, or will be.
+func (o *rolloutFlags) ask(cmd *cobra.Command, s store.Store, v controller.View, planOnly bool) error {
+	r := v.Rollout.Rollout
+	switch {
+	case planOnly:
+		return errOnlyPlan
+	case !r.Spec.Approval || r.Spec.Approved:
+		return nil
+	case o.spec.Approval || !o.asks:
+		return o.Printf("waits for 'agentctl fleet approve %s'\n", r.Metadata.Name)
+	}
+	yes, err := o.Ask(cmd.InOrStdin(), "Apply these changes?")
+	if err != nil || !yes {
+		return cmp.Or(err, errNotWant)
+	}
+	return s.EditRollout(cmd.Context(), r.Metadata.Name, func(spec *rollout.Spec) error { spec.Approved = true; return nil })
+}
+
+// end ends a rollout that is not wanted. Nothing has changed yet.
+func (o *rolloutFlags) end(ctx context.Context, c controller.Controller, s store.Store, name string, why error) error {
+	err := s.EditRollout(ctx, name, func(spec *rollout.Spec) error { spec.Abort = true; return nil })
+	if err == nil {
+		_, err = c.Run(ctx, name, func(controller.View) {}, func(err error) { fmt.Fprintln(o.Err, "WARNING: "+err.Error()) })
+	}
+	if err == nil && !errors.Is(why, errOnlyPlan) {
+		err = why
+	}
+	return err
+}
+
+// summaryOf counts the agents by the revision that they have.
+func summaryOf(v controller.View) string {
+	r := v.Rollout.Rollout
+	have := 0
+	var others []string
+	for _, label := range members(r) {
+		if v.Agents[label].Report.Confirmed == r.Spec.Revision {
+			have++
+		} else {
+			others = append(others, label)
+		}
+	}
+	text := fmt.Sprintf("%s have revision %d", counted(have, "agent"), r.Spec.Revision)
+	if len(others) > 0 {
+		text += fmt.Sprintf(", and not: %s", strings.Join(others[:min(shownAgents, len(others))], " "))
+	}
+	return text
+}
+
+type runOptions struct{ rolloutFlags }
+
+func newRun(f *cmdutil.Factory) *cobra.Command {
+	o := &runOptions{rolloutFlags{engine: engine{Factory: f}}}
+	cmd := &cobra.Command{
+		Use: "run [ROLLOUT]", Short: "Execute a rollout that was begun elsewhere or interrupted", Args: cmdutil.Args(cobra.MaximumNArgs(1)),
+		Long: "Executes a rollout to its end. The state of a rollout is in etcd: if 'apply' was interrupted, 'run'\n" +
+			"continues. Several of them do no harm.",
+		Example: "  agentctl fleet run r-42", ValidArgsFunction: o.names,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.with(cmd.Context(), func(ctx context.Context, s store.Store) error {
+				r, err := find(ctx, s, strings.Join(args, ""))
+				if err != nil {
+					return err
+				}
+				return o.follow(cmd, s, r.Rollout.Metadata.Name, false)
+			})
+		},
+	}
+	o.flags(cmd)
+	return cmd
+}
+
+type undoOptions struct{ rolloutFlags }
+
+func newUndo(f *cmdutil.Factory) *cobra.Command {
+	o := &undoOptions{rolloutFlags{engine: engine{Factory: f}}}
+	cmd := &cobra.Command{
+		Use: "undo ROLLOUT", Short: "Give the agents of a rollout the revision before it", Args: cmdutil.Args(cobra.ExactArgs(1)),
+		Long: "Begins a rollout of the revision before, for the agents that have the revision of ROLLOUT, with one wave\n" +
+			"unless --waves says otherwise.",
+		Example: "  agentctl fleet undo r-42", ValidArgsFunction: o.names,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.with(cmd.Context(), func(ctx context.Context, s store.Store) error { return o.undo(cmd, s, args[0]) })
+		},
+	}
+	o.define(cmd)
+	return cmd
+}
+
+func (o *undoOptions) undo(cmd *cobra.Command, s store.Store, name string) error {
+	ctx := cmd.Context()
+	r, err := find(ctx, s, name)
+	if err != nil {
+		return err
+	}
+	revision := r.Rollout.Spec.Revision
+	agents, err := s.Agents(ctx)
+	if err != nil {
+		return err
+	}
+	before := map[int64][]string{}
+	for _, label := range members(r.Rollout) {
+		if a := agents[label].Report; a.Confirmed == revision {
+			before[a.Previous] = append(before[a.Previous], label)
+		}
+	}
+	switch len(before) {
+	case 0:
+		return fmt.Errorf("no agent has revision %d", revision)
+	case 1:
+	default:
+		return fmt.Errorf("the agents had different revisions before: %s; expected one", revisionsText(before))
+	}
+	var previous int64
+	var labels []string
+	for previous, labels = range before {
+	}
+	back, err := o.complete(previous, labels)
+	if err != nil {
+		return err
+	}
+	o.name = cmp.Or(o.name, name+"-undo")
+	return o.execute(cmd, s, back, false)
+}
+
+// revisionsText lists revisions with their agents.
+func revisionsText(of map[int64][]string) string {
+	var texts []string
+	for _, revision := range slices.Sorted(maps.Keys(of)) {
+		texts = append(texts, fmt.Sprintf("%d (%s)", revision, strings.Join(of[revision][:min(shownAgents, len(of[revision]))], " ")))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// revise stores the configuration of agents as a revision.
+func revise(ctx context.Context, s store.Store, configs map[string][]store.Item, message string) (revision int64, err error) {
+	r := store.Revision{Agents: map[string]string{}, Message: message, Created: time.Now().UTC()}
+	for label, items := range configs {
+		if r.Agents[label], err = s.PutConfig(ctx, items); err != nil {
+			return 0, fmt.Errorf("%s: %w", label, err)
+		}
+	}
+	return s.CreateRevision(ctx, r)
+}
+
+type applyOptions struct {
+	rolloutFlags
+	objects  renderOptions
+	message  string
+	planOnly bool
+}
+
+func newApply(f *cmdutil.Factory) *cobra.Command {
+	o := &applyOptions{rolloutFlags: rolloutFlags{engine: engine{Factory: f}}, objects: renderOptions{Factory: f}}
+	cmd := &cobra.Command{
+		Use: "apply [-f] DIR|FILE...", Short: "Configure the agents of the fleet from objects, in waves",
+		Long: "Renders objects as 'agentctl fleet render' does, stores the configurations as a revision in etcd, and executes a\n" +
+			"rollout: every agent plans the revision, the plans are shown and approved, and then the waves follow. In a wave\n" +
+			"each agent applies its plan; if all are healthy the wave is committed, otherwise all of them revert.\n\n" +
+			"Agents are those in the files, and those that 'agentctl fleet label' and 'agentctl fleet set' have made in etcd;\n" +
+			"the files take precedence. What pools give to an agent is kept in etcd.\n\n" +
+			"The state of the rollout is in etcd: if the command is interrupted, 'agentctl fleet run' goes on. The exit code is 1\n" +
+			"if the rollout fails. How rollouts work and what happens in each case of failure is in docs/fleet.md.",
+		Example: "  agentctl fleet apply -f net/ --waves 1,10%\n  agentctl fleet apply -f net/ -y --soak 30s --confirm-timeout 2m --max-failures 1",
+		Args:    cmdutil.Args(cobra.ArbitraryArgs),
+		RunE:    o.run,
+	}
+	o.define(cmd)
+	o.defineObjects(cmd)
+	cmd.Flags().StringVarP(&o.message, "message", "m", "", "what the revision is for")
+	return cmd
+}
+
+func newPlan(f *cmdutil.Factory) *cobra.Command {
+	o := &applyOptions{rolloutFlags: rolloutFlags{engine: engine{Factory: f}}, objects: renderOptions{Factory: f}, planOnly: true}
+	cmd := &cobra.Command{
+		Use: "plan [-f] DIR|FILE...", Short: "Show what the agents of the fleet would do, without changing anything",
+		Long: "Asks every agent for its plan, as 'agentctl fleet apply' does, and shows agents with equal plans together. The exit\n" +
+			"code is 1 if an agent cannot have the configuration.",
+		Example: "  agentctl fleet plan -f net/",
+		Args:    cmdutil.Args(cobra.ArbitraryArgs),
+		RunE:    o.run,
+	}
+	o.define(cmd)
+	o.defineObjects(cmd)
+	return cmd
+}
+
+func (o *applyOptions) defineObjects(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringArrayVarP(&o.objects.paths, "file", "f", nil, "`file` or directory with objects (\"-\" is the standard input); may be repeated")
+	selectorFlag(cmd, &o.objects.selector, "only agents with these `labels`, such as site=paris,role!=core")
+	fs.StringVar(&o.objects.models, "models", "", "`file` with the models of the agents, as \"model export\" prints them")
+}
+
+func (o *applyOptions) run(cmd *cobra.Command, args []string) error {
+	paths := append(o.objects.paths, args...)
+	if len(paths) == 0 {
+		return exit.Usagef("expected a file or a directory with objects (-f DIR)")
+	}
+	return o.with(cmd.Context(), func(ctx context.Context, s store.Store) error {
+		configs, err := o.render(cmd, s, paths)
+		if err != nil {
+			return err
+		}
+		if _, err := o.complete(0, nil); err != nil {
+			return err
+		}
+		revision, err := revise(ctx, s, configs.items, o.message)
+		if err != nil {
+			return err
+		}
+		spec, err := o.complete(revision, configs.labels)
+		if err != nil {
+			return err
+		}
+		return o.execute(cmd, s, spec, o.planOnly)
+	})
+}
+
+// fleetConfig are configurations in the form in which they are stored.
+type fleetConfig struct {
+	items  map[string][]store.Item // by agent
+	labels []string                // of the agents that are not in maintenance, sorted
+}
+
+// render renders the objects, with the agents and allocations of the store.
+func (o *applyOptions) render(cmd *cobra.Command, s store.Store, paths []string) (*fleetConfig, error) {
+	in, err := o.objects.objects(cmd, paths)
+	if err != nil {
+		return nil, err
+	}
+	agents, err := s.Agents(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	in.Agents = withStored(in.Agents, agents)
+	if in.Allocations, err = s.Allocations(cmd.Context()); err != nil {
+		return nil, err
+	}
+	if in.Selected, err = o.objects.selected(in.Agents); err != nil {
+		return nil, err
+	}
+	r := render.Render(in)
+	for _, w := range r.Warnings {
+		fmt.Fprintln(o.Err, "WARNING: "+w)
+	}
+	if len(r.Errs) > 0 {
+		return nil, o.objects.refuse(asErrors(r.Errs))
+	}
+	out, err := o.collect(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range r.New {
+		if err := s.Allocate(cmd.Context(), a.Pool, a.Agent, a.Value); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// collect renders all selected agents.
+func (o *applyOptions) collect(r *render.Rendering) (*fleetConfig, error) {
+	out := &fleetConfig{items: map[string][]store.Item{}}
+	var errs []*render.Error
+	for result := range r.Agents() {
+		errs = append(errs, result.Errs...)
+		name := result.Agent.Metadata.Name
+		items := []store.Item{}
+		for _, it := range result.Items {
+			value, err := kv.Encode(it.Value)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", name, it.Key, err)
+			}
+			items = append(items, store.Item{Key: it.Key, Value: value})
+		}
+		out.items[name] = items
+		if result.Agent.Spec.Maintenance {
+			fmt.Fprintf(o.Err, "NOTE: %s is left out: maintenance\n", name)
+			continue
+		}
+		out.labels = append(out.labels, name)
+	}
+	if len(errs) > 0 {
+		o.objects.report(grouped(errs))
+		return nil, errors.New("nothing was written: there are agents whose configuration cannot be rendered")
+	}
+	slices.Sort(out.labels)
+	return out, nil
+}
+
+// withStored adds the agents that only the store has. Maintenance is what the store says.
+func withStored(list []fleet.Agent, stored map[string]store.AgentStatus) []fleet.Agent {
+	list = slices.Clone(list)
+	given := map[string]bool{}
+	for i := range list {
+		name := list[i].Metadata.Name
+		given[name] = true
+		list[i].Spec.Maintenance = list[i].Spec.Maintenance || stored[name].Spec.Spec.Maintenance
+	}
+	for _, label := range slices.Sorted(maps.Keys(stored)) {
+		if a := stored[label].Spec; !given[label] && a.Metadata.Name != "" {
+			list = append(list, a)
+		}
+	}
+	return list
+}
