@@ -193,7 +193,7 @@ func (p *Plugin) body(r *http.Request) (*body, error) {
 	doc := p.Codec.WithSecrets(p.restoreGRPC).Decode(bodyName, text, "")
 	var problems []problem
 	for _, e := range doc.Errs {
-		problems = append(problems, problem{Problem: response.Problem{Path: e.Field, Error: e.Msg, Key: e.Key, Line: e.Line, Column: e.Column}, item: e.ItemKey()})
+		problems = append(problems, problem{Problem: response.Problem{Path: e.Field, Error: e.Msg, Key: e.Key, Line: e.Line, Column: e.Column, More: e.More}, item: e.ItemKey()})
 	}
 	items := make([]KeyVal, 0, len(doc.Items))
 	at := kv.At(bodyName)
@@ -203,7 +203,7 @@ func (p *Plugin) body(r *http.Request) (*body, error) {
 	problems = append(problems, p.semantic(text, doc.Items)...)
 	partial := p.semantic(text, doc.Partial) // a field without a value may be one that could not be read
 	problems = append(problems, slices.DeleteFunc(partial, func(wrong problem) bool { return !hasField(wrong.invalid, wrong.field) })...)
-	slices.SortStableFunc(problems, func(a, b problem) int { return cmp.Compare(a.Line, b.Line) })
+	slices.SortStableFunc(problems, func(a, b problem) int { return cmp.Or(cmp.Compare(a.More, b.More), cmp.Compare(a.Line, b.Line)) })
 	return &body{items, problems, text, doc}, nil
 }
 

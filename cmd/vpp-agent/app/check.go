@@ -153,7 +153,7 @@ func apply(ctx context.Context, c *client.Client, codec *document.Codec, text []
 	refused, ok := errors.AsType[*client.ProblemsError](err)
 	var items []document.Item
 	if ok {
-		checked.Problems, err = refused.Problems, nil
+		checked.Problems, err = withoutItems(refused.Problems), nil
 		doc := codec.Decode("", text, "")
 		items = slices.Concat(doc.Items, doc.Partial)
 	}
@@ -184,14 +184,25 @@ func apply(ctx context.Context, c *client.Client, codec *document.Codec, text []
 	return checked, nil
 }
 
+// withoutItems returns problems without the texts of their items: a file may have many.
+func withoutItems(problems []response.Problem) []response.Problem {
+	short := slices.Clone(problems)
+	for i := range short {
+		short[i].Item, short[i].Derived = "", ""
+	}
+	return short
+}
+
 // maxAttempts is how often the items without problems are tried.
 const maxAttempts = 3
 
 // without returns the items that have no problems.
 func without(items []document.Item, problems []response.Problem) []document.Item {
-	return slices.DeleteFunc(items, func(it document.Item) bool {
-		return slices.ContainsFunc(problems, func(p response.Problem) bool { return p.Key == it.Key })
-	})
+	wrong := make(map[string]bool, len(problems))
+	for _, p := range problems {
+		wrong[p.Key] = true
+	}
+	return slices.DeleteFunc(items, func(it document.Item) bool { return wrong[it.Key] })
 }
 
 // textOf writes items as a text; nil if there are none.

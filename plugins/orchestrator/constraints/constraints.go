@@ -80,6 +80,12 @@ func isService(value proto.Message) bool {
 // Check returns the violations, in the order of the items. Of two items that exclude each
 // other, it is the one that comes last.
 func Check(items []Item) []response.Finding {
+	return CheckIf(items, func(response.Finding) bool { return true })
+}
+
+// CheckIf is Check for the violations that keep accepts. Their text is empty when keep looks at them. It
+// sees all of them, also those that the limit of a constraint only counts.
+func CheckIf(items []Item, keep func(response.Finding) bool) []response.Finding {
 	f := collect(items)
 	if f == nil {
 		return nil
@@ -88,17 +94,20 @@ func Check(items []Item) []response.Finding {
 	for _, c := range All() {
 		n, last := 0, ""
 		c.check(f, func(key, field, other, format string, args ...any) {
+			found := response.Finding{Constraint: c.Name, Refused: c.Error, Key: key, Field: field, Other: other}
+			if !keep(found) {
+				return
+			}
 			if n++; n > maxFindings {
 				last = key
 				return
 			}
-			findings = append(findings, response.Finding{
-				Constraint: c.Name, Refused: c.Error, Key: key, Field: field, Other: other, Text: fmt.Sprintf(format, args...),
-			})
+			found.Text = fmt.Sprintf(format, args...)
+			findings = append(findings, found)
 		})
 		if n > maxFindings {
 			findings = append(findings, response.Finding{
-				Constraint: c.Name, Refused: c.Error, Key: last, Text: fmt.Sprintf("and %d more of constraint %s", n-maxFindings, c.Name),
+				Constraint: c.Name, Refused: c.Error, Key: last, Text: fmt.Sprintf("and %d more of constraint %s", n-maxFindings, c.Name), More: n - maxFindings,
 			})
 		}
 	}

@@ -151,6 +151,9 @@ type Error struct {
 	Key   string // of the item, where it is known
 	Msg   string
 
+	// More is the number of errors that this one stands for, because there are too many; 0: it is an error itself.
+	More int
+
 	item string // the key that the item has as far as it can be read
 }
 
@@ -202,7 +205,7 @@ func (c *Codec) decode(file string, text []byte, prefix string, asPlain bool) (d
 	case d.tooBig != nil:
 		return &Document{Broken: true, Errs: []*Error{d.tooBig.in(file)}}, true
 	case d.stopped():
-		d.doc.Errs = append(d.doc.Errs, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("and more than %d more errors; the rest was not read", maxUnread)})
+		d.doc.Errs = append(d.doc.Errs, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("and more than %d more errors; the rest was not read", maxUnread), More: d.untold})
 		return &Document{Broken: true, Errs: d.doc.Errs}, true
 	}
 	d.doc.Errs = d.reported()
@@ -214,7 +217,7 @@ func (d *decoder) reported() []*Error {
 	if d.untold == 0 {
 		return d.doc.Errs
 	}
-	return append(d.doc.Errs, &Error{Position: Position{File: d.file}, Msg: fmt.Sprintf("and %d more errors", d.untold)})
+	return append(d.doc.Errs, &Error{Position: Position{File: d.file}, Msg: fmt.Sprintf("and %d more errors", d.untold), More: d.untold})
 }
 
 // Read is Decode in the form that key-value stores use.

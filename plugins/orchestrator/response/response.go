@@ -17,6 +17,8 @@ type Problem struct {
 	Key    string `json:"key,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
+	// More is the number of errors that this one stands for, because there are too many; 0: it is an error itself.
+	More int `json:"more,omitempty"`
 	// Item is the item as YAML, and Derived the value derived from it that is invalid;
 	// empty if the item cannot be read, or is invalid itself.
 	Item    string `json:"error_config_part,omitempty"`
@@ -63,6 +65,8 @@ type Finding struct {
 	Text       string `json:"text"`
 	Line       int    `json:"line,omitempty"` // of the field in the request, from 1 on; 0: not in it
 	Column     int    `json:"column,omitempty"`
+	// More is the number of violations that this finding stands for, because there are too many; 0: it is one.
+	More int `json:"more,omitempty"`
 }
 
 // Validated is the response to the validation of a document without errors.

@@ -4,7 +4,6 @@ package check
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/outcome"
-	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/custommodel"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
@@ -43,10 +41,12 @@ func New(f *cmdutil.Factory) *cobra.Command {
 			"What VPP or Linux will refuse or break although each item is valid, such as overlapping addresses,\n" +
 			"is an error; what is legal but likely a mistake is a warning, with exit code 0. The\n" +
 			"constraints are in docs/reference/constraints.md.\n\n" +
-			"Items that only wait for another item of the file are counted at that item; -o json lists all.\n\n" +
+			"Items that only wait for another item of the file are counted at that item; -o json lists them. The first 100\n" +
+			"findings are printed, with -o json 1,000, and the others are counted; the verdict counts all.\n\n" +
 			"The exit code is 1 if there are mistakes, and 2 if items only wait for something that is not\n" +
 			"in the file, such as an interface that the real VPP or Linux may have; --assume-links is for the\n" +
-			"links of the host. With -o json the output is a list of what was found, with the line and the column.",
+			"links of the host. With -o json the output is a list of what was found, with the line and the column;\n" +
+			"the last elements have the number of other findings in \"more\".",
 		Example: "  agentctl check net.yaml\n  agentctl check --assume-links net.yaml\n  agentctl check net.yaml -o json\n  agentctl model export > models.json && agentctl check --models models.json net.yaml\n" +
 			"  agentctl check --program ./my-agent net.yaml",
 		Args: cmdutil.Args(cobra.MaximumNArgs(1)),
@@ -101,36 +101,9 @@ func isUnknownGroup(e *document.Error) bool {
 
 // refuse prints the errors in a file that was not applied.
 func (o *options) refuse(file string, errs []*document.Error) error {
-	return o.printFindings(findingsOf(errs), outcome.Refusal(file, len(errs)))
-}
-
-func findingsOf(errs []*document.Error) []outcome.Finding {
-	list := make([]outcome.Finding, 0, len(errs))
-	for _, e := range errs {
-		list = append(list, outcome.Finding{File: e.File, Line: e.Line, Column: e.Column, Field: e.Field, Message: e.Msg, Text: e.Error()})
-	}
-	return list
-}
-
-// printFindings prints findings and returns the verdict.
-func (o *options) printFindings(list []outcome.Finding, verdict error) error {
-	return errors.Join(output.Show(o.Printer, list, func(list []outcome.Finding) error {
-		common := map[string]int{} // number of findings
-		for _, f := range list {
-			if f.Because != "" {
-				continue
-			}
-			if common[f.Common]++; f.Common == "" || common[f.Common] <= outcome.MaxPerReason {
-				fmt.Fprintln(o.Err, f.Text)
-			}
-		}
-		for _, what := range slices.Sorted(maps.Keys(common)) {
-			if more := common[what] - outcome.MaxPerReason; more > 0 && what != "" {
-				fmt.Fprintf(o.Err, "and %d more: %s\n", more, what)
-			}
-		}
-		return nil
-	}), verdict)
+	r := report{file: file}
+	r.addErrors(errs)
+	return o.print(&r, outcome.Refusal(file, outcome.Count(errs)))
 }
 
 // printChecked prints the errors in a file, and the items that are not in effect, with their positions.
@@ -141,24 +114,19 @@ func (o *options) printChecked(file string, text []byte, errs []*document.Error,
 	}
 	doc := document.New(o.Models.Set()).Decode(file, text, "")
 	why, locator := newCauses(o.Models.Set(), doc, checked.Problems, applied.Results), &document.Locator{Text: text}
-	list := findingsOf(errs)
-	predicted, refused := o.predicted(file, doc, locator)
-	waiting, warnings, wrong := 0, 0, len(errs)
+	out := report{file: file}
+	out.addErrors(errs)
+	predicted := o.predicted(file, doc, locator)
+	out.add(predicted.list...)
+	waiting, wrong := 0, outcome.Count(errs)+predicted.mistakes
 	constrained := map[place]bool{}
-	for _, f := range predicted {
+	for _, f := range predicted.list {
 		constrained[placeOf(f)] = true
-		if f.Level == outcome.Warning {
-			warnings++
-			continue
-		}
-		wrong++
-		refused[f.Other] = true // one of the two is refused; which of them depends on the order
 	}
-	list = append(list, predicted...)
 	for i := range applied.Results {
 		r := &applied.Results[i]
 		switch pending := r.State == "PENDING"; {
-		case pending && why.broken[why.because[r.Key]], !pending && refused[r.Key]:
+		case pending && why.broken[why.because[r.Key]], !pending && predicted.involves(r.Key):
 			continue // the mistake or the constraint says why
 		case pending:
 			waiting++
@@ -166,15 +134,34 @@ func (o *options) printChecked(file string, text []byte, errs []*document.Error,
 			wrong++
 		}
 		found := o.notInEffect(why, file, locator, r)
-		list = append(list, slices.DeleteFunc(found, func(f outcome.Finding) bool { return constrained[placeOf(f)] })...)
+		out.add(slices.DeleteFunc(found, func(f outcome.Finding) bool { return constrained[placeOf(f)] })...)
 	}
-	if applied.Omitted > 0 {
-		return o.printFindings(list, fmt.Errorf("%s: %s", file, o.Models.ShortText(applied.Summary.Text)))
-	}
+	failed, pending := omitted(applied, predicted)
+	out.more[mistakes] += failed
+	out.more[waits] += pending
+	wrong, waiting = wrong+failed, waiting+pending
 	if wrong+waiting == 0 {
-		return errors.Join(o.printFindings(list, nil), o.printOK(applied.Summary.Items, warnings))
+		return errors.Join(o.print(&out, nil), o.printOK(applied.Summary.Items, predicted.warnings))
 	}
-	return o.printFindings(list, o.verdict(file, wrong, waiting, applied))
+	return o.print(&out, o.verdict(file, wrong, waiting, applied))
+}
+
+// omitted returns the number of items that failed and that wait among those that are not in the results,
+// because there are too many. Constraints explain as many of the failures as they can.
+func omitted(applied *response.Outcome, predicted *predictions) (failed, pending int) {
+	if applied.Omitted == 0 {
+		return 0, 0
+	}
+	pending, explained := applied.Summary.States["PENDING"], predicted.count()
+	for _, r := range applied.Results {
+		if r.State == "PENDING" {
+			pending--
+		}
+		if predicted.involves(r.Key) {
+			explained--
+		}
+	}
+	return max(0, applied.Omitted-pending-explained), pending
 }
 
 // verdict is the verdict about a file with mistakes, or with items that wait.

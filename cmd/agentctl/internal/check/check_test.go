@@ -63,7 +63,7 @@ linuxConfig:
   - {name: p3, type: VETH, enabled: true, veth: {peerIfName: p1}}
 `
 	o := &options{Factory: cmdutil.NewFactory(output.Streams{}, config.NoEnviron, time.Now, output.Terminal{})}
-	list, refused := o.predicted("net.yaml", document.New(o.Models.Set()).Decode("net.yaml", []byte(text), ""), &document.Locator{Text: []byte(text)})
+	predicted := o.predicted("net.yaml", document.New(o.Models.Set()).Decode("net.yaml", []byte(text), ""), &document.Locator{Text: []byte(text)})
 	checked, err := app.Check(t.Context(), []byte(text), nil)
 	if checked.Outcome == nil {
 		t.Fatal(checked, err)
@@ -72,12 +72,31 @@ linuxConfig:
 	for _, r := range checked.Outcome.Results {
 		without[r.Key] = r.State
 	}
-	for _, f := range list {
+	for _, f := range predicted.list {
 		if f.Level == outcome.Error && without[f.Key] == "" && without[f.Other] == "" {
 			t.Errorf("%s is in effect, and so is %s: %s", f.Key, f.Other, f.Message)
 		}
 	}
-	if len(refused) != 20 {
-		t.Errorf("%d refused items, want 20: %v", len(refused), refused)
+	if len(predicted.refused) != 20 {
+		t.Errorf("%d refused items, want 20: %v", len(predicted.refused), predicted.refused)
+	}
+}
+
+// Items of which a part has an error are checked with what could be read: not where the error may be the cause.
+func TestConstraintsOfItemsWithErrors(t *testing.T) {
+	t.Parallel()
+	const head = "vppConfig:\n  interfaces:\n  - {name: a, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: [10.0.0.1/24]}\n  - "
+	for text, want := range map[string]int{
+		"{name: b, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: [10.0.0.2/24], mtu: large}":  1,
+		"{name: b, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: [10.0.0.2/24], mtuu: 1}":     1,
+		"{name: b, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: [10.0.0.2/24], vrf: seven}":  0, // it is not in VRF 0
+		"{name: b, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: [10.0.0.2/24], vrfId: 7}":    0,
+		"{name: b, type: SOFTWARE_LOOPBACK, enabled: maybe, ipAddresses: [10.0.1.2/24], mtu: large}": 0, // it may be enabled
+	} {
+		o := &options{Factory: cmdutil.NewFactory(output.Streams{}, config.NoEnviron, time.Now, output.Terminal{})}
+		doc := document.New(o.Models.Set()).Decode("net.yaml", []byte(head+text+"\n"), "")
+		if got := o.predicted("net.yaml", doc, &document.Locator{Text: []byte(head + text)}); len(doc.Partial) != 1 || len(got.list) != want || got.mistakes+got.warnings != want {
+			t.Errorf("%s: %d items with errors, expected 1; %+v, expected %d findings", text, len(doc.Partial), got.list, want)
+		}
 	}
 }

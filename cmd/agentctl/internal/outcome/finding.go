@@ -15,6 +15,9 @@ type Finding struct {
 	// them, otherwise "warning"; and the name of the constraint.
 	Level, Constraint string `json:",omitempty"`
 
+	// More is the number of findings that this one stands for, because there are too many; 0: it is one.
+	More int `json:",omitempty"`
+
 	Text   string `json:"-"` // for people
 	Common string `json:"-"` // what other findings may say as well; empty if they do not
 	Other  string `json:"-"` // key of the other item of a constraint

@@ -50,6 +50,6 @@ func FindingOf(factory *cmdutil.Factory, file string, f response.Finding) Findin
 	}
 	return Finding{
 		File: file, Line: at.Line, Column: at.Column, Key: f.Key, Field: f.Field, Level: levelOf(f), Constraint: f.Constraint, Message: line.Msg,
-		Text: levelOf(f) + ": " + text, Other: f.Other,
+		Text: levelOf(f) + ": " + text, Other: f.Other, More: f.More,
 	}
 }

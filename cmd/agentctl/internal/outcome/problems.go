@@ -30,7 +30,7 @@ func Problems(f *cmdutil.Factory, file string, err error) (errs []*document.Erro
 		if model, _ := f.Models.NameOf(p.Key); strings.Contains(p.Key, models.InvalidPart) {
 			field = model + strings.TrimPrefix(p.Path, p.Key)
 		}
-		errs = append(errs, &document.Error{Position: document.Position{File: file, Line: p.Line, Column: p.Column}, Field: field, Msg: p.Error})
+		errs = append(errs, &document.Error{Position: document.Position{File: file, Line: p.Line, Column: p.Column}, Field: field, Msg: p.Error, More: p.More})
 	}
 	return errs
 }
@@ -43,7 +43,15 @@ func PrintErrors(f *cmdutil.Factory, file string, errs []*document.Error) error 
 	if len(errs) == 0 {
 		return nil
 	}
-	return Refusal(file, len(errs))
+	return Refusal(file, Count(errs))
+}
+
+// Count returns the number of errors, with those that the last one stands for.
+func Count(errs []*document.Error) (n int) {
+	for _, e := range errs {
+		n += max(1, e.More)
+	}
+	return n
 }
 
 // Refusal is the error of a file whose errors have been printed.
