@@ -33,6 +33,8 @@ type Spec struct {
 	Revision int64 `json:"revision"`
 	// Waves are the agents of each wave. An agent is in at most one.
 	Waves [][]string `json:"waves"`
+	// PlanOnly ends the rollout when the agents have planned the revision.
+	PlanOnly bool `json:"planOnly,omitempty"`
 	// Approval: an operator has to approve the plans before the first wave.
 	Approval bool `json:"approval,omitempty"`
 	// Approved is the approval.
@@ -88,12 +90,13 @@ const (
 	PhaseApproval  Phase = "AwaitingApproval" // of the plans
 	PhaseApplying  Phase = "Applying"         // a wave
 	PhaseReverting Phase = "Reverting"        // agents of earlier waves go back
+	PhasePlanned   Phase = "Planned"          // the end with PlanOnly
 	PhaseSucceeded Phase = "Succeeded"
 	PhaseFailed    Phase = "Failed"
 )
 
 // Ended reports whether the rollout has ended.
-func (p Phase) Ended() bool { return p == PhaseSucceeded || p == PhaseFailed }
+func (p Phase) Ended() bool { return p == PhasePlanned || p == PhaseSucceeded || p == PhaseFailed }
 
 // Status is how far a rollout is.
 type Status struct {

@@ -97,6 +97,7 @@ func TestRollouts(t *testing.T) {
 		}, rollout.PhaseSucceeded, []string{"a0", "a1", "a3", "a4"}},
 		{"nobody approves", func(_ *world, s *rollout.Spec) { s.Approval = true }, rollout.PhaseApproval, nil},
 		{"paused", func(_ *world, s *rollout.Spec) { s.Paused = true }, rollout.PhaseApproval, nil},
+		{"only planned", func(_ *world, s *rollout.Spec) { s.PlanOnly = true }, rollout.PhasePlanned, nil},
 		{"aborted", func(_ *world, s *rollout.Spec) { s.Abort = true }, rollout.PhaseFailed, nil},
 	} {
 		t.Run(c.what, func(t *testing.T) {

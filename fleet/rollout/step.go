@@ -151,6 +151,10 @@ func (s *step) plan() {
 			s.fail("no agent planned the revision: " + first(reasons(missing)))
 			return
 		}
+		if s.spec().PlanOnly {
+			s.to(PhasePlanned)
+			return
+		}
 		s.to(PhaseApproval)
 	}
 }

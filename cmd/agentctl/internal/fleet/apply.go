@@ -82,7 +82,7 @@ func (o *rolloutFlags) execute(cmd *cobra.Command, s store.Store, spec rollout.S
 	if planOnly {
 		name += "-plan"
 	}
-	spec.Approval = spec.Approval || planOnly || !o.yes
+	spec.PlanOnly, spec.Approval = planOnly, spec.Approval || !o.yes
 	err := s.CreateRollout(ctx, rollout.Rollout{Metadata: fleet.Metadata{Name: name}, Spec: spec})
 	if errors.Is(err, store.ErrConflict) {
 		return fmt.Errorf("there is a rollout with the name %q: choose another --name", name)
@@ -90,11 +90,11 @@ func (o *rolloutFlags) execute(cmd *cobra.Command, s store.Store, spec rollout.S
 	if err != nil {
 		return err
 	}
-	return o.follow(cmd, s, name, planOnly)
+	return o.follow(cmd, s, name)
 }
 
 // follow executes a rollout that exists.
-func (o *rolloutFlags) follow(cmd *cobra.Command, s store.Store, name string, planOnly bool) error {
+func (o *rolloutFlags) follow(cmd *cobra.Command, s store.Store, name string) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	p := &progress{Printer: o.Printer}
@@ -103,7 +103,7 @@ func (o *rolloutFlags) follow(cmd *cobra.Command, s store.Store, name string, pl
 		p.see(v)
 		if v.Rollout.Rollout.Status.Phase == rollout.PhaseApproval && !p.asked && stop == nil {
 			p.asked = true
-			if stop = o.ask(cmd, s, v, planOnly); stop != nil {
+			if stop = o.ask(cmd, s, v); stop != nil {
 				cancel()
 			}
 		}
@@ -116,25 +116,22 @@ func (o *rolloutFlags) follow(cmd *cobra.Command, s store.Store, name string, pl
 	if err != nil {
 		return fmt.Errorf("rollout %s goes on with 'agentctl fleet run %s': %w", name, name, err)
 	}
-	status := view.Rollout.Rollout.Status
-	if status.Phase == rollout.PhaseFailed {
+	switch status := view.Rollout.Rollout.Status; status.Phase {
+	case rollout.PhaseFailed:
 		return fmt.Errorf("rollout %s failed: %s", name, status.Reason)
+	case rollout.PhasePlanned:
+		return nil
 	}
 	return o.Printf("rollout %s: %s\n", name, summaryOf(view))
 }
 
-// Reasons for which a rollout ends before its first wave.
-var (
-	errOnlyPlan = errors.New("only the plan was asked for")
-	errNotWant  = errors.New("nothing was changed")
-)
+// errDeclined is returned if the user does not approve the plans.
+var errDeclined = errors.New("nothing was changed")
 
 // ask asks the user to approve the plans; nil if they are, or will be.
-func (o *rolloutFlags) ask(cmd *cobra.Command, s store.Store, v controller.View, planOnly bool) error {
+func (o *rolloutFlags) ask(cmd *cobra.Command, s store.Store, v controller.View) error {
 	r := v.Rollout.Rollout
 	switch {
-	case planOnly:
-		return errOnlyPlan
 	case !r.Spec.Approval || r.Spec.Approved:
 		return nil
 	case o.spec.Approval || !o.asks:
@@ -142,7 +139,7 @@ func (o *rolloutFlags) ask(cmd *cobra.Command, s store.Store, v controller.View,
 	}
 	yes, err := o.Ask(cmd.InOrStdin(), "Apply these changes?")
 	if err != nil || !yes {
-		return cmp.Or(err, errNotWant)
+		return cmp.Or(err, errDeclined)
 	}
 	return s.EditRollout(cmd.Context(), r.Metadata.Name, func(spec *rollout.Spec) error { spec.Approved = true; return nil })
 }
@@ -153,10 +150,7 @@ func (o *rolloutFlags) end(ctx context.Context, c controller.Controller, s store
 	if err == nil {
 		_, err = c.Run(ctx, name, func(controller.View) {}, func(err error) { fmt.Fprintln(o.Err, "WARNING: "+err.Error()) })
 	}
-	if err == nil && !errors.Is(why, errOnlyPlan) {
-		err = why
-	}
-	return err
+	return cmp.Or(err, why)
 }
 
 // summaryOf counts the agents by the revision that they have.
@@ -193,7 +187,7 @@ func newRun(f *cmdutil.Factory) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return o.follow(cmd, s, r.Rollout.Metadata.Name, false)
+				return o.follow(cmd, s, r.Rollout.Metadata.Name)
 			})
 		},
 	}
