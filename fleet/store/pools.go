@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"strings"
 )
 
@@ -32,15 +31,6 @@ func (s Store) Allocate(ctx context.Context, pool, label, value string) error {
 		err = ErrConflict
 	}
 	return describe(key, err)
-}
-
-// Release takes the value of a pool back from an agent.
-func (s Store) Release(ctx context.Context, pool, label string) error {
-	n, err := s.db.Delete(ctx, s.prefix+poolKey(pool, label))
-	if err == nil && n == 0 {
-		err = errors.New("the agent has no value of the pool")
-	}
-	return describe(poolKey(pool, label), err)
 }
 
 func poolKey(pool, label string) string { return "pool/" + pool + "/of/" + label }

@@ -211,7 +211,7 @@ func (s Store) LastRevision(ctx context.Context) (last int64, err error) {
 		n, err := strconv.ParseInt(rest, 10, 64)
 		last = max(last, n)
 		return err
-	})
+	}, kv.KeysOnly())
 	return last, err
 }
 

@@ -99,8 +99,8 @@ func swap[V any](ctx context.Context, s Store, key string, before []byte, value 
 }
 
 // list reads the objects below a prefix, and calls f with the rest of each key.
-func (s Store) list(ctx context.Context, prefix string, f func(rest string, raw []byte) error) error {
-	listing, err := s.db.List(ctx, s.prefix+prefix)
+func (s Store) list(ctx context.Context, prefix string, f func(rest string, raw []byte) error, opts ...kv.ListOption) error {
+	listing, err := s.db.List(ctx, s.prefix+prefix, opts...)
 	if err != nil {
 		return describe(prefix, err)
 	}
@@ -256,16 +256,6 @@ func (s Store) Decide(ctx context.Context, name string, wave int, d rollout.Wave
 		return s.Decision(ctx, name, wave)
 	}
 	return d, err
-}
-
-// PutAgent creates or replaces an agent of the fleet.
-func (s Store) PutAgent(ctx context.Context, a fleet.Agent) error {
-	raw, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	key := agentKey(a.Metadata.Name, "spec")
-	return describe(key, s.db.Put(ctx, s.prefix+key, raw))
 }
 
 // EditAgent changes an agent of the fleet, which is created if it does not exist.

@@ -139,7 +139,7 @@ func watch(t *testing.T, s store.Store) {
 	if a := <-seen; a.Label != "edge" || a.Running != nil {
 		t.Errorf("at first %+v", a)
 	}
-	must(t, s.PutAgent(t.Context(), fleet.Agent{Metadata: fleet.Metadata{Name: "edge-2"}}))
+	must(t, s.EditAgent(t.Context(), "edge-2", func(*fleet.Agent) {}))
 	must(t, s.WriteReport(t.Context(), "edge", rollout.Report{Rollout: "r"}))
 	if a := <-seen; a.Report.Rollout != "r" {
 		t.Errorf("then %+v", a)

@@ -102,6 +102,8 @@ func TestFleet(t *testing.T) {
 		{"fleet maintenance edge-3 on", 0, nil, ""},
 		{"fleet apply -y -f " + net("1300"), 0, nil, "NOTE: edge-3 is left out: maintenance"},
 		{"fleet agents --selector role=nothing", 0, []string{"AGENT "}, ""},
+		{"fleet apply -y -f " + write(t, "none.yaml", strings.ReplaceAll(fleetAgents, "matchLabels: {role: edge}", "matchLabels: {role: egde}")), 1, nil,
+			"2 agents would lose all items, since no NetworkConfig gives them one: edge-1, edge-2; if that is right: --allow-empty"},
 		{"fleet apply -y --soak 50s -f " + net("1300"), 1, nil, "--soak 50s: expected less than half of --confirm-timeout (1m0s)"},
 		{"fleet apply -y --waves x -f " + net("1300"), 1, nil, `--waves: "x", expected numbers of agents and percentages`},
 	} {

@@ -273,6 +273,7 @@ type applyOptions struct {
 	objects  renderOptions
 	message  string
 	planOnly bool
+	empty    bool // agents may lose their whole configuration
 }
 
 func newApply(f *cmdutil.Factory) *cobra.Command {
@@ -315,6 +316,7 @@ func (o *applyOptions) defineObjects(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringArrayVarP(&o.objects.paths, "file", "f", nil, "`file` or directory with objects (\"-\" is the standard input); may be repeated")
 	selectorFlag(cmd, &o.objects.selector, "only agents with these `labels`, such as site=paris,role!=core")
+	fs.BoolVar(&o.empty, "allow-empty", false, "agents that get no items lose their configuration; without it this is an error")
 	fs.StringVar(&o.objects.models, "models", "", "`file` with the models of the agents, as \"model export\" prints them")
 }
 
@@ -373,7 +375,7 @@ func (o *applyOptions) render(cmd *cobra.Command, s store.Store, paths []string)
 	if len(r.Errs) > 0 {
 		return nil, o.objects.refuse(asErrors(r.Errs))
 	}
-	out, err := o.collect(r)
+	out, err := o.collect(r, agents)
 	if err != nil {
 		return nil, err
 	}
@@ -385,13 +387,23 @@ func (o *applyOptions) render(cmd *cobra.Command, s store.Store, paths []string)
 	return out, nil
 }
 
-// collect renders all selected agents.
-func (o *applyOptions) collect(r *render.Rendering) (*fleetConfig, error) {
+// collect renders all selected agents. An agent without items that has a configuration is probably the result of
+// a wrong selector or label.
+func (o *applyOptions) collect(r *render.Rendering, agents map[string]store.AgentStatus) (*fleetConfig, error) {
 	out := &fleetConfig{items: map[string][]store.Item{}}
 	var errs []*render.Error
+	var emptied []string
 	for result := range r.Agents() {
 		errs = append(errs, result.Errs...)
 		name := result.Agent.Metadata.Name
+		if len(result.Items) == 0 && len(result.Errs) == 0 && !o.empty {
+			if agents[name].Report.Confirmed != 0 {
+				emptied = append(emptied, name)
+			} else {
+				fmt.Fprintf(o.Err, "NOTE: %s is left out: no NetworkConfig gives it an item\n", name)
+			}
+			continue
+		}
 		items := []store.Item{}
 		for _, it := range result.Items {
 			value, err := kv.Encode(it.Value)
@@ -410,6 +422,13 @@ func (o *applyOptions) collect(r *render.Rendering) (*fleetConfig, error) {
 	if len(errs) > 0 {
 		o.objects.report(grouped(errs))
 		return nil, errors.New("nothing was written: there are agents whose configuration cannot be rendered")
+	}
+	if len(emptied) > 0 {
+		return nil, fmt.Errorf("%s would lose all items, since no NetworkConfig gives them one: %s; if that is right: --allow-empty",
+			counted(len(emptied), "agent"), named(emptied))
+	}
+	if len(out.labels) == 0 {
+		return nil, errors.New("there is no agent to configure")
 	}
 	slices.Sort(out.labels)
 	return out, nil
