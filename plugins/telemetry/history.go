@@ -2,35 +2,13 @@ package telemetry
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/rates"
 )
-
-// The history has the last hour. An interface takes 6 kB, so all of it at most 12 MB.
-const (
-	sampleEvery   = 15 * time.Second
-	samples       = 240
-	maxInterfaces = 2000
-)
-
-// rate is the index of a rate of an interface.
-type rate int
-
-const (
-	rxPackets rate = iota
-	txPackets
-	rxBits
-	txBits
-	drops
-	errorPackets
-	rateCount
-)
-
-// rateNames are the names of the rates in responses.
-var rateNames = [rateCount]string{"rxPackets", "txPackets", "rxBits", "txBits", "drops", "errors"}
 
 // vppValue is the index of a value of VPP.
 type vppValue int
@@ -53,7 +31,7 @@ const mainHeap = "main heap"
 type point struct {
 	at         time.Time
 	boot       uint64 // when VPP started; 0: unknown
-	interfaces map[string][rateCount]uint64
+	interfaces map[string]rates.Counters
 	noBuffer   uint64 // packets that no buffer was there for
 }
 
@@ -62,7 +40,7 @@ func pointOf(s readState) *point {
 	if s.snapshot == nil {
 		return nil
 	}
-	p := &point{at: s.at, interfaces: map[string][rateCount]uint64{}}
+	p := &point{at: s.at, interfaces: map[string]rates.Counters{}}
 	for _, v := range s.snapshot.system {
 		if v.name == "boot_time_seconds" {
 			p.boot = v.value
@@ -70,21 +48,21 @@ func pointOf(s readState) *point {
 	}
 	for i := range s.snapshot.interfaces {
 		itf := &s.snapshot.interfaces[i]
-		var c [rateCount]uint64
+		var c rates.Counters
 		for _, v := range itf.counters {
 			switch v.name {
 			case "rx_packets":
-				c[rxPackets] = v.value
+				c.RxPackets = v.value
 			case "tx_packets":
-				c[txPackets] = v.value
+				c.TxPackets = v.value
 			case "rx_bytes":
-				c[rxBits] = 8 * v.value
+				c.RxBits = 8 * v.value
 			case "tx_bytes":
-				c[txBits] = 8 * v.value
+				c.TxBits = 8 * v.value
 			case "drops":
-				c[drops] = v.value
+				c.Drops = v.value
 			case "rx_errors", "tx_errors":
-				c[errorPackets] += v.value
+				c.Errors += v.value
 			case "rx_no_buf":
 				p.noBuffer += v.value
 			}
@@ -103,110 +81,50 @@ func nameOf(i *ifaceStats) string {
 }
 
 // since returns the rates of an interface since an earlier point. They are unknown if VPP
-// restarted meanwhile, or if the interface was created again: counters that begin again are no
-// negative rates, and what they had before is no peak.
-func (p *point) since(before *point, name string) (r [rateCount]float32, known bool) {
+// restarted meanwhile, or if the interface was created again.
+func (p *point) since(before *point, name string) (r rates.Interface, known bool) {
+	r.Name = name
 	now, here := p.interfaces[name]
 	if before == nil || !here || before.boot != p.boot {
 		return r, false
 	}
 	was, there := before.interfaces[name]
-	seconds := p.at.Sub(before.at).Seconds()
-	if !there || seconds <= 0 {
+	if !there {
 		return r, false
 	}
-	for i := range r {
-		if now[i] < was[i] {
-			return r, false
-		}
-		r[i] = float32(float64(now[i]-was[i]) / seconds)
-	}
-	return r, true
+	return now.Since(was, p.at.Sub(before.at).Seconds(), name)
 }
 
-// history has the counters of the last hour, in rings that share a position.
+// history has the counters of the last hour.
 type history struct {
-	mu         sync.Mutex
-	times      [samples]time.Time
-	next       int // position of the next sample
-	vpp        [vppValues][samples]float32
-	interfaces map[string]*ifaceHistory
-	omitted    int    // interfaces beyond the limit
-	last       *point // of the last sample; nil: VPP could not be read
+	mu   sync.Mutex
+	hour rates.Hour
+	vpp  [vppValues]rates.Ring
+	last *point // of the last sample; nil: VPP could not be read
 	// former and latest are the points of the last requests of rates, which are more often.
 	former, latest *point
 }
-
-// ifaceHistory has the rates of an interface.
-type ifaceHistory struct {
-	values [rateCount][samples]float32
-	seen   time.Time
-}
-
-// unknown is a gap.
-var unknown = float32(math.NaN())
 
 // add adds the outcome of a read.
 func (h *history) add(at time.Time, s readState) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := pointOf(s)
-	i := h.next
-	h.next = (h.next + 1) % samples
-	h.times[i] = at
+	now, i := pointOf(s), h.hour.Begin(at)
 	for v, value := range gauges(s.snapshot) {
 		h.vpp[v][i] = value
 	}
-	for name, of := range h.interfaces {
-		if at.Sub(of.seen) > samples*sampleEvery {
-			delete(h.interfaces, name)
-		}
-		of.put(i, [rateCount]float32{unknown, unknown, unknown, unknown, unknown, unknown})
-	}
-	h.omitted = 0
 	if now != nil {
 		for name := range now.interfaces {
-			h.addInterface(i, at, name, now)
+			h.hour.Put(now.since(h.last, name))
 		}
 	}
 	h.last = now
 }
 
-// addInterface adds a sample of an interface.
-func (h *history) addInterface(i int, at time.Time, name string, now *point) {
-	of := h.interfaces[name]
-	if of == nil {
-		if len(h.interfaces) >= maxInterfaces {
-			h.omitted++
-			return
-		}
-		of = &ifaceHistory{}
-		for r := range of.values {
-			for k := range of.values[r] {
-				of.values[r][k] = unknown
-			}
-		}
-		if h.interfaces == nil {
-			h.interfaces = map[string]*ifaceHistory{}
-		}
-		h.interfaces[name] = of
-	}
-	of.seen = at
-	if r, ok := now.since(h.last, name); ok {
-		of.put(i, r)
-	}
-}
-
-func (f *ifaceHistory) put(i int, r [rateCount]float32) {
-	for k, v := range r {
-		f.values[k][i] = v
-	}
-}
-
 // gauges returns the values of VPP in a snapshot; without one they are unknown.
 func gauges(s *snapshot) (g [vppValues]float32) {
 	for i := range g {
-		g[i] = unknown
+		g[i] = rates.Unknown
 	}
 	if s == nil {
 		return g
@@ -241,7 +159,7 @@ func valueOf(values []namedValue, name string) uint64 {
 
 func percent(part, whole uint64) float32 {
 	if whole == 0 {
-		return unknown
+		return rates.Unknown
 	}
 	return float32(100 * float64(part) / float64(whole))
 }

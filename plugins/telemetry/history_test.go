@@ -3,15 +3,13 @@ package telemetry
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/rates"
 )
 
 var start = time.Unix(1_000_000, 0)
@@ -30,13 +28,13 @@ func counted(seconds int, boot, packets uint64, interfaces ...string) readState 
 // series returns the values of a series as text.
 func (h *history) series(t *testing.T, itf, name string) string {
 	t.Helper()
-	var out History
+	var out rates.History
 	names := []string{itf}
 	if itf == "" {
 		names = nil
 	}
 	h.fill(&out, names)
-	i := slices.IndexFunc(out.Series, func(s Series) bool { return s.Name == name })
+	i := slices.IndexFunc(out.Series, func(s rates.Series) bool { return s.Name == name })
 	if i < 0 {
 		return ""
 	}
@@ -79,35 +77,6 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// The history has an hour of at most 2,000 interfaces, whatever comes and goes.
-func TestHistoryIsBounded(t *testing.T) {
-	t.Parallel()
-	if size := unsafe.Sizeof(ifaceHistory{}) * maxInterfaces; size > 12<<20 {
-		t.Errorf("the history takes %d bytes, documented are 12 MB", size)
-	}
-	names := func(from, to int) (list []string) {
-		for i := from; i < to; i++ {
-			list = append(list, fmt.Sprint("i", i))
-		}
-		return list
-	}
-	var h history
-	h.add(start, counted(0, 1, 0, names(0, 2500)...))
-	if len(h.interfaces) != maxInterfaces || h.omitted != 500 {
-		t.Errorf("%d interfaces, %d omitted", len(h.interfaces), h.omitted)
-	}
-	for i := range 2 * samples {
-		at := 15 * (i + 1)
-		h.add(start.Add(time.Duration(at)*time.Second), counted(at, 1, uint64(at), "new"))
-	}
-	if len(h.interfaces) != 1 || h.omitted != 0 {
-		t.Errorf("an hour after all interfaces have gone: %d, %d omitted", len(h.interfaces), h.omitted)
-	}
-	if got := strings.Count(h.series(t, "new", "rxPackets"), ","); got != samples-1 {
-		t.Errorf("%d samples, expected %d", got+1, samples)
-	}
-}
-
 // The rates of a request are since the request before, or since the last sample.
 func TestLiveRates(t *testing.T) {
 	t.Parallel()
@@ -117,11 +86,11 @@ func TestLiveRates(t *testing.T) {
 	}
 	for _, c := range []struct {
 		read readState
-		want float32
+		want float64
 	}{{counted(2, 1, 20, "a"), 10}, {counted(2, 1, 20, "a"), 10}, {counted(4, 1, 60, "a"), 20}} {
 		former, latest := h.live(c.read)
-		if r, ok := latest.since(former, "a"); !ok || r[rxPackets] != c.want {
-			t.Errorf("at %v: %v %t, expected %v", c.read.at, r[rxPackets], ok, c.want)
+		if r, ok := latest.since(former, "a"); !ok || r.RxPackets != c.want {
+			t.Errorf("at %v: %v %t, expected %v", c.read.at, r.RxPackets, ok, c.want)
 		}
 	}
 	former, latest := h.live(counted(6, 2, 1_000_000, "a"))
@@ -130,17 +99,8 @@ func TestLiveRates(t *testing.T) {
 	}
 	h.add(start.Add(100*time.Second), counted(100, 2, 1_000_000, "a"))
 	former, latest = h.live(counted(110, 2, 1_000_100, "a"))
-	if r, _ := latest.since(former, "a"); r[rxPackets] != 10 {
+	if r, _ := latest.since(former, "a"); r.RxPackets != 10 {
 		t.Errorf("after a pause: %v, expected the rate since the last sample", r)
-	}
-}
-
-// Unknown numbers are null, since JSON has no NaN.
-func TestGapsAreNull(t *testing.T) {
-	t.Parallel()
-	text, err := json.Marshal(Gapped{1.26, float32(math.NaN()), 3e9})
-	if err != nil || string(text) != "[1.3,null,3000000000]" {
-		t.Errorf("%s %v", text, err)
 	}
 }
 

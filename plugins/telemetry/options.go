@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/rates"
 )
 
 // DefaultName is the name of the plugin; its configuration file is telemetry.conf.
@@ -34,6 +35,6 @@ func (p *Plugin) SetDefaults() {
 		p.now = time.Now
 	}
 	if p.sampling <= 0 {
-		p.sampling = sampleEvery
+		p.sampling = rates.SampleEvery
 	}
 }

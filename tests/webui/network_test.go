@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,9 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/rates"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
+	linuxif "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	"github.com/tenuto-dev/tenuto/plugins/linux/nlsim"
 	"github.com/tenuto-dev/tenuto/plugins/telemetry"
 	"github.com/tenuto-dev/tenuto/plugins/telemetry/statseg"
 	"github.com/tenuto-dev/tenuto/plugins/telemetry/statseg/statsegtest"
@@ -59,6 +63,12 @@ func TestNetwork(t *testing.T) {
 	for _, link := range []string{"vpp-red cable to red: up", "vx1 tunnel to 192.0.2.1: up", "memif2 port of bond0: waiting, waits for"} {
 		b.await(fmt.Sprintf("[...document.querySelectorAll('.edge title')].some((e) => e.textContent.startsWith(%q))", link))
 	}
+
+	b.click("svg [role=button]", "red, AF_PACKET")
+	b.sees("#panel", "No counters: ")
+	b.click("svg [role=button]", "dummy0, DUMMY")
+	b.sees("#panel", "No counters: Linux is simulated.")
+	b.keys(kb.Escape)
 
 	// The panel of a node, by the keyboard; Esc leads back.
 	b.do(find("svg [role=button]", "loop3, SOFTWARE_LOOPBACK") + ".focus()")
@@ -245,6 +255,59 @@ func TestRatesOfGroups(t *testing.T) {
 	b.await("[...document.querySelectorAll('.edge.cable title')].some((e) => e.textContent.includes('↓1 Mbit/s ↑0 bit/s (tap1)'))")
 	b.sees("svg [role=button]", "↓1 kbit/s ↑0 bit/s · TAP_TO_")
 	b.picture("network-rates-linux")
+	b.clean()
+}
+
+// countingKernel is a simulated Linux whose links receive 1,000 bytes with every read. The agent takes it for a real one.
+type countingKernel struct {
+	netlinkapi.Namespaces
+	reads atomic.Uint64
+}
+
+func (k *countingKernel) Kernel() netlinkapi.Namespaces { return k }
+
+func (k *countingKernel) Open(path string, gate netlinkapi.Gate) (netlinkapi.Handle, error) {
+	h, err := k.Namespaces.Open(path, gate)
+	if err != nil {
+		return nil, err
+	}
+	return countingHandle{h, k}, nil
+}
+
+type countingHandle struct {
+	netlinkapi.Handle
+	kernel *countingKernel
+}
+
+func (h countingHandle) Links(ctx context.Context) ([]netlinkapi.Link, error) {
+	links, err := h.Handle.Links(ctx)
+	n := h.kernel.reads.Add(1)
+	for i := range links {
+		links[i].Counters = netlinkapi.Counters{RXPackets: n, RXBytes: 1000 * n}
+	}
+	return links, err
+}
+
+// TestHistoryOfLinux shows the last hour of an interface of Linux in its panel.
+func TestHistoryOfLinux(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	plugins, err := app.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linuxif.SampleEvery(100 * time.Millisecond)(plugins.LinuxIfPlugin)
+	plugins.Namespaces.Simulation = &countingKernel{Namespaces: nlsim.New()}
+	url := startPlugins(t, plugins, "linuxConfig:\n  interfaces:\n  - {name: a b/c, type: DUMMY, hostIfName: d0, enabled: true}\n", nil, "--simulate=vpp").HTTP.URL()
+	if status, body := request(t, http.MethodGet, url+"/scheduler/wait?prefix=config/&timeout=5m", "", nil); status != http.StatusOK {
+		t.Fatalf("wait: %d %s", status, body)
+	}
+	b.goTo(url + "/ui/")
+	b.prefer("light")
+	b.click("svg [role=button]", "a b/c, DUMMY, up")
+	b.sees("#panel h3", "The last hour")
+	b.await("[...document.querySelectorAll('#panel .series')].some((e) => /^received: [0-9.]+ k?bit.s now/.test(e.getAttribute('aria-label')))")
+	b.picture("network-panel-linux")
 	b.clean()
 }
 

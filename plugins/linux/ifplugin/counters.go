@@ -122,7 +122,7 @@ func (p *Plugin) publishCounters() error {
 	return p.HTTP.Register(p.String(), rest.Endpoint{
 		Path: "/stats/linux/interfaces", Groups: []string{rest.GroupStats}, Handler: p.serveCounters,
 		Response: []InterfaceCounters{}, Doc: "counters of the interfaces of Linux",
-	}, p.ratesEndpoint())
+	}, p.ratesEndpoint(), p.historyEndpoint())
 }
 
 func (p *Plugin) serveCounters(w http.ResponseWriter, r *http.Request) {

@@ -60,6 +60,8 @@ type Plugin struct {
 	removals *removals
 	others   *elsewhere // nil: disabled
 	live     live
+	history  history
+	sampling time.Duration // between two samples of the history
 }
 
 // Deps are the dependencies of the plugin.
@@ -179,6 +181,9 @@ func (p *Plugin) AfterInit() error {
 	configured, err := idxmap.Of[ifaceidx.LinuxIfMetadata](p.Scheduler.GetMetadataMap(ifaceidx.Descriptor))
 	if err != nil {
 		return fmt.Errorf("index of interfaces: %w", err)
+	}
+	if p.HTTP != nil {
+		p.Go(p.keepHistory)
 	}
 	p.Go(p.watcher.Run)
 	p.Go(p.others.Run)

@@ -57,16 +57,25 @@ func (l *live) rates(names []string) rates.Rates {
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		now, here := l.latest.interfaces[name]
-		before, there := l.former.interfaces[name]
-		if !here || !there || now.Index != before.Index {
-			continue // it was created again
-		}
-		if r, known := now.counted().Since(before.counted(), out.Seconds, name); known {
+		if r, known := l.latest.since(l.former, name); known {
 			out.Interfaces = append(out.Interfaces, r)
 		}
 	}
 	return out
+}
+
+// since returns the rates of an interface since an earlier read. They are unknown if it was created again.
+func (c *counted) since(before *counted, name string) (r rates.Interface, known bool) {
+	r.Name = name
+	now, here := c.interfaces[name]
+	if before == nil || !here {
+		return r, false
+	}
+	was, there := before.interfaces[name]
+	if !there || now.Index != was.Index {
+		return r, false
+	}
+	return now.counted().Since(was.counted(), c.at.Sub(before.at).Seconds(), name)
 }
 
 func (c InterfaceCounters) counted() rates.Counters {
@@ -81,15 +90,21 @@ func (c InterfaceCounters) counted() rates.Counters {
 func (p *Plugin) Rates(ctx context.Context, names []string) rates.Rates {
 	p.live.mu.Lock()
 	defer p.live.mu.Unlock()
-	if at := time.Now(); p.live.latest == nil || at.Sub(p.live.latest.at) >= liveAge {
-		all, err := p.Counters(ctx)
-		now := &counted{at: at, interfaces: make(map[string]InterfaceCounters, len(all)), err: err}
-		for _, c := range all {
-			now.interfaces[c.Name] = c
-		}
-		p.live.add(now)
+	if p.live.latest == nil || time.Since(p.live.latest.at) >= liveAge {
+		p.live.add(p.count(ctx))
 	}
 	return p.live.rates(slices.Clone(names))
+}
+
+// count reads the counters.
+func (p *Plugin) count(ctx context.Context) *counted {
+	at := time.Now()
+	all, err := p.Counters(ctx)
+	now := &counted{at: at, interfaces: make(map[string]InterfaceCounters, len(all)), err: err}
+	for _, c := range all {
+		now.interfaces[c.Name] = c
+	}
+	return now
 }
 
 // ratesEndpoint is the endpoint of the rates.

@@ -36,10 +36,15 @@ export async function showDetail(app, panel, key, fresh) {
   panel.scrollTop = fresh ? 0 : scroll;
 }
 
-const INTERFACE = 'config/vpp/v2/interfaces/';
+const INTERFACES = { vpp: 'config/vpp/v2/interfaces/', linux: 'config/linux/interfaces/v2/interface/' };
 
-// counters shows those of an interface of VPP.
-const counters = async (app, key) => (key.startsWith(INTERFACE) ? sparklines(app, key.slice(INTERFACE.length)) : null);
+// counters shows those of an interface of VPP or Linux. A simulated Linux has none.
+async function counters(app, key) {
+  const [from, prefix] = Object.entries(INTERFACES).find(([, p]) => key.startsWith(p)) ?? [];
+  if (!from) return null;
+  if (from === 'linux' && await app.may('GET', '/info/simulated') && (await get('/info/simulated')).simulated?.includes('linux')) return h('p', { class: 'faint' }, 'No counters: Linux is simulated.');
+  return sparklines(app, key.slice(prefix.length), from);
+}
 
 const section = (title, ...content) => h('section', {}, h('h3', {}, title), content);
 

@@ -34,11 +34,12 @@ function row({ name, values }) {
     h('span', { class: 'faint' }, title), spark(values, most), h('b', { class: 'num' }, text), h('span', { class: 'faint num' }, known.length ? `max ${si(Math.max(...known)).trim()}` : ''));
 }
 
-// sparklines returns the last hour of an interface, or of VPP without a name; why there is none
+// sparklines returns the last hour of an interface of VPP or Linux, or of VPP without a name; why there is none
 // instead, and null if the user may not see it.
-export async function sparklines(app, name) {
-  if (!await app.may('GET', '/vpp/history')) return null;
-  const history = await get('/vpp/history', { interface: name });
+export async function sparklines(app, name, from = 'vpp') {
+  const path = `/${from}/history`;
+  if (!await app.may('GET', path)) return null;
+  const history = await get(path, { interface: name });
   const known = history.series.some((x) => x.values.some((v) => v !== null));
   if (known) return h('div', { class: 'sparks' }, history.series.map(row), history.up ? '' : h('p', { class: 'faint' }, `Now unknown: ${history.reason}`));
   if (!history.up) return h('p', { class: 'faint' }, `No counters: ${history.reason}.`);
