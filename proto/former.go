@@ -140,6 +140,8 @@ func (a *additions) reduceOptions(field string, o *descriptorpb.FieldOptions) {
 	}
 	proto.ClearExtension(o, ligato.E_Sample)
 	proto.ClearExtension(o, ligato.E_Lenient)
+	proto.ClearExtension(o, ligato.E_Required)
+	proto.ClearExtension(o, ligato.E_RequiredIf)
 	limits, ok := proto.GetExtension(o, ligato.E_LigatoOptions).(*ligato.LigatoOptions)
 	if !ok || limits == nil {
 		return

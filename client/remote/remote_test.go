@@ -46,7 +46,7 @@ type things struct {
 func (d *things) Init() error {
 	m := ifmodel.InterfaceModel
 	return d.Scheduler.RegisterKVDescriptor(api.Adapt(api.Describe(m, api.Descriptor[*interfaces.Interface, *kvstest.Meta]{
-		Name: "interface", WithMetadata: true,
+		Name: "interface", WithMetadata: true, Partial: true,
 		Create: func(key string, v *interfaces.Interface) (*kvstest.Meta, error) { return d.sb.Create(key, v) },
 		Update: func(key string, _, v *interfaces.Interface, meta *kvstest.Meta) (*kvstest.Meta, error) {
 			return d.sb.Update(key, v, meta)

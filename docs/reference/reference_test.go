@@ -58,8 +58,9 @@ func pages() []page {
 			"models.md", "Models",
 			"The items that can be configured, as `agentctl explain MODEL` describes them. Custom agents add their own. A field can be\n" +
 				"written as here or in camelCase (`ip_addresses`, `ipAddresses`). The limits of a number and the form of an address follow the\n" +
-				"type of the field. The scheduler refuses other values, except where the predecessor accepted more, also for items of custom agents with\n" +
-				"the option `ligato_options`: see [step 1 of the tutorial](../../examples/tutorials/101_custom-agent/README.md).",
+				"type of the field. An item, or a message in it, is refused without the fields that are marked `-required-`.\n" +
+				"The scheduler refuses other values, except where the predecessor accepted more, also for items of custom agents with\n" +
+				"the options `ligato_options` and `(ligato.required)`: see [step 1 of the tutorial](../../examples/tutorials/101_custom-agent/README.md).",
 			40, writeModels,
 		},
 		{

@@ -29,6 +29,11 @@ type AnnotatedField struct {
 	Form *AddressForm
 	// Limits are the limits of an integer; nil: none.
 	Limits *Limits
+	// Required says what is expected in the field, without which a message is invalid; empty: the field is
+	// optional, unless Limits exclude 0.
+	Required string
+	// RequiredIf is the condition in words on which the field is required.
+	RequiredIf string
 	// Within are the annotations of messages in the field; nil for other fields.
 	Within *Annotations
 	// Addresses reports that the field, or a message in it, is for addresses. It is false for maps.
@@ -66,7 +71,9 @@ type oneof struct {
 func Annotation(fd protoreflect.FieldDescriptor) AnnotatedField {
 	o, _ := proto.GetExtension(fd.Options(), ligato.E_LigatoOptions).(*ligato.LigatoOptions)
 	lenient, _ := proto.GetExtension(fd.Options(), ligato.E_Lenient).(bool)
-	f := AnnotatedField{FieldDescriptor: fd, lenient: lenient}
+	required, _ := proto.GetExtension(fd.Options(), ligato.E_Required).(string)
+	condition, _ := proto.GetExtension(fd.Options(), ligato.E_RequiredIf).(string)
+	f := AnnotatedField{FieldDescriptor: fd, Required: required, RequiredIf: condition, lenient: lenient}
 	switch fd.Kind() {
 	case protoreflect.StringKind:
 		f.Form = forms[o.GetType()]
@@ -119,7 +126,7 @@ func annotationsOf(d protoreflect.MessageDescriptor, known map[protoreflect.Full
 	for i := range d.Fields().Len() {
 		f := Annotation(d.Fields().Get(i))
 		f.Addresses = f.kind != table && f.has(isAddress, nil)
-		if !f.has(func(f AnnotatedField) bool { return f.Limits != nil || isAddress(f) }, nil) {
+		if !f.has(func(f AnnotatedField) bool { return f.Limits != nil || f.Required != "" || isAddress(f) }, nil) {
 			continue
 		}
 		if of := f.messages(); of != nil {
@@ -156,7 +163,7 @@ func (f AnnotatedField) messages() protoreflect.MessageDescriptor {
 // has reports whether the field is one, or a message in it has one. Types that were seen are skipped.
 func (f AnnotatedField) has(one func(AnnotatedField) bool, seen []protoreflect.FullName) bool {
 	of := f.messages()
-	if of == nil {
+	if of == nil || one(f) {
 		return one(f)
 	}
 	if slices.Contains(seen, of.FullName()) {
@@ -178,16 +185,39 @@ type Violation struct {
 	Field string
 	// Err names the value, and the range or the form that the annotation allows.
 	Err error
+	// Missing reports that the field is required and not set.
+	Missing bool
 }
 
-// Violations returns the fields of a message that have values that their annotations exclude. An empty
-// text is no address, but stands for none, so that only lists must not contain it. Fields that are
-// lenient are not checked. The cost is linear in the fields that are set.
+// NeedsValue reports that a message is invalid without the field.
+func (f *AnnotatedField) NeedsValue() bool {
+	return f.Required != "" || f.Limits != nil && f.Limits.Min > 0 && f.kind == plain && !f.lenient
+}
+
+// missing says what is expected in a required field that is not set.
+func (f *AnnotatedField) missing() error {
+	switch {
+	case f.kind == list || f.kind == table || f.Kind() == protoreflect.StringKind || f.Kind() == protoreflect.BytesKind:
+		return fmt.Errorf("empty, expected %s", f.Required)
+	case f.Message() != nil:
+		return fmt.Errorf("missing, expected %s", f.Required)
+	case f.Enum() != nil:
+		return fmt.Errorf("%s, expected %s", f.Enum().Values().ByNumber(0).Name(), f.Required)
+	}
+	return fmt.Errorf("%v, expected %s", f.Default().Interface(), f.Required)
+}
+
+// Violations returns the fields of a message that are required and not set, or have values that their
+// annotations exclude. An empty text is no address, but stands for none, so that only lists must not
+// contain it. The values of fields that are lenient are not checked. The cost is linear in the fields that
+// are set or required.
 func (a *Annotations) Violations(m protoreflect.Message) (all []Violation) {
 	for i := range a.Fields {
 		f := &a.Fields[i]
 		switch {
-		case f.lenient || f.kind == member || f.kind != plain && !m.Has(f.FieldDescriptor):
+		case f.lacksIn(m):
+			all = append(all, Violation{Field: string(f.Name()), Err: f.missing(), Missing: true})
+		case !f.checkedIn(m):
 		case f.kind == list:
 			elements := m.Get(f.FieldDescriptor).List()
 			for n := range elements.Len() {
@@ -209,6 +239,20 @@ func (a *Annotations) Violations(m protoreflect.Message) (all []Violation) {
 		}
 	}
 	return all
+}
+
+// lacksIn reports that the field is required, and not set in a message.
+func (f *AnnotatedField) lacksIn(m protoreflect.Message) bool {
+	return f.Required != "" && !m.Has(f.FieldDescriptor)
+}
+
+// checkedIn reports that the value of the field in a message is checked, and not only that there is one.
+// Members of oneofs are checked by the oneof.
+func (f *AnnotatedField) checkedIn(m protoreflect.Message) bool {
+	if f.lenient || f.Within == nil && f.Limits == nil && f.Form == nil {
+		return false
+	}
+	return f.kind == plain || f.kind != member && m.Has(f.FieldDescriptor)
 }
 
 // checkTable checks the messages in a map.

@@ -113,12 +113,6 @@ func newGateway() *kvs.KVDescriptor {
 // parse checks an allocation.
 func parse(v *netallocpb.IPAllocation) (*Allocation, error) {
 	var errs []error
-	if v.GetNetworkName() == "" {
-		errs = append(errs, invalid("network_name", "empty, expected a name"))
-	}
-	if v.GetInterfaceName() == "" {
-		errs = append(errs, invalid("interface_name", "empty, expected a name"))
-	}
 	if strings.Contains(v.GetNetworkName(), "/") {
 		errs = append(errs, invalid("network_name", "%q contains \"/\", which ends the name of a network in references", v.GetNetworkName()))
 	}

@@ -54,7 +54,7 @@ var errMTU = errors.New("the largest is 9000")
 
 func describe[V proto.Message](sb *kvstest.MockSB, name string, m models.Model[V], deps func(V) []api.Dependency) *api.KVDescriptor {
 	d := api.Descriptor[V, *kvstest.Meta]{
-		Name: name, WithMetadata: true, Timeout: patience,
+		Name: name, WithMetadata: true, Partial: true, Timeout: patience,
 		Validate: func(_ string, v V) error {
 			if i, ok := proto.Message(v).(*interfaces.Interface); ok && i.Mtu > 9000 {
 				return api.NewInvalidValueError(errMTU, "mtu")

@@ -128,6 +128,22 @@ var file_ligato_item_proto_extTypes = []protoimpl.ExtensionInfo{
 		Tag:           "varint,2002,opt,name=lenient",
 		Filename:      "ligato/item.proto",
 	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*string)(nil),
+		Field:         2003,
+		Name:          "ligato.required",
+		Tag:           "bytes,2003,opt,name=required",
+		Filename:      "ligato/item.proto",
+	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*string)(nil),
+		Field:         2004,
+		Name:          "ligato.required_if",
+		Tag:           "bytes,2004,opt,name=required_if",
+		Filename:      "ligato/item.proto",
+	},
 }
 
 // Extension fields to descriptorpb.MessageOptions.
@@ -150,6 +166,17 @@ var (
 	//
 	// optional bool lenient = 2002;
 	E_Lenient = &file_ligato_item_proto_extTypes[2]
+	// An item, or a message in it, is invalid without the field: the text says what is expected, as in
+	// "empty, expected the name of an interface". A list or text is there if it is not empty, a number
+	// if it is not 0, and an enum if it does not have its first value.
+	//
+	// optional string required = 2003;
+	E_Required = &file_ligato_item_proto_extTypes[3]
+	// The field is required if the condition in words is met, as in "type is MEMIF". The descriptor
+	// checks it.
+	//
+	// optional string required_if = 2004;
+	E_RequiredIf = &file_ligato_item_proto_extTypes[4]
 )
 
 var File_ligato_item_proto protoreflect.FileDescriptor
@@ -164,7 +191,10 @@ const file_ligato_item_proto_rawDesc = "" +
 	"\btemplate\x18\x04 \x01(\tR\btemplate:B\n" +
 	"\x04item\x12\x1f.google.protobuf.MessageOptions\x18\xd1\x0f \x01(\v2\f.ligato.ItemR\x04item:6\n" +
 	"\x06sample\x12\x1d.google.protobuf.FieldOptions\x18\xd1\x0f \x01(\tR\x06sample:8\n" +
-	"\alenient\x12\x1d.google.protobuf.FieldOptions\x18\xd2\x0f \x01(\bR\alenientB2Z0github.com/tenuto-dev/tenuto/proto/ligato;ligatob\x06proto3"
+	"\alenient\x12\x1d.google.protobuf.FieldOptions\x18\xd2\x0f \x01(\bR\alenient::\n" +
+	"\brequired\x12\x1d.google.protobuf.FieldOptions\x18\xd3\x0f \x01(\tR\brequired:?\n" +
+	"\vrequired_if\x12\x1d.google.protobuf.FieldOptions\x18\xd4\x0f \x01(\tR\n" +
+	"requiredIfB2Z0github.com/tenuto-dev/tenuto/proto/ligato;ligatob\x06proto3"
 
 var (
 	file_ligato_item_proto_rawDescOnce sync.Once
@@ -188,11 +218,13 @@ var file_ligato_item_proto_depIdxs = []int32{
 	1, // 0: ligato.item:extendee -> google.protobuf.MessageOptions
 	2, // 1: ligato.sample:extendee -> google.protobuf.FieldOptions
 	2, // 2: ligato.lenient:extendee -> google.protobuf.FieldOptions
-	0, // 3: ligato.item:type_name -> ligato.Item
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	3, // [3:4] is the sub-list for extension type_name
-	0, // [0:3] is the sub-list for extension extendee
+	2, // 3: ligato.required:extendee -> google.protobuf.FieldOptions
+	2, // 4: ligato.required_if:extendee -> google.protobuf.FieldOptions
+	0, // 5: ligato.item:type_name -> ligato.Item
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	5, // [5:6] is the sub-list for extension type_name
+	0, // [0:5] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
 }
 
@@ -208,7 +240,7 @@ func file_ligato_item_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_item_proto_rawDesc), len(file_ligato_item_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   1,
-			NumExtensions: 3,
+			NumExtensions: 5,
 			NumServices:   0,
 		},
 		GoTypes:           file_ligato_item_proto_goTypes,

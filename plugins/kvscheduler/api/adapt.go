@@ -47,10 +47,10 @@ func Describe[V proto.Message, M any](m models.Model[V], d Descriptor[V, M]) *De
 // Adapt converts a typed descriptor for the scheduler. A value or metadata of a wrong type
 // does not reach the typed callbacks: the operation fails with an ErrInvalidValueType or an
 // ErrInvalidMetadataType. A value is INVALID if a field of it, or of a message in it, violates its
-// annotation (ligato_options): Validate of the descriptor is not called, and no other callback gets
-// the value.
+// annotation (ligato_options), or is required and not set: Validate of the descriptor is not called, and
+// no other callback gets the value. Values without a NBKeyPrefix, which are derived, need not be complete.
 func Adapt[V proto.Message, M any](d *Descriptor[V, M]) *KVDescriptor {
-	a := adapter[V, M]{d, &annotations{}}
+	a := adapter[V, M]{d, &annotations{partial: d.Partial || d.NBKeyPrefix == ""}}
 	k := &KVDescriptor{
 		Name:                 d.Name,
 		NBKeyPrefix:          d.NBKeyPrefix,

@@ -12,6 +12,9 @@ import (
 // annotations checks values with the annotations of their types, which it compiles at first use. It is
 // safe for concurrent use.
 type annotations struct {
+	// partial reports that values may lack required fields: derived values have what their descriptor needs
+	// of a valid value.
+	partial  bool
 	compiled sync.Map // *models.Annotations by protoreflect.MessageDescriptor
 }
 
@@ -27,7 +30,9 @@ func (a *annotations) check(v proto.Message) error {
 	}
 	var errs []error
 	for _, violation := range compiled.(*models.Annotations).Violations(m) {
-		errs = append(errs, NewInvalidValueError(violation.Err, violation.Field))
+		if !violation.Missing || !a.partial {
+			errs = append(errs, NewInvalidValueError(violation.Err, violation.Field))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -17,6 +17,7 @@ func TestAdaptChecksAnnotations(t *testing.T) {
 	t.Parallel()
 	var validated, correlated []proto.Message
 	d := api.Adapt(&api.Descriptor[*l3.TeibEntry, any]{
+		NBKeyPrefix: "k",
 		Validate: func(_ string, v *l3.TeibEntry) error {
 			validated = append(validated, v)
 			return nil
@@ -28,13 +29,13 @@ func TestAdaptChecksAnnotations(t *testing.T) {
 			return nil, nil
 		},
 	})
-	good, bad := &l3.TeibEntry{PeerAddr: "10.0.0.1"}, &l3.TeibEntry{PeerAddr: "x", NextHopAddr: "y"}
+	good, bad := &l3.TeibEntry{Interface: "a", PeerAddr: "10.0.0.1", NextHopAddr: "10.0.0.2"}, &l3.TeibEntry{PeerAddr: "x", NextHopAddr: "y"}
 	err := d.Validate("k", bad)
 	var invalid *api.InvalidValueError
-	if want := "peer_addr: \"x\": expected an IP address\nnext_hop_addr: \"y\": expected an IP address"; err == nil || err.Error() != want {
+	if want := "interface: empty, expected the name of an interface\npeer_addr: \"x\": expected an IP address\nnext_hop_addr: \"y\": expected an IP address"; err == nil || err.Error() != want {
 		t.Errorf("error is %v, expected %s", err, want)
-	} else if !errors.As(err, &invalid) || len(invalid.Fields()) != 1 || invalid.Fields()[0] != "peer_addr" {
-		t.Errorf("fields are %v, expected peer_addr first", invalid)
+	} else if !errors.As(err, &invalid) || len(invalid.Fields()) != 1 || invalid.Fields()[0] != "interface" {
+		t.Errorf("fields are %v, expected interface first", invalid)
 	}
 	if err := d.Validate("k", good); err != nil {
 		t.Error(err)
@@ -50,6 +51,10 @@ func TestAdaptChecksAnnotations(t *testing.T) {
 	wrong := &l3.ProxyARP_Range{FirstIpAddr: "x"}
 	if err := d.Validate("k", wrong); err == nil || !errors.Is(err, api.ErrPermanent) {
 		t.Errorf("error for a value of another type: %v", err)
+	}
+	derived := api.Adapt(&api.Descriptor[*l3.TeibEntry, any]{})
+	if err := derived.Validate("k", &l3.TeibEntry{PeerAddr: "10.0.0.1"}); err != nil {
+		t.Errorf("a derived value may lack required fields, but: %v", err)
 	}
 	if any := api.Adapt(&api.Descriptor[proto.Message, any]{}); any.Validate("k", wrong) == nil || any.Validate("k", bad) == nil || any.Validate("k", good) != nil {
 		t.Error("a descriptor for several types checks the annotations of each")

@@ -125,6 +125,9 @@ type Descriptor[V proto.Message, M any] struct {
 	// applied; name the fields with NewInvalidValueError. Annotations of fields (ligato_options)
 	// have been checked, see Adapt. Default: everything else is valid.
 	Validate func(key string, value V) error
+	// Partial: values may lack fields that the schema declares required (ligato.required), as for stand-ins
+	// of a southbound in tests.
+	Partial bool
 
 	// Create creates the value in the southbound. Without Create and Delete the values are
 	// properties: they exist as soon as their dependencies are met, and others can depend

@@ -106,7 +106,7 @@ func TestValidateRule(t *testing.T) {
 		`{"priority":5,"table":7}`:                                                               "name: empty",
 		`{"name":"a","table":7}`:                                                                 "priority: 0",
 		`{"name":"a","priority":32766,"table":7}`:                                                "priority: 32766",
-		`{"name":"a","priority":5}`:                                                              "table: missing",
+		`{"name":"a","priority":5}`:                                                              "table: 0, expected the number of a routing table",
 		`{"name":"a","priority":5,"table":7,"namespace":{"reference":"x"}}`:                      "namespace: ",
 		`{"name":"a","priority":5,"table":7,"srcNetwork":"10.0.0.1/8"}`:                          "src_network: \"10.0.0.1/8\" has host bits",
 		`{"name":"a","priority":5,"table":7,"dstNetwork":"x"}`:                                   "dst_network: \"x\": expected",

@@ -111,7 +111,7 @@ func (d *descriptors) Init() error {
 // Describe returns the descriptor of a model in the mock southbound. deps may be nil.
 func Describe[V proto.Message](sb *kvstest.MockSB, name string, m models.Model[V], deps func(V) []api.Dependency) *api.KVDescriptor {
 	d := api.Descriptor[V, *kvstest.Meta]{
-		Name: name, WithMetadata: true, Southbound: "mock", Timeout: Patience,
+		Name: name, WithMetadata: true, Partial: true, Southbound: "mock", Timeout: Patience,
 		Validate: func(_ string, v V) error {
 			if i, ok := proto.Message(v).(*interfaces.Interface); ok && i.Mtu > 9000 {
 				return api.NewInvalidValueError(errors.New("the largest is 9000"), "mtu")

@@ -137,7 +137,6 @@ func NewABF(vpp *session.VPP, ifs item.Interfaces, lists acldescriptor.Lists) *k
 
 func (d *abfDescriptor) resolve(r *item.Resolver, v *abf.ABF) policy {
 	name := v.GetAclName()
-	r.NotEmpty("acl_name", name, "the name of an access control list")
 	r.DependsOn("acl-exists", aclmodel.ACLModel.KeyFor(name))
 	out := policy{id: v.GetIndex(), acl: r.Number("access control list", name, func(name string) (uint32, bool) {
 		list, ok := d.lists.LookupByName(name)
@@ -212,7 +211,7 @@ func checkAttached(r *item.Resolver, v *abf.ABF) {
 	for n, a := range v.GetAttachedInterfaces() {
 		field := fmt.Sprintf("attached_interfaces[%d].input_interface", n)
 		u := use{a.GetInputInterface(), a.GetIsIpv6()}
-		if r.NotEmpty(field, u.name, "the name of an interface") && seen[u] {
+		if seen[u] {
 			r.Fail(field, "%q is listed twice for the same version of IP", u.name)
 		}
 		seen[u] = true

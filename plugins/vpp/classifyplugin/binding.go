@@ -134,11 +134,9 @@ func NewBinding(vpp *session.VPP, ifs item.Interfaces, tables *Tables) *kvs.KVDe
 				r.Fail("packets", "%s, expected IP4 or IP6 for the hook %s", v.GetPackets(), v.GetHook())
 			}
 			u := use{place: place{r.Interface("interface", v.GetInterface()), v.GetHook(), v.GetPackets()}}
-			if r.NotEmpty("table", v.GetTable(), "the name of a table") {
-				r.DependsOn("table-exists", TableModel.KeyFor(v.GetTable()))
-				if t := tables.resolve(r, "table", v.GetTable(), hooks[v.GetHook()].use); t != nil {
-					u.table = t.Index
-				}
+			r.DependsOn("table-exists", TableModel.KeyFor(v.GetTable()))
+			if t := tables.resolve(r, "table", v.GetTable(), hooks[v.GetHook()].use); t != nil {
+				u.table = t.Index
 			}
 			return u
 		},

@@ -166,9 +166,6 @@ func resolveSession(r *item.Resolver, v *classify.Session, tables *Tables) entry
 	if v.GetPolicer() != "" {
 		resolvePolicer(r, v, &e)
 	}
-	if !r.NotEmpty("table", v.GetTable(), "the name of a table") {
-		return e
-	}
 	r.DependsOn("table-exists", TableModel.KeyFor(v.GetTable()))
 	use := classify.Table_ACL
 	if e.policer != "" {

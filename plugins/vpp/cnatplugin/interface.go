@@ -135,7 +135,6 @@ func useOf(v *cnat.Interface) use { return use{v.GetRole(), v.GetIp4(), v.GetIp6
 
 func validateInterface(_ string, v *cnat.Interface) error {
 	r := &item.Resolver{}
-	r.NotEmpty("name", v.GetName(), "the name of an interface")
 	r.Enum("role", v.GetRole())
 	looks := v.GetIp4() || v.GetIp6()
 	switch {

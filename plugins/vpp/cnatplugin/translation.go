@@ -221,9 +221,6 @@ func resolveTranslation(r *item.Resolver, v *cnat.Translation) translation {
 	if v.GetNoReturnSession() {
 		t.flags |= noReturnSession
 	}
-	if len(v.GetBackends()) == 0 {
-		r.Fail("backends", "empty, expected at least one")
-	}
 	seen := map[endpoint]int{}
 	for i, b := range v.GetBackends() {
 		field := fmt.Sprintf("backends[%d]", i)

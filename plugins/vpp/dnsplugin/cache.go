@@ -37,9 +37,6 @@ func NewCache(vpp *session.VPP) *kvs.KVDescriptor {
 			for i, text := range v.GetUpstreamDnsServers() {
 				all = append(all, ipconv.FromAddress(r.Host(fmt.Sprintf("upstream_dns_servers[%d]", i), text)))
 			}
-			if len(all) == 0 {
-				r.Fail("upstream_dns_servers", "empty, expected at least one address")
-			}
 			slices.SortFunc(all, netip.Addr.Compare)
 			return slices.Compact(all)
 		},

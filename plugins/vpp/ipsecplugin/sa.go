@@ -114,9 +114,6 @@ func resolveSA(r *item.Resolver, v *ipsec.SecurityAssociation) sa {
 		SadID: v.GetIndex(), Spi: v.GetSpi(), Salt: v.GetCryptoSalt(), Protocol: ipsec_types.IPSEC_API_PROTO_ESP,
 		CryptoAlgorithm: ipsec_types.IpsecCryptoAlg(v.GetCryptoAlg()), IntegrityAlgorithm: ipsec_types.IpsecIntegAlg(v.GetIntegAlg()),
 	}
-	if v.GetSpi() == 0 {
-		r.Fail("spi", "0, expected the SPI of the packets, at least 1")
-	}
 	switch v.GetProtocol() {
 	case ipsec.SecurityAssociation_ESP:
 	case ipsec.SecurityAssociation_AH:

@@ -72,10 +72,7 @@ func validateSPD(_ string, v *ipsec.SecurityPolicyDatabase) error {
 	names := map[string]bool{}
 	for n, i := range v.GetInterfaces() {
 		field := fmt.Sprintf("interfaces[%d].name", n)
-		switch name := i.GetName(); {
-		case name == "":
-			errs = append(errs, item.Invalid(field, "empty, expected the name of an interface"))
-		case names[name]:
+		if name := i.GetName(); names[name] {
 			errs = append(errs, item.Invalid(field, "%q is listed twice", name))
 		}
 		names[i.GetName()] = true

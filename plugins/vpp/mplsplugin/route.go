@@ -170,10 +170,7 @@ func resolveRoute(r *item.Resolver, v *pb.Route) route {
 		routeID: routeID{v.GetTableId(), v.GetLabel(), !v.GetStacked()},
 		payload: payloadOf(r, v),
 	}
-	switch n := len(v.GetPaths()); {
-	case n == 0:
-		r.Fail("paths", "empty, expected at least one path")
-	case n > maxPaths:
+	if n := len(v.GetPaths()); n > maxPaths {
 		r.Fail("paths", "has %d, expected at most %d", n, maxPaths)
 	}
 	seen := map[pathID]int{}

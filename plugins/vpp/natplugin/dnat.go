@@ -86,7 +86,7 @@ type dnatResolver struct {
 }
 
 func (d *dnatResolver) resolve(v *nat.DNat44) []mapping {
-	if d.NotEmpty("label", d.tag, "a name") && len(d.tag) > maxLabel {
+	if len(d.tag) > maxLabel {
 		d.Fail("label", "%d bytes, expected at most %d", len(d.tag), maxLabel)
 	}
 	d.tag = d.tag[:min(len(d.tag), tagLength)]

@@ -30,8 +30,6 @@ func validateListed(g *nat.Nat44Global) error {
 		field, e := fmt.Sprintf("nat_interfaces[%d]", n), end{i.GetName(), i.GetIsInside()}
 		other, listed := outputs[i.GetName()]
 		switch {
-		case i.GetName() == "":
-			fail(field+".name", "empty, expected the name of an interface")
 		case ends[e]:
 			fail(field+".name", "%q is listed twice for this side", i.GetName())
 		case listed && (other || i.GetOutputFeature()):

@@ -52,9 +52,7 @@ func NewInterface(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 		Name: InterfaceName, Model: InterfaceModel, Operation: uses,
 		Resolve: func(r *item.Resolver, v *policer.Interface) use {
 			r.Enum("direction", v.GetDirection())
-			if r.NotEmpty("policer", v.GetPolicer(), "the name of a policer") {
-				r.DependsOn("policer-exists", PolicerModel.KeyFor(v.GetPolicer()))
-			}
+			r.DependsOn("policer-exists", PolicerModel.KeyFor(v.GetPolicer()))
 			return use{r.Interface("interface", v.GetInterface()), v.GetDirection() == policer.Interface_OUTPUT, v.GetPolicer()}
 		},
 		ID: func(e use) use { return use{swIfIndex: e.swIfIndex, output: e.output} },

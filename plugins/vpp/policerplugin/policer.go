@@ -130,7 +130,7 @@ func Indexes(ctx context.Context, vpp *session.VPP, names ...string) (map[string
 }
 
 func resolvePolicer(r *item.Resolver, v *policer.Policer) meter {
-	if r.NotEmpty("name", v.GetName(), "a name") && len(v.GetName()) > 63 {
+	if len(v.GetName()) > 63 {
 		r.Fail("name", "%d bytes, expected at most 63", len(v.GetName()))
 	}
 	r.Enum("algorithm", v.GetAlgorithm())
@@ -153,9 +153,6 @@ func resolvePolicer(r *item.Resolver, v *policer.Policer) meter {
 func checkRates(r *item.Resolver, v *policer.Policer) {
 	a := v.GetAlgorithm()
 	oneRate := a <= policer.Policer_ONE_RATE_THREE_COLORS
-	if v.GetCir() == 0 {
-		r.Fail("cir", "0, expected at least 1")
-	}
 	switch {
 	case oneRate && v.GetEir() != 0:
 		r.Fail("eir", "%d, expected 0: %s has one rate", v.GetEir(), a)
@@ -169,9 +166,6 @@ func checkRates(r *item.Resolver, v *policer.Policer) {
 func checkBursts(r *item.Resolver, v *policer.Policer) {
 	a := v.GetAlgorithm()
 	twoColors := a == policer.Policer_ONE_RATE_TWO_COLORS
-	if v.GetCommittedBurst() == 0 {
-		r.Fail("committed_burst", "0, expected at least 1")
-	}
 	switch {
 	case twoColors && v.GetExcessBurst() != 0:
 		r.Fail("excess_burst", "%d, expected 0: %s has one burst", v.GetExcessBurst(), a)

@@ -106,7 +106,6 @@ func resolveHost(r *item.Resolver, v *puntproto.ToHost) (all []host) {
 }
 
 func socketPath(r *item.Resolver, path string) string {
-	r.NotEmpty("socket_path", path, "the path of a Unix socket")
 	if len(path) > maxPath {
 		r.Fail("socket_path", "%d bytes, expected at most %d", len(path), maxPath)
 	}
@@ -142,7 +141,6 @@ func NewException(vpp *session.VPP) *kvs.KVDescriptor {
 	return item.NewSet(vpp, nil, item.Set[*puntproto.Exception, exception, exception]{
 		Name: ExceptionName, Model: ExceptionModel, Fields: "reason",
 		Resolve: func(r *item.Resolver, v *puntproto.Exception) []exception {
-			r.NotEmpty("reason", v.GetReason(), "a name from `show punt reasons` of VPP")
 			return []exception{{v.GetReason(), socketPath(r, v.GetSocketPath())}}
 		},
 		ID: func(e exception) exception { return exception{reason: e.reason} },

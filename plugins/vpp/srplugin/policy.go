@@ -90,9 +90,6 @@ func resolvePolicy(r *item.Resolver, v *srv6.Policy) srPolicy {
 		bsid: segment(r, "bsid", v.GetBsid()), encap: v.GetSrhEncapsulation(), spray: v.GetSprayBehaviour(),
 		table: table(r, "sr-policy-vrf-table-exists", v.GetInstallationVrfId(), l3.VrfTable_IPV6),
 	}
-	if len(v.GetSegmentLists()) == 0 {
-		r.Fail("segment_lists", "empty, expected at least one")
-	}
 	for i, l := range v.GetSegmentLists() {
 		field := fmt.Sprintf("segment_lists[%d]", i)
 		if n := len(l.GetSegments()); n == 0 || n > maxSegments {

@@ -62,9 +62,6 @@ func NewPeer(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 				TableID:             r.TableOf(v.GetWgIfName()),
 				AllowedIps:          r.Prefixes("allowed_ips", v.GetAllowedIps()),
 			}
-			if len(v.GetAllowedIps()) == 0 {
-				r.Fail("allowed_ips", "empty, expected at least one network")
-			}
 			return p
 		},
 		Identities: func(v *wg.Peer) []string { return []string{"wg-peer/" + v.GetPublicKey()} },

@@ -274,11 +274,11 @@ var File_ligato_netalloc_netalloc_proto protoreflect.FileDescriptor
 
 const file_ligato_netalloc_netalloc_proto_rawDesc = "" +
 	"\n" +
-	"\x1eligato/netalloc/netalloc.proto\x12\x0fligato.netalloc\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xe7\x01\n" +
-	"\fIPAllocation\x12!\n" +
-	"\fnetwork_name\x18\x01 \x01(\tR\vnetworkName\x12%\n" +
-	"\x0einterface_name\x18\x02 \x01(\tR\rinterfaceName\x12-\n" +
-	"\aaddress\x18\x04 \x01(\tB\x13\x82}\x02\b\a\x8a}\v10.0.0.1/24R\aaddress\x12\x15\n" +
+	"\x1eligato/netalloc/netalloc.proto\x12\x0fligato.netalloc\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xac\x02\n" +
+	"\fIPAllocation\x12,\n" +
+	"\fnetwork_name\x18\x01 \x01(\tB\t\x9a}\x06a nameR\vnetworkName\x120\n" +
+	"\x0einterface_name\x18\x02 \x01(\tB\t\x9a}\x06a nameR\rinterfaceName\x12\\\n" +
+	"\aaddress\x18\x04 \x01(\tBB\x82}\x02\b\a\x8a}\v10.0.0.1/24\x9a},an IP address, with or without prefix lengthR\aaddress\x12\x15\n" +
 	"\x02gw\x18\x05 \x01(\tB\x05\x82}\x02\b\aR\x02gw:G\x8a}D\n" +
 	"\vnetalloc.ip\x12\x02v1\x1a1network/{network_name}/interface/{interface_name}\"N\n" +
 	"\n" +

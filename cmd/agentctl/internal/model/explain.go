@@ -31,7 +31,8 @@ func NewExplain(f *cmdutil.Factory) *cobra.Command {
 		Use:   "explain MODEL[.FIELD...]",
 		Short: "Show what a model is for, and its fields",
 		Long: "Shows what a model or one of its fields is for, where it is in a file, and which fields it\n" +
-			"has, with their types and limits. Without an agent it knows the models of vpp-agent.",
+			"has, with their types and limits, and which are required. Without an agent it knows the models of\n" +
+			"vpp-agent.",
 		Example:           "  agentctl explain vpp.interfaces\n  agentctl explain vpp.interfaces.memif.secret\n  agentctl explain vpp.interfaces -o json",
 		Args:              cmdutil.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: o.completeFields,
@@ -154,11 +155,13 @@ type explanation struct {
 type explainedField struct {
 	Name     string
 	Type     string
-	Limits   string           `json:",omitempty"`
-	Required bool             `json:",omitempty"` // an item is not valid without it
-	OneOf    string           `json:",omitempty"` // name of the group
-	About    string           `json:",omitempty"`
-	Values   []explainedValue `json:",omitempty"` // of an enum
+	Limits   string `json:",omitempty"`
+	Required bool   `json:",omitempty"` // an item, or the message in it, is not valid without it
+	// RequiredIf is a condition in words on which it is required.
+	RequiredIf string           `json:",omitempty"`
+	OneOf      string           `json:",omitempty"` // name of the group
+	About      string           `json:",omitempty"`
+	Values     []explainedValue `json:",omitempty"` // of an enum
 }
 
 type explainedValue struct {
@@ -172,6 +175,7 @@ func (e *explainer) explain(name string) (x explanation, err error) {
 		return x, err
 	}
 	message, path := m.NewInstance().ProtoReflect().Descriptor(), m.Spec().ModelName()
+	g := e.generator(m)
 	var field protoreflect.FieldDescriptor
 	for _, f := range fields {
 		if message == nil {
@@ -186,14 +190,13 @@ func (e *explainer) explain(name string) (x explanation, err error) {
 		x.Model, x.Keys, x.InFiles = path, cmdutil.KeyExample(m), e.place(m)
 	} else {
 		f := e.field(field)
-		f.Name, x.Field = path, &f
+		f.Name, f.Required, x.Field = path, g.needed(field, len(fields) == 1), &f
 	}
 	if message != nil {
 		x.Message, x.About = string(message.FullName()), e.comments.Of(message.FullName())
-		g := e.generator(m)
 		for _, f := range fieldsIn(message) {
 			explained := e.field(f)
-			explained.Required = field == nil && g.required(f) && g.zeroInvalid(f)
+			explained.Required = g.needed(f, field == nil)
 			x.Fields = append(x.Fields, explained)
 		}
 	}
@@ -201,7 +204,10 @@ func (e *explainer) explain(name string) (x explanation, err error) {
 }
 
 func (e *explainer) field(f protoreflect.FieldDescriptor) explainedField {
-	x := explainedField{Name: string(f.Name()), Type: typeName(f), Limits: limitsOf(f), About: e.comments.Of(f.FullName())}
+	annotation := models.Annotation(f)
+	x := explainedField{
+		Name: string(f.Name()), Type: typeName(f), Limits: limitsOf(f), RequiredIf: annotation.RequiredIf, About: e.comments.Of(f.FullName()),
+	}
 	if o := f.ContainingOneof(); o != nil && !o.IsSynthetic() {
 		x.OneOf = string(o.Name())
 	}
@@ -221,7 +227,7 @@ func (x *explanation) text() string {
 	if x.Field == nil {
 		fmt.Fprintf(&b, "MODEL:    %s  <%s>\nKEY:      %s\nIN FILES: %s\n\n", x.Model, x.Message, x.Keys, x.InFiles)
 	} else {
-		fmt.Fprintf(&b, "FIELD:    %s  <%s>\n\n", x.Field.Name, x.Field.Type)
+		fmt.Fprintf(&b, "FIELD:    %s  <%s>%s\n\n", x.Field.Name, x.Field.Type, x.Field.requirement())
 		x.Field.text(&b, "")
 		if x.Message != "" {
 			b.WriteByte('\n')
@@ -236,9 +242,7 @@ func (x *explanation) text() string {
 		if f.Limits != "" {
 			b.WriteString("  " + f.Limits)
 		}
-		if f.Required {
-			b.WriteString("  -required-")
-		}
+		b.WriteString(f.requirement())
 		if f.OneOf != "" {
 			fmt.Fprintf(&b, "  (one of %s)", f.OneOf)
 		}
@@ -246,6 +250,17 @@ func (x *explanation) text() string {
 		f.text(&b, "    ")
 	}
 	return b.String()
+}
+
+// requirement is the mark of a field that is required.
+func (f *explainedField) requirement() string {
+	switch {
+	case f.Required:
+		return "  -required-"
+	case f.RequiredIf != "":
+		return "  -required if " + f.RequiredIf + "-"
+	}
+	return ""
 }
 
 // text writes what the field is for, and the values of an enum.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/custommodel"
 	"github.com/tenuto-dev/tenuto/proto/ligato"
 )
 
@@ -37,12 +38,14 @@ type generator struct {
 	*explainer
 	keys   []protoreflect.FieldDescriptor // the fields that every name of an item contains
 	named  bool                           // keys are known
+	custom bool                           // the model is not one of the agent
 	within []protoreflect.FullName        // messages that are being written
 }
 
 // generator returns the generator for items of a model.
 func (e *explainer) generator(m models.Known) *generator {
-	g := &generator{explainer: e}
+	_, custom := m.(*custommodel.Model)
+	g := &generator{explainer: e, custom: custom}
 	if name := m.Name(); name != nil {
 		g.keys, g.named = name.Required(), true
 	}
@@ -100,7 +103,7 @@ func (g *generator) required(f protoreflect.FieldDescriptor) bool {
 		return true
 	case f.IsList() || f.Message() != nil:
 		return false
-	case slices.Contains(g.keys, f):
+	case slices.Contains(g.keys, f) || models.Annotation(f).Required != "":
 		return true
 	case f.Enum() != nil:
 		return g.forbidden(f.Enum().Values().Get(0))
@@ -108,17 +111,16 @@ func (g *generator) required(f protoreflect.FieldDescriptor) bool {
 	return !g.named && f.Index() == 0 && f.Kind() == protoreflect.StringKind // of a custom model
 }
 
-// zeroInvalid reports whether an item is not valid if a field has its zero value.
-func (g *generator) zeroInvalid(f protoreflect.FieldDescriptor) bool {
-	switch about := g.comments.Of(f.FullName()); {
-	case strings.Contains(about, "mpty means"), strings.Contains(about, "; empty"):
-		return false
-	case f.IsList(), f.Message() != nil, f.Kind() == protoreflect.StringKind, f.Kind() == protoreflect.BytesKind:
+// needed reports whether an item, or the message in it that has the field, is not valid without the
+// field: the schema declares it, or it is a text that is the name of the item, which has to have one. Of
+// custom models that are named by several fields, all texts are needed. top: the field is one of the item.
+func (g *generator) needed(f protoreflect.FieldDescriptor, top bool) bool {
+	if annotation := models.Annotation(f); annotation.NeedsValue() {
 		return true
-	case f.Enum() != nil:
-		return g.forbidden(f.Enum().Values().Get(0))
 	}
-	return false
+	text := f.Kind() == protoreflect.StringKind || f.Kind() == protoreflect.BytesKind
+	name := g.custom || len(g.keys) == 1 && g.keys[0] == f
+	return top && text && name && g.required(f)
 }
 
 func (g *generator) forbidden(v protoreflect.EnumValueDescriptor) bool {

@@ -30,7 +30,7 @@ func host(name, address, iface string) kvstest.Sample {
 // The life of a host in a real file, with failures, restarts and resyncs. Loops
 // take the place of the VPP interfaces that hosts depend on.
 func TestHostConforms(t *testing.T) {
-	loop := &interfaces.Interface{Name: "loop1"}
+	loop := &interfaces.Interface{Name: "loop1", Type: interfaces.Interface_SOFTWARE_LOOPBACK}
 	loops := api.Adapt(api.Describe(vppifmodel.InterfaceModel, api.Descriptor[*interfaces.Interface, api.Metadata]{
 		Name:   "loops",
 		Create: func(string, *interfaces.Interface) (api.Metadata, error) { return nil, nil },

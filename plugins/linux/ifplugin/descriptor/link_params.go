@@ -107,8 +107,6 @@ func (k declared) check(v *interfaces.Interface) error {
 func (k declared) checkParent(v *interfaces.Interface) error {
 	field, parent := k.field+".parent_interface", k.parent(v)
 	switch {
-	case parent == "" && k.needsParent:
-		return invalid(field, "empty; expected the name of the interface beneath")
 	case parent == "":
 		return nil
 	case parent == v.GetName():

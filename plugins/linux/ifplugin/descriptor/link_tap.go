@@ -29,8 +29,8 @@ func (tap) traits() traits { return traits{mtu: defaultMTU} }
 
 func (k tap) check(v *interfaces.Interface) error {
 	switch {
-	case v.GetTap().GetVppTapIfName() == "":
-		return invalid("tap.vpp_tap_if_name", "empty; expected the name of the TAP in VPP")
+	case v.GetTap() == nil:
+		return invalid("tap", "missing; expected the properties of type TAP_TO_VPP")
 	case k.TAPs == nil:
 		return invalid("type", "TAP_TO_VPP needs the plugin for VPP interfaces, which this agent does not have")
 	}

@@ -90,9 +90,6 @@ func usualMAC(text string) string {
 
 func (d arp) validate(_ string, v *l3.ARPEntry) error {
 	var errs []error
-	if v.GetInterface() == "" {
-		errs = append(errs, invalid("interface", "empty; expected the name of an interface"))
-	}
 	if refers(v.GetIpAddress()) {
 		errs = append(errs, d.checkReference("ip_address", v.GetIpAddress(), v.GetInterface(), true))
 	} else if err := checkAddress(v.GetIpAddress()); err != nil {

@@ -135,14 +135,8 @@ func sortedMembers(v *l3.Nexthop) []member {
 
 func validateNexthop(_ string, v *l3.Nexthop) error {
 	var errs []error
-	if v.GetName() == "" {
-		errs = append(errs, invalid("name", "empty; expected a name of the nexthop object"))
-	}
 	if err := nsmodel.Validate(v.GetNamespace()); err != nil {
 		errs = append(errs, invalid("namespace", "%w", err))
-	}
-	if v.GetId() == 0 {
-		errs = append(errs, invalid("id", "missing; expected a number that is unique in the network namespace"))
 	}
 	switch {
 	case isGroup(v):
@@ -180,8 +174,6 @@ func checkMembers(v *l3.Nexthop) error {
 	for i, m := range v.GetMembers() {
 		field := fmt.Sprintf("members[%d]", i)
 		switch {
-		case m.GetNexthop() == "":
-			return invalid(field+".nexthop", "empty; expected the name of a nexthop object")
 		case m.GetNexthop() == v.GetName():
 			return invalid(field+".nexthop", "%q is the group itself", m.GetNexthop())
 		case seen[m.GetNexthop()]:

@@ -88,9 +88,6 @@ func (d route) validate(key string, v *l3.Route) error {
 	}
 	var errs []error
 	iface := v.GetOutgoingInterface()
-	if iface == "" {
-		errs = append(errs, invalid("outgoing_interface", "empty; expected the name of an interface"))
-	}
 	if refers(v.GetDstNetwork()) {
 		errs = append(errs, d.checkReference("dst_network", v.GetDstNetwork(), iface, false))
 	} else if _, err := destination(v); err != nil {
@@ -109,9 +106,6 @@ func (d route) validate(key string, v *l3.Route) error {
 
 func validateRoute(_ string, v *l3.Route) error {
 	var errs []error
-	if v.GetOutgoingInterface() == "" {
-		errs = append(errs, invalid("outgoing_interface", "empty; expected the name of an interface"))
-	}
 	dst, err := destination(v)
 	if err != nil {
 		errs = append(errs, invalid("dst_network", "%w", err))

@@ -154,8 +154,6 @@ func checkHops(v *l3.Route, dst netip.Prefix) error {
 func checkHop(field string, h *l3.Route_NextHop, dst netip.Prefix, again bool) error {
 	gateway := h.GetGwAddr()
 	switch {
-	case h.GetOutgoingInterface() == "":
-		return invalid(field+".outgoing_interface", "empty; expected the name of an interface")
 	case again:
 		return invalid(field, "the same next hop again; expected each once, with a weight")
 	case gateway == "" && h.GetOnLink():

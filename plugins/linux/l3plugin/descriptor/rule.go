@@ -89,14 +89,8 @@ func NewRule(deps Deps) *api.KVDescriptor {
 
 func validateRule(_ string, v *l3.Rule) error {
 	var errs []error
-	if v.GetName() == "" {
-		errs = append(errs, invalid("name", "empty; expected a name of the rule"))
-	}
 	if err := nsmodel.Validate(v.GetNamespace()); err != nil {
 		errs = append(errs, invalid("namespace", "%w", err))
-	}
-	if v.GetTable() == 0 {
-		errs = append(errs, invalid("table", "missing; expected the number of a routing table"))
 	}
 	if mask := v.GetFwmask(); mask != 0 && v.GetFwmark()&^mask != 0 {
 		errs = append(errs, invalid("fwmark", "%#x has bits that are not in fwmask %#x", v.GetFwmark(), mask))

@@ -73,9 +73,7 @@ var tableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 func validate(v *table) error {
 	var errs []error
-	if v.GetName() == "" {
-		errs = append(errs, invalid("name", "empty; expected a name of the table"))
-	} else if name := place(v).Name; len(name) > maxTableName || !tableName.MatchString(name) {
+	if name := place(v).Name; len(name) > maxTableName || !tableName.MatchString(name) {
 		field, hint := "table_name", ""
 		if v.GetTableName() == "" {
 			field, hint = "name", "; table_name can give it another one in the kernel"

@@ -111,9 +111,6 @@ func (d proxies) dial(v *punt.Proxy) proxy.Dial {
 
 func validate(v *punt.Proxy) error {
 	var errs []error
-	if v.GetName() == "" {
-		errs = append(errs, invalid("name", "empty; expected a name of the proxy"))
-	}
 	errs = append(errs, validateSide("rx", v.GetRxPort(), v.GetRxSocket()), validateSide("tx", v.GetTxPort(), v.GetTxSocket()))
 	if errors.Join(errs...) == nil {
 		errs = append(errs, validateTypes(v))
@@ -137,11 +134,8 @@ func validatePort(field string, p *punt.PortBased) error {
 		errs = append(errs, invalid(field+".l4_protocol", "%s; expected TCP or UDP", l4))
 	}
 	l3 := p.GetL3Protocol()
-	if _, known := punt.PortBased_L3Protocol_name[int32(l3)]; !known || l3 == punt.PortBased_UNDEFINED_L3 {
+	if _, known := punt.PortBased_L3Protocol_name[int32(l3)]; !known {
 		errs = append(errs, invalid(field+".l3_protocol", "%s; expected IPV4, IPV6 or ALL", l3))
-	}
-	if p.GetPort() == 0 {
-		errs = append(errs, invalid(field+".port", "0; expected 1 to 65535"))
 	}
 	if text := p.GetIpAddress(); text != "" {
 		ip, _ := netip.ParseAddr(text) // its annotation was checked

@@ -167,15 +167,12 @@ func NewACL(vpp listCalls, ifs item.Interfaces) *kvs.KVDescriptor {
 func validateACL(_ string, v *acl.ACL) error {
 	var errs []error
 	switch name := v.GetName(); {
-	case name == "" || len(name) > maxTag:
+	case len(name) > maxTag:
 		errs = append(errs, item.Invalid("name", "%q has %d bytes, expected 1 to %d", name, len(name), maxTag))
 	case name == cliTag:
 		errs = append(errs, item.Invalid("name", "%q, expected another one: vppctl gives this name to its lists", name))
 	case strings.Contains(name, "/interface/") || strings.HasSuffix(name, "/interface"):
 		errs = append(errs, item.Invalid("name", "%q contains the reserved element \"interface\"", name))
-	}
-	if len(v.GetRules()) == 0 {
-		errs = append(errs, item.Invalid("rules", "empty, expected at least one: a list without rules drops everything"))
 	}
 	_, err := listOf(v)
 	errs = append(errs, err,

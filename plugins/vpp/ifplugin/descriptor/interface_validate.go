@@ -104,10 +104,7 @@ func validateAddresses(i *interfaces.Interface, alloc netalloc.Addresses) error 
 		}
 	}
 	if u := i.GetUnnumbered(); u != nil {
-		switch {
-		case u.GetInterfaceWithIp() == "":
-			errs = append(errs, invalid("unnumbered.interface_with_ip", "empty, expected the name of an interface"))
-		case u.GetInterfaceWithIp() == i.GetName():
+		if u.GetInterfaceWithIp() == i.GetName() {
 			errs = append(errs, invalid("unnumbered.interface_with_ip", "is the interface itself"))
 		}
 		if len(i.GetIpAddresses()) > 0 {

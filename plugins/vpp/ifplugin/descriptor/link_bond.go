@@ -46,8 +46,6 @@ func (bond) check(i *interfaces.Interface) error {
 	for n, m := range l.GetBondedInterfaces() {
 		field := fmt.Sprintf("bond.bonded_interfaces[%d].name", n)
 		switch name := m.GetName(); {
-		case name == "":
-			errs = append(errs, invalid(field, "empty, expected the name of an interface"))
 		case name == i.GetName():
 			errs = append(errs, invalid(field, "is the bond itself"))
 		case seen[name]:

@@ -40,10 +40,7 @@ func (subif) traits() traits {
 func (subif) check(i *interfaces.Interface) error {
 	l := i.GetSub()
 	var errs []error
-	switch l.GetParentName() {
-	case "":
-		errs = append(errs, invalid("sub.parent_name", "empty, expected the name of an interface"))
-	case i.GetName():
+	if l.GetParentName() == i.GetName() {
 		errs = append(errs, invalid("sub.parent_name", "is the interface itself"))
 	}
 	op, known := tagsOf[l.GetTagRwOption()]

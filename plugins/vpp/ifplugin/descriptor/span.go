@@ -44,8 +44,7 @@ func NewSpan(vpp *session.VPP, ifs index) *kvs.KVDescriptor {
 		Name: SpanName, Model: model.SpanModel, Operation: mirrorings,
 		Resolve: func(r *item.Resolver, s *interfaces.Span) mirroring {
 			from, to := s.GetInterfaceFrom(), s.GetInterfaceTo()
-			r.NotEmpty("interface_from", from, "the name of an interface")
-			if r.NotEmpty("interface_to", to, "the name of an interface") && to == from {
+			if to == from {
 				r.Fail("interface_to", "%q is the mirrored interface itself", to)
 			}
 			state, ok := spanStates[s.GetDirection()]

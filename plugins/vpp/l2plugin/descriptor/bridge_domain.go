@@ -82,7 +82,7 @@ func checkMembers(r *item.Resolver, bd *l2.BridgeDomain) {
 	bvi, seen := "", map[string]bool{}
 	for n, m := range bd.GetInterfaces() {
 		field, name := fmt.Sprintf("interfaces[%d]", n), m.GetName()
-		if r.NotEmpty(field+".name", name, "the name of an interface") && seen[name] {
+		if seen[name] {
 			r.Fail(field+".name", "%q is listed twice", name)
 		}
 		seen[name] = true

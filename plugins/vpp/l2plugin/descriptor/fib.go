@@ -66,7 +66,6 @@ func NewFIB(vpp *session.VPP, ifs item.Interfaces, bds BridgeDomains) *kvs.KVDes
 
 func resolveFIB(r *item.Resolver, v *l2proto.FIBEntry, bds BridgeDomains) fibEntry {
 	bd, iface := v.GetBridgeDomain(), v.GetOutgoingInterface()
-	r.NotEmpty("bridge_domain", bd, "the name of a bridge domain")
 	e := fibEntry{mac: r.MAC("phys_address", v.GetPhysAddress()), bd: r.Number("bridge domain", bd, bds.id)}
 	switch v.GetAction() {
 	case l2proto.FIBEntry_DROP:

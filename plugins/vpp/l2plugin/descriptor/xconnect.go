@@ -28,8 +28,7 @@ func NewXConnect(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 		Name: XConnectName, Model: model.XConnectModel,
 		Resolve: func(r *item.Resolver, v *l2.XConnectPair) connection {
 			rx, tx := v.GetReceiveInterface(), v.GetTransmitInterface()
-			r.NotEmpty("receive_interface", rx, "the name of an interface")
-			if r.NotEmpty("transmit_interface", tx, "the name of an interface") && tx == rx {
+			if tx == rx {
 				r.Fail("transmit_interface", "%q is the receiving interface too", tx)
 			}
 			r.DependsOn("rx-interface", ifmodel.InterfaceModel.KeyFor(rx))

@@ -97,10 +97,8 @@ func NewL3XConnect(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 
 func resolveL3XC(r *item.Resolver, v *l3.L3XConnect) l3xconnect {
 	x := l3xconnect{IPv6: v.GetProtocol() == l3.L3XConnect_IPV6}
-	if r.NotEmpty("interface", v.GetInterface(), "the name of an interface") {
-		r.DependsOn("target-interface-exists", ifmodel.InterfaceModel.KeyFor(v.GetInterface()))
-		x.SwIfIndex = r.SwIfIndex(v.GetInterface())
-	}
+	r.DependsOn("target-interface-exists", ifmodel.InterfaceModel.KeyFor(v.GetInterface()))
+	x.SwIfIndex = r.SwIfIndex(v.GetInterface())
 	if _, ok := l3.L3XConnect_Protocol_name[int32(v.GetProtocol())]; !ok {
 		r.Fail("protocol", "%d, expected IPV4 or IPV6", v.GetProtocol())
 	}

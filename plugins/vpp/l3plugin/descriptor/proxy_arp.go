@@ -101,7 +101,7 @@ func resolveProxyARP(r *item.Resolver, p *l3.ProxyARP) (out []arp.ProxyArp) {
 	names := map[string]bool{}
 	for n, iface := range p.GetInterfaces() {
 		field, name := fmt.Sprintf("interfaces[%d].name", n), iface.GetName()
-		if r.NotEmpty(field, name, "the name of an interface") && names[name] {
+		if names[name] {
 			r.Fail(field, "%q is listed twice", name)
 		}
 		names[name] = true

@@ -49,8 +49,8 @@ func abfPolicy() Item {
 			}
 		})},
 		Refusals: map[string]Change{
-			"acl_name: empty":                                           To(func(a *abf.ABF) { a.AclName = "" }),
-			"forwarding_paths: 0 paths":                                 To(func(a *abf.ABF) { a.ForwardingPaths = nil }),
+			"acl_name: empty": To(func(a *abf.ABF) { a.AclName = "" }),
+			"forwarding_paths: empty, expected 1 to 255 paths":          To(func(a *abf.ABF) { a.ForwardingPaths = nil }),
 			"forwarding_paths[1]: is listed twice":                      To(func(a *abf.ABF) { a.ForwardingPaths[1].NextHopIp = "10.1.1.20" }),
 			`forwarding_paths[0].next_hop_ip: "x": expected`:            path(func(p *abf.ABF_ForwardingPath) { p.NextHopIp = "x" }),
 			"forwarding_paths[0].interface_name: empty, and so is":      path(func(p *abf.ABF_ForwardingPath) { p.NextHopIp, p.InterfaceName = "0.0.0.0", "" }),

@@ -31,7 +31,7 @@ func bfdAuthKey() Item {
 		Refusals: map[string]Change{
 			"type: 9, expected METICULOUS_KEYED_SHA1": key(func(k *bfd.AuthKey) { k.Type = 9 }),
 			"secret: not hexadecimal":                 key(func(k *bfd.AuthKey) { k.Secret = "swordfish" }),
-			"secret: 0 bytes, expected 1 to 20":       key(func(k *bfd.AuthKey) { k.Secret = "" }),
+			"secret: empty, expected 1 to 20 bytes":   key(func(k *bfd.AuthKey) { k.Secret = "" }),
 			"secret: 21 bytes, expected 1 to 20":      key(func(k *bfd.AuthKey) { k.Secret = "000102030405060708090a0b0c0d0e0f1011121314" }),
 		},
 		ByHand: func(_ func(string) uint32, m proto.Message) (api.Message, api.Message) {
@@ -70,7 +70,7 @@ func bfdSession() Item {
 		Refusals: map[string]Change{
 			"interface: empty":                       session(func(s *bfd.Session) { s.Interface = "" }),
 			"local_address: 0.0.0.0, expected":       session(func(s *bfd.Session) { s.LocalAddress = "0.0.0.0" }),
-			`peer_address: "": expected`:             session(func(s *bfd.Session) { s.PeerAddress = "" }),
+			`peer_address: empty, expected`:          session(func(s *bfd.Session) { s.PeerAddress = "" }),
 			"peer_address: 224.0.0.1, expected":      session(func(s *bfd.Session) { s.PeerAddress = "224.0.0.1" }),
 			"peer_address: 2001:db8::1, expected":    session(func(s *bfd.Session) { s.PeerAddress = "2001:db8::1" }),
 			"peer_address: 10.71.0.1 is local":       session(func(s *bfd.Session) { s.PeerAddress = "10.71.0.1" }),

@@ -60,7 +60,7 @@ func classifyTable() Item {
 		Refusals: map[string]Change{
 			`mask: "00f", expected pairs of hexade`: To(func(t *classify.Table) { t.Mask = "00f" }),
 			`mask: "00FF", expected pairs of hexad`: To(func(t *classify.Table) { t.Mask = "00FF" }),
-			"mask: has 0 bytes, expected 1 to 80":   To(func(t *classify.Table) { t.Mask = "" }),
+			"mask: empty, expected 1 to 80":         To(func(t *classify.Table) { t.Mask = "" }),
 			"mask: has 81 bytes, expected 1 to 80":  To(func(t *classify.Table) { t.Mask = strings.Repeat("00", 81) }),
 			"skip: 17, expected 0 to 16":            To(func(t *classify.Table) { t.Skip = 17 }),
 			"max_sessions: 1048577, expected 0 to ": To(func(t *classify.Table) { t.MaxSessions = 1<<20 + 1 }),

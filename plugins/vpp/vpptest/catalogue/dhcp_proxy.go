@@ -35,7 +35,7 @@ func dhcpProxy() Item {
 		Refusals: map[string]Change{
 			"source_ip_address: ":        To(func(p *l3.DHCPProxy) { p.SourceIpAddress = "x" }),
 			"source_ip_address: 0.0.0.0": To(func(p *l3.DHCPProxy) { p.SourceIpAddress = "0.0.0.0" }),
-			"servers: 0 servers":         servers(),
+			"servers: empty":             servers(),
 			"servers[0].ip_address: 10.0.0.1, expected the version of IP":   servers(DHCPServer("10.0.0.1", 0)),
 			"servers[1].ip_address: 2001:db8::2 in table 1 is listed twice": servers(DHCPServer("2001:db8::2", 1), DHCPServer("2001:db8::2", 1)),
 		},

@@ -101,14 +101,14 @@ func ikev2Refusals() map[string]Change {
 	profile := To[*ikev2.Profile]
 	return map[string]Change{
 		"name: 64 bytes, expected 1 to 63":                    profile(func(p *ikev2.Profile) { p.Name = strings.Repeat("x", 64) }),
-		"auth.secret: 0 bytes, expected 1 to 1024":            profile(func(p *ikev2.Profile) { p.Auth = nil }),
+		"auth: missing, expected how the peers":               profile(func(p *ikev2.Profile) { p.Auth = nil }),
 		"auth.secret: not hexadecimal after 0x":               profile(func(p *ikev2.Profile) { p.Auth.Secret = "0xswordfish" }),
 		"auth.secret: set, expected none with":                profile(func(p *ikev2.Profile) { p.Auth.Method, p.Auth.CertificateFile = ikev2.Profile_Auth_CERTIFICATE, "/x" }),
 		"auth.certificate_file: set, expected method":         profile(func(p *ikev2.Profile) { p.Auth.CertificateFile = "/x" }),
 		"auth.certificate_file: 0 bytes, expected 1 to 1023":  profile(func(p *ikev2.Profile) { p.Auth.Method = ikev2.Profile_Auth_CERTIFICATE }),
 		"auth.method: 2, expected SHARED_SECRET, CERTIFICATE": profile(func(p *ikev2.Profile) { p.Auth.Method = 2 }),
-		"local_id.value: 0 bytes, expected 1 to 63":           profile(func(p *ikev2.Profile) { p.LocalId = nil }),
-		"remote_id.value: 0 bytes, expected 1 to 63":          profile(func(p *ikev2.Profile) { p.RemoteId = nil }),
+		"local_id: missing, expected the identity":            profile(func(p *ikev2.Profile) { p.LocalId = nil }),
+		"remote_id: missing, expected the identity":           profile(func(p *ikev2.Profile) { p.RemoteId = nil }),
 		`remote_id.value: "x": expected an IP`:                profile(func(p *ikev2.Profile) { p.RemoteId.Value = "x" }),
 		`local_ts.addresses: "10.0.0.1/8", expected a net`:    profile(func(p *ikev2.Profile) { p.LocalTs.Addresses = "10.0.0.1/8" }),
 		`local_ts.addresses: "10.0.0.2-10.0.0.1", expected`:   profile(func(p *ikev2.Profile) { p.LocalTs.Addresses = "10.0.0.2-10.0.0.1" }),

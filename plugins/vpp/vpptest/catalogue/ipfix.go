@@ -30,7 +30,7 @@ func ipfixExporter() Item {
 			To(func(x *ipfix.IPFIX) { x.VrfId, x.PathMtu, x.TemplateInterval = 0, 1450, 60 }),
 		},
 		Refusals: map[string]Change{
-			`collector.address: "": expected`:               To(func(x *ipfix.IPFIX) { x.Collector = nil }),
+			`collector: missing, expected`:                  To(func(x *ipfix.IPFIX) { x.Collector = nil }),
 			"collector.address: 0.0.0.0, expected":          To(func(x *ipfix.IPFIX) { x.Collector.Address = "0.0.0.0" }),
 			`source_address: "2001:db8::1", expected an IP`: To(func(x *ipfix.IPFIX) { x.SourceAddress = "2001:db8::1" }),
 			"collector.port: 65535, expected":               To(func(x *ipfix.IPFIX) { x.Collector.Port = 65535 }),

@@ -33,7 +33,7 @@ func ipsecSP() Item {
 		Refusals: map[string]Change{
 			"action: RESOLVE, expected BYPASS":                       sp(func(p *ipsec.SecurityPolicy) { p.Action = ipsec.SecurityPolicy_RESOLVE }),
 			"protocol: 256, expected 0 to 255":                       sp(func(p *ipsec.SecurityPolicy) { p.Protocol = 256 }),
-			`remote_addr_start: "": expected an IP address`:          sp(func(p *ipsec.SecurityPolicy) { p.RemoteAddrStart = "" }),
+			`remote_addr_start: empty, expected an IP address`:       sp(func(p *ipsec.SecurityPolicy) { p.RemoteAddrStart = "" }),
 			"remote_addr_stop: 10.1.0.0 is before remote_addr_start": sp(func(p *ipsec.SecurityPolicy) { p.RemoteAddrStop = "10.1.0.0" }),
 			"local_addr_stop: 2001:db8::1, expected an address of":   sp(func(p *ipsec.SecurityPolicy) { p.LocalAddrStop = "2001:db8::1" }),
 			"local_addr_start: 2001:db8::1, expected an address of":  sp(func(p *ipsec.SecurityPolicy) { p.LocalAddrStart, p.LocalAddrStop = "2001:db8::1", "2001:db8::2" }),

@@ -28,9 +28,9 @@ func ipsecTunnelProtection() Item {
 		Recreates:  []Change{protection(func(p *ipsec.TunnelProtection) { p.NextHopAddr = "10.3.3.3" })},
 		Refusals: map[string]Change{
 			"interface: empty":                       protection(func(p *ipsec.TunnelProtection) { p.Interface, p.NextHopAddr = "", "10.3.3.3" }),
-			"sa_out: 0 associations, expected one":   protection(func(p *ipsec.TunnelProtection) { p.SaOut = nil }),
+			"sa_out: empty, expected one":            protection(func(p *ipsec.TunnelProtection) { p.SaOut = nil }),
 			"sa_out: 2 associations, expected one":   protection(func(p *ipsec.TunnelProtection) { p.SaOut = []uint32{31, 33} }),
-			"sa_in: 0 associations, expected 1 to 4": protection(func(p *ipsec.TunnelProtection) { p.SaIn = nil }),
+			"sa_in: empty, expected 1 to 4":          protection(func(p *ipsec.TunnelProtection) { p.SaIn = nil }),
 			"sa_in: 5 associations, expected 1 to 4": protection(func(p *ipsec.TunnelProtection) { p.SaIn = []uint32{1, 2, 3, 4, 5} }),
 			"sa_in[1]: 32 is listed twice":           protection(func(p *ipsec.TunnelProtection) { p.SaIn = []uint32{32, 32} }),
 			`next_hop_addr: "x": expected an IP`:     protection(func(p *ipsec.TunnelProtection) { p.NextHopAddr = "x" }),

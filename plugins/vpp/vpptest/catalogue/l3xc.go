@@ -38,9 +38,9 @@ func l3xc() Item {
 		Spellings:  []Change{paths(path("", "2001:db8::8"), path("lo", "2001:DB8:0::7"))},
 		Recreates:  []Change{paths(path("lo", "2001:db8::9"))},
 		Refusals: map[string]Change{
-			"interface: empty":                  To(func(x *l3.L3XConnect) { x.Interface = "" }),
-			"paths: 0 paths, expected 1 to 255": paths(),
-			"both empty":                        paths(path("", "")),
+			"interface: empty":                To(func(x *l3.L3XConnect) { x.Interface = "" }),
+			"paths: empty, expected 1 to 255": paths(),
+			"both empty":                      paths(path("", "")),
 			"paths[0].next_hop_addr: 10.0.0.1, expected an address of the protocol": paths(path("b", "10.0.0.1")),
 			"paths[0].next_hop_addr: ":   paths(path("b", "x")),
 			"paths[0].next_hop_addr: ::": paths(path("", "::")),

@@ -45,7 +45,7 @@ func linuxcpPair() Item {
 			pair(func(p *linuxcp.Pair) { p.Type, p.Namespace = linuxcp.Pair_TUN, "other" }),
 		},
 		Refusals: map[string]Change{
-			`host_interface: "", expected 1 to 15`:         pair(func(p *linuxcp.Pair) { p.HostInterface = "" }),
+			`host_interface: empty, expected 1 to 15`:      pair(func(p *linuxcp.Pair) { p.HostInterface = "" }),
 			`host_interface: "e/0", expected`:              pair(func(p *linuxcp.Pair) { p.HostInterface = "e/0" }),
 			`host_interface: "sixteen-letters-", expected`: pair(func(p *linuxcp.Pair) { p.HostInterface = "sixteen-letters-" }),
 			`namespace: "a/b", expected the name`:          pair(func(p *linuxcp.Pair) { p.Namespace = "a/b" }),

@@ -86,7 +86,7 @@ func nat64Pool() Item {
 			To(func(p *nat64.Pool) { p.VrfId = 4294967295 }),
 		},
 		Refusals: map[string]Change{
-			`first_ip: "", expected the IPv4`:          To(func(p *nat64.Pool) { p.FirstIp = "" }),
+			`first_ip: empty, expected the IPv4`:       To(func(p *nat64.Pool) { p.FirstIp = "" }),
 			`last_ip: "2001:db8::1", expected an IPv4`: To(func(p *nat64.Pool) { p.LastIp = "2001:db8::1" }),
 			"last_ip: 192.0.2.1 is before first_ip 19": To(func(p *nat64.Pool) { p.LastIp = "192.0.2.1" }),
 			"last_ip: 16777216 addresses, expected at": To(func(p *nat64.Pool) { p.FirstIp, p.LastIp = "10.0.0.0", "10.255.255.255" }),

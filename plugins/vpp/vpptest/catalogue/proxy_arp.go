@@ -38,7 +38,7 @@ func proxyARP() Item {
 		},
 		Refusals: map[string]Change{
 			`ranges[0].first_ip_addr: "10.0.0.1/24", expected an IPv4 address`: ranges(ARPRange("10.0.0.1/24", "10.0.0.2", 0)),
-			`ranges[0].last_ip_addr: ""`:                                       ranges(ARPRange("10.0.0.1", "", 0)),
+			`ranges[0].last_ip_addr: empty`:                                    ranges(ARPRange("10.0.0.1", "", 0)),
 			"ranges[0].first_ip_addr: ":                                        ranges(ARPRange("2001:db8::1", "2001:db8::2", 0)),
 			"ranges[0].last_ip_addr: 10.0.0.1 is before":                       ranges(ARPRange("10.0.0.2", "10.0.0.1", 0)),
 			"ranges[1]: ": ranges(ARPRange("10.0.0.1", "10.0.0.2", 0), ARPRange("10.0.0.1", "10.0.0.2", 0)),

@@ -35,7 +35,7 @@ func ipRedirect() Item {
 			"l3_protocol: UNDEFINED_L3": To(func(r *punt.IPRedirect) { r.L3Protocol = 0 }),
 			"tx_interface: empty":       To(func(r *punt.IPRedirect) { r.TxInterface = "" }),
 			"next_hop: ::, expected":    To(func(r *punt.IPRedirect) { r.NextHop = "::" }),
-			`next_hop: "": expected`:    To(func(r *punt.IPRedirect) { r.NextHop = "" }),
+			`next_hop: empty, expected`: To(func(r *punt.IPRedirect) { r.NextHop = "" }),
 		},
 		Spellings: []Change{To(func(r *punt.IPRedirect) { r.NextHop = "2001:DB8:0::9" })},
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {

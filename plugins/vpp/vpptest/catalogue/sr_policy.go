@@ -49,7 +49,7 @@ func srPolicy() Item {
 		Refusals: map[string]Change{
 			`bsid: "10.0.0.1", expected an IPv6 address`:                         policy(func(p *srv6.Policy) { p.Bsid = "10.0.0.1" }),
 			"segment_lists: empty":                                               lists(),
-			"segment_lists[0].segments: 0 segments, expected 1 to 16":            lists(SRv6Segments(1)),
+			"segment_lists[0].segments: empty, expected 1 to 16":                 lists(SRv6Segments(1)),
 			"segment_lists[0].segments: 17 segments, expected 1 to 16":           lists(SRv6Segments(1, many...)),
 			`segment_lists[1].segments[0]: "10.0.0.1", expected an IPv6 address`: lists(one, SRv6Segments(1, "10.0.0.1")),
 			"segment_lists[1]: the same segments":                                lists(one, one),

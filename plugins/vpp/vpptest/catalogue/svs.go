@@ -50,7 +50,7 @@ func svsRoute() Item {
 			return &svsapi.SvsRouteAddDel{TableID: r.TableId, Prefix: ipconv.Prefix(netip.MustParsePrefix(r.Prefix))}, &svsapi.SvsRouteAddDelReply{}
 		},
 		Refusals: map[string]Change{
-			"prefix: \"\": expected an IP":     To(func(r *svs.Route) { r.Prefix = "" }),
+			"prefix: empty, expected an IP":    To(func(r *svs.Route) { r.Prefix = "" }),
 			"prefix: \"10.9.0.1/16\" has host": To(func(r *svs.Route) { r.Prefix = "10.9.0.1/16" }),
 			"prefix: 0.0.0.0/0, expected":      To(func(r *svs.Route) { r.Prefix = "0.0.0.0/0" }),
 		},

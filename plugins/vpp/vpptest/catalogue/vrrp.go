@@ -29,7 +29,7 @@ func vrrp() Item {
 			"priority: 256, expected 1 to 255":      field(func(e *l3.VRRPEntry) { e.Priority = 256 }),
 			"interval: 65536, expected 10 to 65535": field(func(e *l3.VRRPEntry) { e.Interval = 65536 }),
 			"interval: 9, ":                         field(func(e *l3.VRRPEntry) { e.Interval = 9 }),
-			"ip_addresses: 0 addresses":             addrs(),
+			"ip_addresses: empty":                   addrs(),
 			"ip_addresses[1]: 2001:db8::1, expected the version of IP of 10.1.1.100": addrs("10.1.1.100", "2001:db8::1"),
 			"ip_addresses[1]: 10.1.1.1 is listed twice":                              addrs("10.1.1.1", "10.1.1.1"),
 			"unicast_peers: 1 addresses, expected none without unicast":              field(func(e *l3.VRRPEntry) { e.UnicastPeers = []string{"10.1.1.9"} }),

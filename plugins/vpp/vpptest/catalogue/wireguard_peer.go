@@ -33,14 +33,14 @@ func wireguardPeer() Item {
 			To(func(p *wireguard.Peer) { p.AllowedIps, p.PersistentKeepalive = []string{"0.0.0.0/0"}, 0 }),
 		},
 		Refusals: map[string]Change{
-			"wg_if_name: empty":                     To(func(p *wireguard.Peer) { p.WgIfName = "" }),
-			"public_key: expected 32 bytes":         To(func(p *wireguard.Peer) { p.PublicKey = "La2X30ihDXOqiJXihmcJ" }),
-			"endpoint: 0.0.0.0, expected":           To(func(p *wireguard.Peer) { p.Endpoint = "0.0.0.0" }),
-			`endpoint: "": expected an IP address`:  To(func(p *wireguard.Peer) { p.Endpoint = "" }),
-			"port: 65536, expected 0 to 65535":      To(func(p *wireguard.Peer) { p.Port = 65536 }),
-			"persistent_keepalive: 70000, expected": To(func(p *wireguard.Peer) { p.PersistentKeepalive = 70000 }),
-			"allowed_ips: empty, expected":          To(func(p *wireguard.Peer) { p.AllowedIps = nil }),
-			`allowed_ips[0]: "10.8.0.0": expected`:  To(func(p *wireguard.Peer) { p.AllowedIps[0] = "10.8.0.0" }),
+			"wg_if_name: empty":                       To(func(p *wireguard.Peer) { p.WgIfName = "" }),
+			"public_key: expected 32 bytes":           To(func(p *wireguard.Peer) { p.PublicKey = "La2X30ihDXOqiJXihmcJ" }),
+			"endpoint: 0.0.0.0, expected":             To(func(p *wireguard.Peer) { p.Endpoint = "0.0.0.0" }),
+			`endpoint: empty, expected an IP address`: To(func(p *wireguard.Peer) { p.Endpoint = "" }),
+			"port: 65536, expected 0 to 65535":        To(func(p *wireguard.Peer) { p.Port = 65536 }),
+			"persistent_keepalive: 70000, expected":   To(func(p *wireguard.Peer) { p.PersistentKeepalive = 70000 }),
+			"allowed_ips: empty, expected":            To(func(p *wireguard.Peer) { p.AllowedIps = nil }),
+			`allowed_ips[0]: "10.8.0.0": expected`:    To(func(p *wireguard.Peer) { p.AllowedIps[0] = "10.8.0.0" }),
 		},
 		Conflicts: []Conflict{{
 			First: &wireguard.Peer{

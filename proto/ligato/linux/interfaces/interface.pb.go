@@ -2122,29 +2122,29 @@ var File_ligato_linux_interfaces_interface_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
-	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\xa4\x0e\n" +
-	"\tInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12E\n" +
-	"\x04type\x18\x02 \x01(\x0e2'.ligato.linux.interfaces.Interface.TypeB\b\x8a}\x05DUMMYR\x04type\x12B\n" +
+	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\x96\x10\n" +
+	"\tInterface\x12\x1d\n" +
+	"\x04name\x18\x01 \x01(\tB\t\x9a}\x06a nameR\x04name\x12p\n" +
+	"\x04type\x18\x02 \x01(\x0e2'.ligato.linux.interfaces.Interface.TypeB3\x8a}\x05DUMMY\x9a}(the type of the interface, such as DUMMYR\x04type\x12B\n" +
 	"\tnamespace\x18\x03 \x01(\v2$.ligato.linux.namespace.NetNamespaceR\tnamespace\x12 \n" +
 	"\fhost_if_name\x18\x04 \x01(\tR\n" +
 	"hostIfName\x12\x18\n" +
 	"\aenabled\x18\x05 \x01(\bR\aenabled\x12+\n" +
 	"\fip_addresses\x18\x06 \x03(\tB\b\x82}\x02\b\x04\x90}\x01R\vipAddresses\x12!\n" +
 	"\fphys_address\x18\a \x01(\tR\vphysAddress\x12\x1d\n" +
-	"\x03mtu\x18\b \x01(\rB\v\x82}\x05\x12\x03\x10\x80H\x90}\x01R\x03mtu\x127\n" +
-	"\x04veth\x18\x14 \x01(\v2!.ligato.linux.interfaces.VethLinkH\x00R\x04veth\x124\n" +
-	"\x03tap\x18\x15 \x01(\v2 .ligato.linux.interfaces.TapLinkH\x00R\x03tap\x12>\n" +
-	"\avrf_dev\x18\x16 \x01(\v2#.ligato.linux.interfaces.VrfDevLinkH\x00R\x06vrfDev\x12=\n" +
-	"\x06bridge\x18( \x01(\v2#.ligato.linux.interfaces.BridgeLinkH\x00R\x06bridge\x127\n" +
-	"\x04vlan\x18) \x01(\v2!.ligato.linux.interfaces.VlanLinkH\x00R\x04vlan\x12:\n" +
-	"\x05vxlan\x18* \x01(\v2\".ligato.linux.interfaces.VxlanLinkH\x00R\x05vxlan\x127\n" +
-	"\x04bond\x18+ \x01(\v2!.ligato.linux.interfaces.BondLinkH\x00R\x04bond\x12@\n" +
-	"\amacvlan\x18, \x01(\v2$.ligato.linux.interfaces.MacvlanLinkH\x00R\amacvlan\x12=\n" +
-	"\x06ipvlan\x18- \x01(\v2#.ligato.linux.interfaces.IpvlanLinkH\x00R\x06ipvlan\x12=\n" +
-	"\x06tunnel\x18. \x01(\v2#.ligato.linux.interfaces.TunnelLinkH\x00R\x06tunnel\x12>\n" +
-	"\atun_tap\x18/ \x01(\v2#.ligato.linux.interfaces.TunTapLinkH\x00R\x06tunTap\x12F\n" +
-	"\twireguard\x180 \x01(\v2&.ligato.linux.interfaces.WireguardLinkH\x00R\twireguard\x12\x1b\n" +
+	"\x03mtu\x18\b \x01(\rB\v\x82}\x05\x12\x03\x10\x80H\x90}\x01R\x03mtu\x12H\n" +
+	"\x04veth\x18\x14 \x01(\v2!.ligato.linux.interfaces.VethLinkB\x0f\xa2}\ftype is VETHH\x00R\x04veth\x12K\n" +
+	"\x03tap\x18\x15 \x01(\v2 .ligato.linux.interfaces.TapLinkB\x15\xa2}\x12type is TAP_TO_VPPH\x00R\x03tap\x12U\n" +
+	"\avrf_dev\x18\x16 \x01(\v2#.ligato.linux.interfaces.VrfDevLinkB\x15\xa2}\x12type is VRF_DEVICEH\x00R\x06vrfDev\x12=\n" +
+	"\x06bridge\x18( \x01(\v2#.ligato.linux.interfaces.BridgeLinkH\x00R\x06bridge\x12H\n" +
+	"\x04vlan\x18) \x01(\v2!.ligato.linux.interfaces.VlanLinkB\x0f\xa2}\ftype is VLANH\x00R\x04vlan\x12L\n" +
+	"\x05vxlan\x18* \x01(\v2\".ligato.linux.interfaces.VxlanLinkB\x10\xa2}\rtype is VXLANH\x00R\x05vxlan\x127\n" +
+	"\x04bond\x18+ \x01(\v2!.ligato.linux.interfaces.BondLinkH\x00R\x04bond\x12T\n" +
+	"\amacvlan\x18, \x01(\v2$.ligato.linux.interfaces.MacvlanLinkB\x12\xa2}\x0ftype is MACVLANH\x00R\amacvlan\x12P\n" +
+	"\x06ipvlan\x18- \x01(\v2#.ligato.linux.interfaces.IpvlanLinkB\x11\xa2}\x0etype is IPVLANH\x00R\x06ipvlan\x12Z\n" +
+	"\x06tunnel\x18. \x01(\v2#.ligato.linux.interfaces.TunnelLinkB\x1b\xa2}\x18type is GRE, IPIP or SITH\x00R\x06tunnel\x12>\n" +
+	"\atun_tap\x18/ \x01(\v2#.ligato.linux.interfaces.TunTapLinkH\x00R\x06tunTap\x12\\\n" +
+	"\twireguard\x180 \x01(\v2&.ligato.linux.interfaces.WireguardLinkB\x14\xa2}\x11type is WIREGUARDH\x00R\twireguard\x12\x1b\n" +
 	"\tlink_only\x18\t \x01(\bR\blinkOnly\x120\n" +
 	"\x14vrf_master_interface\x18\n" +
 	" \x01(\tR\x12vrfMasterInterface\x12)\n" +
@@ -2179,32 +2179,32 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x03TAP\x10\x1e\x12\r\n" +
 	"\tWIREGUARD\x10\x1f:+\x8a}(\n" +
 	"\x1alinux.interfaces.interface\x12\x02v2\x1a\x06{name}B\x06\n" +
-	"\x04link\"y\n" +
-	"\x0fAddressLifetime\x12\x18\n" +
-	"\aaddress\x18\x01 \x01(\tR\aaddress\x12)\n" +
+	"\x04link\"\x91\x01\n" +
+	"\x0fAddressLifetime\x120\n" +
+	"\aaddress\x18\x01 \x01(\tB\x16\x9a}\x13one of ip_addressesR\aaddress\x12)\n" +
 	"\tpreferred\x18\x02 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\tpreferred\x12!\n" +
 	"\x05valid\x18\x03 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\x05valid\"e\n" +
 	"\x06Queues\x12\x19\n" +
 	"\x02rx\x18\x01 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x02rx\x12\x19\n" +
 	"\x02tx\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x02tx\x12%\n" +
-	"\bcombined\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\bcombined\"7\n" +
-	"\aOffload\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\aenabled\x18\x02 \x01(\bR\aenabled\"2\n" +
-	"\x06Sysctl\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value\"\xec\x02\n" +
-	"\bVethLink\x12 \n" +
-	"\fpeer_if_name\x18\x01 \x01(\tR\n" +
+	"\bcombined\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\bcombined\"t\n" +
+	"\aOffload\x12O\n" +
+	"\x04name\x18\x01 \x01(\tB;\x9a}8the name of an offload, such as tcp-segmentation-offloadR\x04name\x12\x18\n" +
+	"\aenabled\x18\x02 \x01(\bR\aenabled\"f\n" +
+	"\x06Sysctl\x12F\n" +
+	"\x04name\x18\x01 \x01(\tB2\x9a}/the name of a parameter, such as ipv4.rp_filterR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value\"\x8a\x03\n" +
+	"\bVethLink\x12>\n" +
+	"\fpeer_if_name\x18\x01 \x01(\tB\x1c\x9a}\x19the name of the other endR\n" +
 	"peerIfName\x12j\n" +
 	"\x16rx_checksum_offloading\x18\x02 \x01(\x0e24.ligato.linux.interfaces.VethLink.ChecksumOffloadingR\x14rxChecksumOffloading\x12j\n" +
 	"\x16tx_checksum_offloading\x18\x03 \x01(\x0e24.ligato.linux.interfaces.VethLink.ChecksumOffloadingR\x14txChecksumOffloading\"f\n" +
 	"\x12ChecksumOffloading\x12\x19\n" +
 	"\x15CHKSM_OFFLOAD_DEFAULT\x10\x00\x12\x19\n" +
 	"\x15CHKSM_OFFLOAD_ENABLED\x10\x01\x12\x1a\n" +
-	"\x16CHKSM_OFFLOAD_DISABLED\x10\x02\"0\n" +
-	"\aTapLink\x12%\n" +
-	"\x0fvpp_tap_if_name\x18\x01 \x01(\tR\fvppTapIfName\"1\n" +
+	"\x16CHKSM_OFFLOAD_DISABLED\x10\x02\"O\n" +
+	"\aTapLink\x12D\n" +
+	"\x0fvpp_tap_if_name\x18\x01 \x01(\tB\x1d\x9a}\x1athe name of the TAP in VPPR\fvppTapIfName\"1\n" +
 	"\n" +
 	"VrfDevLink\x12#\n" +
 	"\rrouting_table\x18\x01 \x01(\rR\froutingTable\"q\n" +
@@ -2217,9 +2217,9 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\vBridgeVlans\x12\x1c\n" +
 	"\x04pvid\x18\x01 \x01(\rB\b\x82}\x05\x12\x03\x10\xfe\x1fR\x04pvid\x12\x16\n" +
 	"\x06tagged\x18\x02 \x03(\tR\x06tagged\x12\x1a\n" +
-	"\buntagged\x18\x03 \x03(\tR\buntagged\"\xc5\x01\n" +
-	"\bVlanLink\x12)\n" +
-	"\x10parent_interface\x18\x01 \x01(\tR\x0fparentInterface\x12#\n" +
+	"\buntagged\x18\x03 \x03(\tR\buntagged\"\xeb\x01\n" +
+	"\bVlanLink\x12O\n" +
+	"\x10parent_interface\x18\x01 \x01(\tB$\x9a}!the name of the interface beneathR\x0fparentInterface\x12#\n" +
 	"\avlan_id\x18\x02 \x01(\rB\n" +
 	"\x82}\a\x12\x05\b\x01\x10\xfe\x1fR\x06vlanId\x12F\n" +
 	"\bprotocol\x18\x03 \x01(\x0e2*.ligato.linux.interfaces.VlanLink.ProtocolR\bprotocol\"!\n" +
@@ -2256,27 +2256,27 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
 	"\x06LAYER2\x10\x00\x12\v\n" +
 	"\aLAYER34\x10\x01\x12\v\n" +
-	"\aLAYER23\x10\x02\"\xb0\x01\n" +
-	"\vMacvlanLink\x12)\n" +
-	"\x10parent_interface\x18\x01 \x01(\tR\x0fparentInterface\x12=\n" +
+	"\aLAYER23\x10\x02\"\xd6\x01\n" +
+	"\vMacvlanLink\x12O\n" +
+	"\x10parent_interface\x18\x01 \x01(\tB$\x9a}!the name of the interface beneathR\x0fparentInterface\x12=\n" +
 	"\x04mode\x18\x02 \x01(\x0e2).ligato.linux.interfaces.MacvlanLink.ModeR\x04mode\"7\n" +
 	"\x04Mode\x12\n" +
 	"\n" +
 	"\x06BRIDGE\x10\x00\x12\v\n" +
 	"\aPRIVATE\x10\x01\x12\b\n" +
 	"\x04VEPA\x10\x02\x12\f\n" +
-	"\bPASSTHRU\x10\x03\"\x96\x01\n" +
+	"\bPASSTHRU\x10\x03\"\xbc\x01\n" +
 	"\n" +
-	"IpvlanLink\x12)\n" +
-	"\x10parent_interface\x18\x01 \x01(\tR\x0fparentInterface\x12<\n" +
+	"IpvlanLink\x12O\n" +
+	"\x10parent_interface\x18\x01 \x01(\tB$\x9a}!the name of the interface beneathR\x0fparentInterface\x12<\n" +
 	"\x04mode\x18\x02 \x01(\x0e2(.ligato.linux.interfaces.IpvlanLink.ModeR\x04mode\"\x1f\n" +
 	"\x04Mode\x12\x06\n" +
 	"\x02L2\x10\x00\x12\x06\n" +
 	"\x02L3\x10\x01\x12\a\n" +
-	"\x03L3S\x10\x02\"\xa1\x01\n" +
+	"\x03L3S\x10\x02\"\xc0\x01\n" +
 	"\n" +
-	"TunnelLink\x12\x1b\n" +
-	"\x05local\x18\x01 \x01(\tB\x05\x82}\x02\b\x02R\x05local\x12\x1d\n" +
+	"TunnelLink\x12:\n" +
+	"\x05local\x18\x01 \x01(\tB$\x82}\x02\b\x02\x9a}\x1can IPv4 address of this hostR\x05local\x12\x1d\n" +
 	"\x06remote\x18\x02 \x01(\tB\x05\x82}\x02\b\x02R\x06remote\x12\x1a\n" +
 	"\x03ttl\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x03ttl\x12)\n" +
 	"\x10parent_interface\x18\x04 \x01(\tR\x0fparentInterface\x12\x10\n" +
@@ -2286,17 +2286,17 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x05owner\x18\x01 \x01(\rR\x05owner\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\rR\x05group\x12\x1f\n" +
 	"\vmulti_queue\x18\x03 \x01(\bR\n" +
-	"multiQueue\"\xb2\x01\n" +
-	"\rWireguardLink\x12\x1f\n" +
-	"\vprivate_key\x18\x01 \x01(\tR\n" +
+	"multiQueue\"\xbc\x01\n" +
+	"\rWireguardLink\x12)\n" +
+	"\vprivate_key\x18\x01 \x01(\tB\b\x9a}\x05a keyR\n" +
 	"privateKey\x12*\n" +
 	"\vlisten_port\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\n" +
 	"listenPort\x12\x16\n" +
 	"\x06fwmark\x18\x03 \x01(\rR\x06fwmark\x12<\n" +
-	"\x05peers\x18\x04 \x03(\v2&.ligato.linux.interfaces.WireguardPeerR\x05peers\"\xd5\x01\n" +
-	"\rWireguardPeer\x12\x1d\n" +
+	"\x05peers\x18\x04 \x03(\v2&.ligato.linux.interfaces.WireguardPeerR\x05peers\"\xdf\x01\n" +
+	"\rWireguardPeer\x12'\n" +
 	"\n" +
-	"public_key\x18\x01 \x01(\tR\tpublicKey\x12#\n" +
+	"public_key\x18\x01 \x01(\tB\b\x9a}\x05a keyR\tpublicKey\x12#\n" +
 	"\rpreshared_key\x18\x02 \x01(\tR\fpresharedKey\x12\x1a\n" +
 	"\bendpoint\x18\x03 \x01(\tR\bendpoint\x12<\n" +
 	"\x14persistent_keepalive\x18\x04 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x13persistentKeepalive\x12&\n" +

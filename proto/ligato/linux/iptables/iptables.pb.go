@@ -393,7 +393,7 @@ var File_ligato_linux_iptables_iptables_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_iptables_iptables_proto_rawDesc = "" +
 	"\n" +
-	"$ligato/linux/iptables/iptables.proto\x12\x15ligato.linux.iptables\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\x8f\x06\n" +
+	"$ligato/linux/iptables/iptables.proto\x12\x15ligato.linux.iptables\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\xa8\x06\n" +
 	"\tRuleChain\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12B\n" +
 	"\tnamespace\x18\x02 \x01(\v2$.ligato.linux.namespace.NetNamespaceR\tnamespace\x12\x1e\n" +
@@ -404,9 +404,9 @@ const file_ligato_linux_iptables_iptables_proto_rawDesc = "" +
 	"\x05table\x18\x05 \x01(\x0e2&.ligato.linux.iptables.RuleChain.TableR\x05table\x12U\n" +
 	"\n" +
 	"chain_type\x18\x06 \x01(\x0e2*.ligato.linux.iptables.RuleChain.ChainTypeB\n" +
-	"\x8a}\aFORWARDR\tchainType\x12\x1d\n" +
+	"\x8a}\aFORWARDR\tchainType\x126\n" +
 	"\n" +
-	"chain_name\x18\a \x01(\tR\tchainName\x12N\n" +
+	"chain_name\x18\a \x01(\tB\x17\xa2}\x14chain_type is CUSTOMR\tchainName\x12N\n" +
 	"\x0edefault_policy\x18\b \x01(\x0e2'.ligato.linux.iptables.RuleChain.PolicyR\rdefaultPolicy\x12\x14\n" +
 	"\x05rules\x18\n" +
 	" \x03(\tR\x05rules\"\x1e\n" +

@@ -95,13 +95,13 @@ var File_ligato_linux_l3_arp_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_l3_arp_proto_rawDesc = "" +
 	"\n" +
-	"\x19ligato/linux/l3/arp.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xb9\x01\n" +
-	"\bARPEntry\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12'\n" +
+	"\x19ligato/linux/l3/arp.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x90\x02\n" +
+	"\bARPEntry\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x127\n" +
 	"\n" +
-	"ip_address\x18\x02 \x01(\tB\b\x82}\x02\b\x01\x90}\x01R\tipAddress\x125\n" +
+	"ip_address\x18\x02 \x01(\tB\x18\x82}\x02\b\x01\x90}\x01\x9a}\ran IP addressR\tipAddress\x12_\n" +
 	"\n" +
-	"hw_address\x18\x03 \x01(\tB\x16\x8a}\x13\"02:fe:00:00:00:01\"R\thwAddress:/\x8a},\n" +
+	"hw_address\x18\x03 \x01(\tB@\x8a}\x13\"02:fe:00:00:00:01\"\x9a}'a MAC address such as 02:fe:00:00:00:01R\thwAddress:/\x8a},\n" +
 	"\flinux.l3.arp\x12\x02v2\x1a\x18{interface}/{ip_address}B=Z;github.com/tenuto-dev/tenuto/proto/ligato/linux/l3;linux_l3b\x06proto3"
 
 var (

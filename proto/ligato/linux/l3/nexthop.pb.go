@@ -217,13 +217,13 @@ var File_ligato_linux_l3_nexthop_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_l3_nexthop_proto_rawDesc = "" +
 	"\n" +
-	"\x1dligato/linux/l3/nexthop.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\xfb\x03\n" +
-	"\aNexthop\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12B\n" +
+	"\x1dligato/linux/l3/nexthop.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\xe7\x04\n" +
+	"\aNexthop\x123\n" +
+	"\x04name\x18\x01 \x01(\tB\x1f\x9a}\x1ca name of the nexthop objectR\x04name\x12B\n" +
 	"\tnamespace\x18\x02 \x01(\v2$.ligato.linux.namespace.NetNamespaceR\tnamespace\x12!\n" +
 	"\x02id\x18\x03 \x01(\rB\x11\x82}\n" +
-	"\x12\b\b\x01\x10\xff\xff\xff\xff\x0f\x8a}\x017R\x02id\x127\n" +
-	"\x12outgoing_interface\x18\x04 \x01(\tB\b\x8a}\x05veth1R\x11outgoingInterface\x12!\n" +
+	"\x12\b\b\x01\x10\xff\xff\xff\xff\x0f\x8a}\x017R\x02id\x12a\n" +
+	"\x12outgoing_interface\x18\x04 \x01(\tB2\x8a}\x05veth1\xa2}'there are neither members nor blackholeR\x11outgoingInterface\x12!\n" +
 	"\agw_addr\x18\x05 \x01(\tB\b\x82}\x02\b\x01\x90}\x01R\x06gwAddr\x12\x17\n" +
 	"\aon_link\x18\x06 \x01(\bR\x06onLink\x12*\n" +
 	"\vmpls_labels\x18\a \x03(\rB\t\x82}\x06\x12\x04\x10\xff\xff?R\n" +
@@ -231,9 +231,9 @@ const file_ligato_linux_l3_nexthop_proto_rawDesc = "" +
 	"\tblackhole\x18\b \x01(\bR\tblackhole\x12\x12\n" +
 	"\x04ipv6\x18\t \x01(\bR\x04ipv6\x129\n" +
 	"\amembers\x18\n" +
-	" \x03(\v2\x1f.ligato.linux.l3.Nexthop.MemberR\amembers\x1aD\n" +
-	"\x06Member\x12\x18\n" +
-	"\anexthop\x18\x01 \x01(\tR\anexthop\x12 \n" +
+	" \x03(\v2\x1f.ligato.linux.l3.Nexthop.MemberR\amembers\x1ae\n" +
+	"\x06Member\x129\n" +
+	"\anexthop\x18\x01 \x01(\tB\x1f\x9a}\x1cthe name of a nexthop objectR\anexthop\x12 \n" +
 	"\x06weight\x18\x02 \x01(\rB\b\x82}\x05\x12\x03\x10\x80\x02R\x06weight:!\x8a}\x1e\n" +
 	"\x10linux.l3.nexthop\x12\x02v2\x1a\x06{name}B=Z;github.com/tenuto-dev/tenuto/proto/ligato/linux/l3;linux_l3b\x06proto3"
 

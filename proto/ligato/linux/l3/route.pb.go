@@ -421,11 +421,12 @@ var File_ligato_linux_l3_route_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_l3_route_proto_rawDesc = "" +
 	"\n" +
-	"\x1bligato/linux/l3/route.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xf1\b\n" +
-	"\x05Route\x12-\n" +
-	"\x12outgoing_interface\x18\x01 \x01(\tR\x11outgoingInterface\x122\n" +
-	"\x05scope\x18\x02 \x01(\x0e2\x1c.ligato.linux.l3.Route.ScopeR\x05scope\x12)\n" +
-	"\vdst_network\x18\x03 \x01(\tB\b\x82}\x02\b\x04\x90}\x01R\n" +
+	"\x1bligato/linux/l3/route.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x8e\n" +
+	"\n" +
+	"\x05Route\x12J\n" +
+	"\x12outgoing_interface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x11outgoingInterface\x12a\n" +
+	"\x05scope\x18\x02 \x01(\x0e2\x1c.ligato.linux.l3.Route.ScopeB-\xa2}*type is UNICAST and dst_network is of IPv4R\x05scope\x12]\n" +
+	"\vdst_network\x18\x03 \x01(\tB<\x82}\x02\b\x04\x90}\x01\x9a}1a network with prefix length, such as 10.0.0.0/24R\n" +
 	"dstNetwork\x12!\n" +
 	"\agw_addr\x18\x04 \x01(\tB\b\x82}\x02\b\x01\x90}\x01R\x06gwAddr\x12\x16\n" +
 	"\x06metric\x18\x05 \x01(\rR\x06metric\x12\x14\n" +
@@ -440,9 +441,9 @@ const file_ligato_linux_l3_route_proto_rawDesc = "" +
 	"\aadv_mss\x18\x1b \x01(\rB\t\x82}\x06\x12\x04\x10\xd7\xff\x03R\x06advMss\x12*\n" +
 	"\vmpls_labels\x18\x1c \x03(\rB\t\x82}\x06\x12\x04\x10\xff\xff?R\n" +
 	"mplsLabels\x12\x18\n" +
-	"\anexthop\x18\x1d \x01(\tR\anexthop\x1a\xc2\x01\n" +
-	"\aNextHop\x12-\n" +
-	"\x12outgoing_interface\x18\x01 \x01(\tR\x11outgoingInterface\x12!\n" +
+	"\anexthop\x18\x1d \x01(\tR\anexthop\x1a\xdf\x01\n" +
+	"\aNextHop\x12J\n" +
+	"\x12outgoing_interface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x11outgoingInterface\x12!\n" +
 	"\agw_addr\x18\x02 \x01(\tB\b\x82}\x02\b\x01\x90}\x01R\x06gwAddr\x12 \n" +
 	"\x06weight\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\x80\x02R\x06weight\x12\x17\n" +
 	"\aon_link\x18\x04 \x01(\bR\x06onLink\x12*\n" +

@@ -157,9 +157,9 @@ var File_ligato_linux_l3_rule_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_l3_rule_proto_rawDesc = "" +
 	"\n" +
-	"\x1aligato/linux/l3/rule.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\xf8\x02\n" +
-	"\x04Rule\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12B\n" +
+	"\x1aligato/linux/l3/rule.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\xaf\x03\n" +
+	"\x04Rule\x12)\n" +
+	"\x04name\x18\x01 \x01(\tB\x15\x9a}\x12a name of the ruleR\x04name\x12B\n" +
 	"\tnamespace\x18\x02 \x01(\v2$.ligato.linux.namespace.NetNamespaceR\tnamespace\x12\x12\n" +
 	"\x04ipv6\x18\x03 \x01(\bR\x04ipv6\x12.\n" +
 	"\bpriority\x18\x04 \x01(\rB\x12\x82}\b\x12\x06\b\x01\x10\xfd\xff\x01\x8a}\x041000R\bpriority\x12&\n" +
@@ -169,9 +169,9 @@ const file_ligato_linux_l3_rule_proto_rawDesc = "" +
 	"dstNetwork\x12\x16\n" +
 	"\x06fwmark\x18\a \x01(\rR\x06fwmark\x12\x16\n" +
 	"\x06fwmask\x18\b \x01(\rR\x06fwmask\x12\x16\n" +
-	"\x06invert\x18\t \x01(\bR\x06invert\x12\x1c\n" +
+	"\x06invert\x18\t \x01(\bR\x06invert\x12<\n" +
 	"\x05table\x18\n" +
-	" \x01(\rB\x06\x8a}\x03100R\x05table:\x1e\x8a}\x1b\n" +
+	" \x01(\rB&\x8a}\x03100\x9a}\x1dthe number of a routing tableR\x05table:\x1e\x8a}\x1b\n" +
 	"\rlinux.l3.rule\x12\x02v2\x1a\x06{name}B=Z;github.com/tenuto-dev/tenuto/proto/ligato/linux/l3;linux_l3b\x06proto3"
 
 var (

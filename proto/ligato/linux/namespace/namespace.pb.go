@@ -10,6 +10,7 @@
 package linux_namespace
 
 import (
+	_ "github.com/tenuto-dev/tenuto/proto/ligato"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -146,10 +147,10 @@ var File_ligato_linux_namespace_namespace_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_namespace_namespace_proto_rawDesc = "" +
 	"\n" +
-	"&ligato/linux/namespace/namespace.proto\x12\x16ligato.linux.namespace\"\xc1\x01\n" +
-	"\fNetNamespace\x12F\n" +
-	"\x04type\x18\x01 \x01(\x0e22.ligato.linux.namespace.NetNamespace.ReferenceTypeR\x04type\x12\x1c\n" +
-	"\treference\x18\x02 \x01(\tR\treference\"K\n" +
+	"&ligato/linux/namespace/namespace.proto\x12\x16ligato.linux.namespace\x1a\x11ligato/item.proto\"\xe6\x01\n" +
+	"\fNetNamespace\x12[\n" +
+	"\x04type\x18\x01 \x01(\x0e22.ligato.linux.namespace.NetNamespace.ReferenceTypeB\x13\xa2}\x10reference is setR\x04type\x12,\n" +
+	"\treference\x18\x02 \x01(\tB\x0e\xa2}\vtype is setR\treference\"K\n" +
 	"\rReferenceType\x12\r\n" +
 	"\tUNDEFINED\x10\x00\x12\b\n" +
 	"\x04NSID\x10\x01\x12\a\n" +

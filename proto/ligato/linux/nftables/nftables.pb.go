@@ -194,9 +194,9 @@ var File_ligato_linux_nftables_nftables_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_nftables_nftables_proto_rawDesc = "" +
 	"\n" +
-	"$ligato/linux/nftables/nftables.proto\x12\x15ligato.linux.nftables\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\xe2\x02\n" +
-	"\x05Table\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12B\n" +
+	"$ligato/linux/nftables/nftables.proto\x12\x15ligato.linux.nftables\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\xfa\x02\n" +
+	"\x05Table\x12*\n" +
+	"\x04name\x18\x01 \x01(\tB\x16\x9a}\x13a name of the tableR\x04name\x12B\n" +
 	"\tnamespace\x18\x02 \x01(\v2$.ligato.linux.namespace.NetNamespaceR\tnamespace\x12;\n" +
 	"\x06family\x18\x03 \x01(\x0e2#.ligato.linux.nftables.Table.FamilyR\x06family\x12\x1d\n" +
 	"\n" +

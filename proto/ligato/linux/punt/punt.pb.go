@@ -481,22 +481,24 @@ var File_ligato_linux_punt_punt_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_punt_punt_proto_rawDesc = "" +
 	"\n" +
-	"\x1cligato/linux/punt/punt.proto\x12\x11ligato.linux.punt\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\x8a\x03\n" +
-	"\x05Proxy\x12k\n" +
-	"\arx_port\x18\x01 \x01(\v2\x1c.ligato.linux.punt.PortBasedB2\x8a}/{l4Protocol: TCP, l3Protocol: IPV4, port: 8080}H\x00R\x06rxPort\x12=\n" +
-	"\trx_socket\x18\x02 \x01(\v2\x1e.ligato.linux.punt.SocketBasedH\x00R\brxSocket\x127\n" +
-	"\atx_port\x18\x03 \x01(\v2\x1c.ligato.linux.punt.PortBasedH\x01R\x06txPort\x12Y\n" +
-	"\ttx_socket\x18\x04 \x01(\v2\x1e.ligato.linux.punt.SocketBasedB\x1a\x8a}\x17{path: /run/proxy.sock}H\x01R\btxSocket\x12\x12\n" +
-	"\x04name\x18\x05 \x01(\tR\x04name:!\x8a}\x1e\n" +
+	"\x1cligato/linux/punt/punt.proto\x12\x11ligato.linux.punt\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\x1a\x11ligato/item.proto\"\x83\x04\n" +
+	"\x05Proxy\x12\x83\x01\n" +
+	"\arx_port\x18\x01 \x01(\v2\x1c.ligato.linux.punt.PortBasedBJ\x8a}/{l4Protocol: TCP, l3Protocol: IPV4, port: 8080}\xa2}\x15there is no rx_socketH\x00R\x06rxPort\x12U\n" +
+	"\trx_socket\x18\x02 \x01(\v2\x1e.ligato.linux.punt.SocketBasedB\x16\xa2}\x13there is no rx_portH\x00R\brxSocket\x12Q\n" +
+	"\atx_port\x18\x03 \x01(\v2\x1c.ligato.linux.punt.PortBasedB\x18\xa2}\x15there is no tx_socketH\x01R\x06txPort\x12o\n" +
+	"\ttx_socket\x18\x04 \x01(\v2\x1e.ligato.linux.punt.SocketBasedB0\x8a}\x17{path: /run/proxy.sock}\xa2}\x13there is no tx_portH\x01R\btxSocket\x12*\n" +
+	"\x04name\x18\x05 \x01(\tB\x16\x9a}\x13a name of the proxyR\x04name:!\x8a}\x1e\n" +
 	"\x10linux.punt.proxy\x12\x02v2\x1a\x06{name}B\x04\n" +
 	"\x02rxB\x04\n" +
-	"\x02tx\"\x97\x03\n" +
-	"\tPortBased\x12H\n" +
-	"\vl4_protocol\x18\x01 \x01(\x0e2'.ligato.linux.punt.PortBased.L4ProtocolR\n" +
-	"l4Protocol\x12H\n" +
-	"\vl3_protocol\x18\x03 \x01(\x0e2'.ligato.linux.punt.PortBased.L3ProtocolR\n" +
-	"l3Protocol\x12\x1d\n" +
-	"\x04port\x18\x04 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x04port\x12$\n" +
+	"\x02tx\"\xc9\x03\n" +
+	"\tPortBased\x12W\n" +
+	"\vl4_protocol\x18\x01 \x01(\x0e2'.ligato.linux.punt.PortBased.L4ProtocolB\r\x9a}\n" +
+	"TCP or UDPR\n" +
+	"l4Protocol\x12^\n" +
+	"\vl3_protocol\x18\x03 \x01(\x0e2'.ligato.linux.punt.PortBased.L3ProtocolB\x14\x9a}\x11IPV4, IPV6 or ALLR\n" +
+	"l3Protocol\x12*\n" +
+	"\x04port\x18\x04 \x01(\rB\x16\x82}\x06\x12\x04\x10\xff\xff\x03\x9a}\n" +
+	"1 to 65535R\x04port\x12$\n" +
 	"\n" +
 	"ip_address\x18\x05 \x01(\tB\x05\x82}\x02\b\x01R\tipAddress\x12B\n" +
 	"\tnamespace\x18\x06 \x01(\v2$.ligato.linux.namespace.NetNamespaceR\tnamespace\"0\n" +
@@ -510,9 +512,9 @@ const file_ligato_linux_punt_punt_proto_rawDesc = "" +
 	"\fUNDEFINED_L3\x10\x00\x12\b\n" +
 	"\x04IPV4\x10\x01\x12\b\n" +
 	"\x04IPV6\x10\x02\x12\a\n" +
-	"\x03ALL\x10\x03\"\x90\x01\n" +
-	"\vSocketBased\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x127\n" +
+	"\x03ALL\x10\x03\"\xa5\x01\n" +
+	"\vSocketBased\x12'\n" +
+	"\x04path\x18\x01 \x01(\tB\x13\x9a}\x10an absolute pathR\x04path\x127\n" +
 	"\x04type\x18\x02 \x01(\x0e2#.ligato.linux.punt.SocketBased.TypeR\x04type\"4\n" +
 	"\x04Type\x12\x12\n" +
 	"\x0eUNDEFINED_TYPE\x10\x00\x12\n" +

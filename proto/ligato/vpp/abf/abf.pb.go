@@ -251,19 +251,19 @@ var File_ligato_vpp_abf_abf_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_abf_abf_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/abf/abf.proto\x12\x0eligato.vpp.abf\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xf6\x04\n" +
+	"\x18ligato/vpp/abf/abf.proto\x12\x0eligato.vpp.abf\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xe6\x05\n" +
 	"\x03ABF\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\rR\x05index\x12&\n" +
-	"\bacl_name\x18\x02 \x01(\tB\v\x8a}\bACL_NAMER\aaclName\x12V\n" +
-	"\x13attached_interfaces\x18\x03 \x03(\v2%.ligato.vpp.abf.ABF.AttachedInterfaceR\x12attachedInterfaces\x12\x83\x01\n" +
-	"\x10forwarding_paths\x18\x04 \x03(\v2\".ligato.vpp.abf.ABF.ForwardingPathB4\x8a}1[{nextHopIp: 10.0.0.1, interfaceName: INTERFACE}]R\x0fforwardingPaths\x1aq\n" +
-	"\x11AttachedInterface\x12'\n" +
-	"\x0finput_interface\x18\x01 \x01(\tR\x0einputInterface\x12\x1a\n" +
+	"\x05index\x18\x01 \x01(\rR\x05index\x12K\n" +
+	"\bacl_name\x18\x02 \x01(\tB0\x8a}\bACL_NAME\x9a}\"the name of an access control listR\aaclName\x12V\n" +
+	"\x13attached_interfaces\x18\x03 \x03(\v2%.ligato.vpp.abf.ABF.AttachedInterfaceR\x12attachedInterfaces\x12\x94\x01\n" +
+	"\x10forwarding_paths\x18\x04 \x03(\v2\".ligato.vpp.abf.ABF.ForwardingPathBE\x8a}1[{nextHopIp: 10.0.0.1, interfaceName: INTERFACE}]\x9a}\x0e1 to 255 pathsR\x0fforwardingPaths\x1a\x8e\x01\n" +
+	"\x11AttachedInterface\x12D\n" +
+	"\x0finput_interface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x0einputInterface\x12\x1a\n" +
 	"\bpriority\x18\x02 \x01(\rR\bpriority\x12\x17\n" +
-	"\ais_ipv6\x18\x03 \x01(\bR\x06isIpv6\x1a\xbf\x01\n" +
+	"\ais_ipv6\x18\x03 \x01(\bR\x06isIpv6\x1a\xdb\x01\n" +
 	"\x0eForwardingPath\x12(\n" +
-	"\vnext_hop_ip\x18\x01 \x01(\tB\b\x82}\x02\b\x01\x90}\x01R\tnextHopIp\x12%\n" +
-	"\x0einterface_name\x18\x02 \x01(\tR\rinterfaceName\x12 \n" +
+	"\vnext_hop_ip\x18\x01 \x01(\tB\b\x82}\x02\b\x01\x90}\x01R\tnextHopIp\x12A\n" +
+	"\x0einterface_name\x18\x02 \x01(\tB\x1a\xa2}\x17there is no next_hop_ipR\rinterfaceName\x12 \n" +
 	"\x06weight\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x06weight\x12(\n" +
 	"\n" +
 	"preference\x18\x04 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\n" +

@@ -798,18 +798,18 @@ var File_ligato_vpp_acl_acl_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_acl_acl_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/acl/acl.proto\x12\x0eligato.vpp.acl\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xde\x0f\n" +
-	"\x03ACL\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12v\n" +
-	"\x05rules\x18\x02 \x03(\v2\x18.ligato.vpp.acl.ACL.RuleBF\x8a}C[{action: PERMIT, ipRule: {ip: {destinationNetwork: 10.0.0.0/24}}}]R\x05rules\x12>\n" +
+	"\x18ligato/vpp/acl/acl.proto\x12\x0eligato.vpp.acl\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xda\x10\n" +
+	"\x03ACL\x12$\n" +
+	"\x04name\x18\x01 \x01(\tB\x10\x9a}\r1 to 63 bytesR\x04name\x12\xac\x01\n" +
+	"\x05rules\x18\x02 \x03(\v2\x18.ligato.vpp.acl.ACL.RuleB|\x8a}C[{action: PERMIT, ipRule: {ip: {destinationNetwork: 10.0.0.0/24}}}]\x9a}3at least one: a list without rules drops everythingR\x05rules\x12>\n" +
 	"\n" +
 	"interfaces\x18\x03 \x01(\v2\x1e.ligato.vpp.acl.ACL.InterfacesR\n" +
-	"interfaces\x1a\x95\r\n" +
+	"interfaces\x1a\xc8\r\n" +
 	"\x04Rule\x127\n" +
-	"\x06action\x18\x01 \x01(\x0e2\x1f.ligato.vpp.acl.ACL.Rule.ActionR\x06action\x128\n" +
-	"\aip_rule\x18\x02 \x01(\v2\x1f.ligato.vpp.acl.ACL.Rule.IpRuleR\x06ipRule\x12A\n" +
+	"\x06action\x18\x01 \x01(\x0e2\x1f.ligato.vpp.acl.ACL.Rule.ActionR\x06action\x12S\n" +
+	"\aip_rule\x18\x02 \x01(\v2\x1f.ligato.vpp.acl.ACL.Rule.IpRuleB\x19\xa2}\x16there is no macip_ruleR\x06ipRule\x12Y\n" +
 	"\n" +
-	"macip_rule\x18\x03 \x01(\v2\".ligato.vpp.acl.ACL.Rule.MacIpRuleR\tmacipRule\x1a\xca\t\n" +
+	"macip_rule\x18\x03 \x01(\v2\".ligato.vpp.acl.ACL.Rule.MacIpRuleB\x16\xa2}\x13there is no ip_ruleR\tmacipRule\x1a\xca\t\n" +
 	"\x06IpRule\x122\n" +
 	"\x02ip\x18\x01 \x01(\v2\".ligato.vpp.acl.ACL.Rule.IpRule.IpR\x02ip\x128\n" +
 	"\x04icmp\x18\x02 \x01(\v2$.ligato.vpp.acl.ACL.Rule.IpRule.IcmpR\x04icmp\x125\n" +

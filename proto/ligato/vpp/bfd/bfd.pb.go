@@ -375,21 +375,21 @@ var File_ligato_vpp_bfd_bfd_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_bfd_bfd_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/bfd/bfd.proto\x12\x0eligato.vpp.bfd\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xc6\x01\n" +
+	"\x18ligato/vpp/bfd/bfd.proto\x12\x0eligato.vpp.bfd\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xd6\x01\n" +
 	"\aAuthKey\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x120\n" +
-	"\x04type\x18\x02 \x01(\x0e2\x1c.ligato.vpp.bfd.AuthKey.TypeR\x04type\x12%\n" +
-	"\x06secret\x18\x03 \x01(\tB\r\x8a}\n" +
-	"\"00112233\"R\x06secret\"1\n" +
+	"\x04type\x18\x02 \x01(\x0e2\x1c.ligato.vpp.bfd.AuthKey.TypeR\x04type\x125\n" +
+	"\x06secret\x18\x03 \x01(\tB\x1d\x8a}\n" +
+	"\"00112233\"\x9a}\r1 to 20 bytesR\x06secret\"1\n" +
 	"\x04Type\x12\x19\n" +
 	"\x15METICULOUS_KEYED_SHA1\x10\x00\x12\x0e\n" +
 	"\n" +
 	"KEYED_SHA1\x10\x01:\x1f\x8a}\x1c\n" +
-	"\x10vpp.bfd.auth-key\x12\x02v1\x1a\x04{id}\"\x96\x04\n" +
-	"\aSession\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x125\n" +
-	"\rlocal_address\x18\x02 \x01(\tB\x10\x82}\x02\b\x01\x8a}\b10.0.0.2R\flocalAddress\x12(\n" +
-	"\fpeer_address\x18\x03 \x01(\tB\x05\x82}\x02\b\x01R\vpeerAddress\x12$\n" +
+	"\x10vpp.bfd.auth-key\x12\x02v1\x1a\x04{id}\"\xd3\x04\n" +
+	"\aSession\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12E\n" +
+	"\rlocal_address\x18\x02 \x01(\tB \x82}\x02\b\x01\x8a}\b10.0.0.2\x9a}\ran IP addressR\flocalAddress\x128\n" +
+	"\fpeer_address\x18\x03 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\vpeerAddress\x12$\n" +
 	"\x0edesired_min_tx\x18\x04 \x01(\rR\fdesiredMinTx\x12&\n" +
 	"\x0frequired_min_rx\x18\x05 \x01(\rR\rrequiredMinRx\x125\n" +
 	"\x11detect_multiplier\x18\x06 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x10detectMultiplier\x12\x1d\n" +
@@ -400,10 +400,10 @@ const file_ligato_vpp_bfd_bfd_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\rR\x03key\x12\x1f\n" +
 	"\x06key_id\x18\x02 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x05keyId\x12\x18\n" +
 	"\adelayed\x18\x03 \x01(\bR\adelayed:9\x8a}6\n" +
-	"\x0fvpp.bfd.session\x12\x02v1\x1a\x1f{interface}/peer/{peer_address}\"H\n" +
+	"\x0fvpp.bfd.session\x12\x02v1\x1a\x1f{interface}/peer/{peer_address}\"e\n" +
 	"\n" +
-	"EchoSource\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface:\x1c\x8a}\x19\n" +
+	"EchoSource\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface:\x1c\x8a}\x19\n" +
 	"\x13vpp.bfd.echo-source\x12\x02v1B;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/bfd;vpp_bfdb\x06proto3"
 
 var (

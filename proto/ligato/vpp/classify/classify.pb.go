@@ -626,10 +626,10 @@ var File_ligato_vpp_classify_classify_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_classify_classify_proto_rawDesc = "" +
 	"\n" +
-	"\"ligato/vpp/classify/classify.proto\x12\x13ligato.vpp.classify\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xb9\x03\n" +
+	"\"ligato/vpp/classify/classify.proto\x12\x13ligato.vpp.classify\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xc9\x03\n" +
 	"\x05Table\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
-	"\x04mask\x18\x02 \x01(\tB\t\x8a}\x06\"00ff\"R\x04mask\x12\x1b\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12-\n" +
+	"\x04mask\x18\x02 \x01(\tB\x19\x8a}\x06\"00ff\"\x9a}\r1 to 80 bytesR\x04mask\x12\x1b\n" +
 	"\x04skip\x18\x03 \x01(\rB\a\x82}\x04\x12\x02\x10\x10R\x04skip\x12\x1d\n" +
 	"\n" +
 	"next_table\x18\x04 \x01(\tR\tnextTable\x12-\n" +
@@ -642,10 +642,10 @@ const file_ligato_vpp_classify_classify_proto_rawDesc = "" +
 	"\x03ACL\x10\x00\x12\v\n" +
 	"\aPOLICER\x10\x01\x12\b\n" +
 	"\x04FLOW\x10\x02:#\x8a} \n" +
-	"\x12vpp.classify.table\x12\x02v1\x1a\x06{name}\"\xf9\x02\n" +
-	"\aSession\x12\x14\n" +
-	"\x05table\x18\x01 \x01(\tR\x05table\x12\x1f\n" +
-	"\x05match\x18\x02 \x01(\tB\t\x8a}\x06\"00ff\"R\x05match\x12-\n" +
+	"\x12vpp.classify.table\x12\x02v1\x1a\x06{name}\"\xa1\x03\n" +
+	"\aSession\x12,\n" +
+	"\x05table\x18\x01 \x01(\tB\x16\x9a}\x13the name of a tableR\x05table\x12/\n" +
+	"\x05match\x18\x02 \x01(\tB\x19\x8a}\x06\"00ff\"\x9a}\r1 to 80 bytesR\x05match\x12-\n" +
 	"\x04next\x18\x03 \x01(\x0e2\x19.ligato.vpp.classify.NextR\x04next\x12;\n" +
 	"\x06action\x18\x04 \x01(\x0e2#.ligato.vpp.classify.Session.ActionR\x06action\x12\x15\n" +
 	"\x06vrf_id\x18\x05 \x01(\rR\x05vrfId\x12\x16\n" +
@@ -656,12 +656,12 @@ const file_ligato_vpp_classify_classify_proto_rawDesc = "" +
 	"\x04NONE\x10\x00\x12\v\n" +
 	"\aIP4_VRF\x10\x01\x12\v\n" +
 	"\aIP6_VRF\x10\x02::\x8a}7\n" +
-	"\x14vpp.classify.session\x12\x02v1\x1a\x1btable/{table}/match/{match}\"\xeb\x02\n" +
-	"\aBinding\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x125\n" +
+	"\x14vpp.classify.session\x12\x02v1\x1a\x1btable/{table}/match/{match}\"\x9e\x03\n" +
+	"\aBinding\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x125\n" +
 	"\x04hook\x18\x02 \x01(\x0e2!.ligato.vpp.classify.Binding.HookR\x04hook\x12>\n" +
-	"\apackets\x18\x03 \x01(\x0e2$.ligato.vpp.classify.Binding.PacketsR\apackets\x12\x1e\n" +
-	"\x05table\x18\x04 \x01(\tB\b\x8a}\x05TABLER\x05table\"<\n" +
+	"\apackets\x18\x03 \x01(\x0e2$.ligato.vpp.classify.Binding.PacketsR\apackets\x124\n" +
+	"\x05table\x18\x04 \x01(\tB\x1e\x8a}\x05TABLE\x9a}\x13the name of a tableR\x05table\"<\n" +
 	"\x04Hook\x12\r\n" +
 	"\tINPUT_ACL\x10\x00\x12\x0e\n" +
 	"\n" +

@@ -633,9 +633,9 @@ const file_ligato_vpp_cnat_cnat_proto_rawDesc = "" +
 	"INTERFACES\x10\x01\x12\x0e\n" +
 	"\n" +
 	"KUBERNETES\x10\x02:\x18\x8a}\x15\n" +
-	"\x0fvpp.cnat.global\x12\x02v1\"\xd8\x01\n" +
-	"\tInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x123\n" +
+	"\x0fvpp.cnat.global\x12\x02v1\"\xf5\x01\n" +
+	"\tInterface\x12/\n" +
+	"\x04name\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x04name\x123\n" +
 	"\x04role\x18\x02 \x01(\x0e2\x1f.ligato.vpp.cnat.Interface.RoleR\x04role\x12\x19\n" +
 	"\x03ip4\x18\x03 \x01(\bB\a\x8a}\x04trueR\x03ip4\x12\x10\n" +
 	"\x03ip6\x18\x04 \x01(\bR\x03ip6\"0\n" +
@@ -645,19 +645,19 @@ const file_ligato_vpp_cnat_cnat_proto_rawDesc = "" +
 	"\x03POD\x10\x01\x12\b\n" +
 	"\x04HOST\x10\x02\x12\t\n" +
 	"\x05OTHER\x10\x03:#\x8a} \n" +
-	"\x12vpp.cnat.interface\x12\x02v1\x1a\x06{name}\"\xaa\x06\n" +
-	"\vTranslation\x12\x17\n" +
-	"\x03vip\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\x03vip\x12\x1f\n" +
+	"\x12vpp.cnat.interface\x12\x02v1\x1a\x06{name}\"\xd9\x06\n" +
+	"\vTranslation\x12'\n" +
+	"\x03vip\x18\x01 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\x03vip\x12\x1f\n" +
 	"\x04port\x18\x02 \x01(\rB\v\x82}\b\x12\x06\b\x01\x10\xff\xff\x03R\x04port\x12A\n" +
-	"\bprotocol\x18\x03 \x01(\x0e2%.ligato.vpp.cnat.Translation.ProtocolR\bprotocol\x12Z\n" +
-	"\bbackends\x18\x04 \x03(\v2$.ligato.vpp.cnat.Translation.BackendB\x18\x8a}\x15[{address: 10.0.0.2}]R\bbackends\x12\x17\n" +
+	"\bprotocol\x18\x03 \x01(\x0e2%.ligato.vpp.cnat.Translation.ProtocolR\bprotocol\x12i\n" +
+	"\bbackends\x18\x04 \x03(\v2$.ligato.vpp.cnat.Translation.BackendB'\x8a}\x15[{address: 10.0.0.2}]\x9a}\fat least oneR\bbackends\x12\x17\n" +
 	"\areal_ip\x18\x05 \x01(\bR\x06realIp\x12Q\n" +
 	"\x0eload_balancing\x18\x06 \x01(\x0e2*.ligato.vpp.cnat.Translation.LoadBalancingR\rloadBalancing\x12'\n" +
 	"\x0fclient_affinity\x18\a \x01(\bR\x0eclientAffinity\x120\n" +
 	"\x14allocate_source_port\x18\b \x01(\bR\x12allocateSourcePort\x12*\n" +
-	"\x11no_return_session\x18\t \x01(\bR\x0fnoReturnSession\x1a\xb0\x01\n" +
-	"\aBackend\x12\x1f\n" +
-	"\aaddress\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\aaddress\x12\x1d\n" +
+	"\x11no_return_session\x18\t \x01(\bR\x0fnoReturnSession\x1a\xc0\x01\n" +
+	"\aBackend\x12/\n" +
+	"\aaddress\x18\x01 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\aaddress\x12\x1d\n" +
 	"\x04port\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x04port\x12,\n" +
 	"\x0esource_address\x18\x03 \x01(\tB\x05\x82}\x02\b\x01R\rsourceAddress\x12 \n" +
 	"\x06weight\x18\x04 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x06weight\x12\x15\n" +

@@ -75,9 +75,9 @@ var File_ligato_vpp_dns_dns_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_dns_dns_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/dns/dns.proto\x12\x0eligato.vpp.dns\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"l\n" +
-	"\bDNSCache\x12E\n" +
-	"\x14upstream_dns_servers\x18\x01 \x03(\tB\x13\x82}\x02\b\x01\x8a}\v[10.0.0.53]R\x12upstreamDnsServers:\x19\x8a}\x16\n" +
+	"\x18ligato/vpp/dns/dns.proto\x12\x0eligato.vpp.dns\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x83\x01\n" +
+	"\bDNSCache\x12\\\n" +
+	"\x14upstream_dns_servers\x18\x01 \x03(\tB*\x82}\x02\b\x01\x8a}\v[10.0.0.53]\x9a}\x14at least one addressR\x12upstreamDnsServers:\x19\x8a}\x16\n" +
 	"\x10vpp.dns.dnscache\x12\x02v1B;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/dns;vpp_dnsb\x06proto3"
 
 var (

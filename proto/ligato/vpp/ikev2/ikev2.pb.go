@@ -1073,15 +1073,15 @@ const file_ligato_vpp_ikev2_ikev2_proto_rawDesc = "" +
 	"\x14liveness_max_retries\x18\x02 \x01(\rR\x12livenessMaxRetries\x12$\n" +
 	"\x0elocal_key_file\x18\x03 \x01(\tR\flocalKeyFile\x12)\n" +
 	"\x10process_interval\x18\x04 \x01(\rR\x0fprocessInterval:\x19\x8a}\x16\n" +
-	"\x10vpp.ikev2.global\x12\x02v1\"\xfe\x11\n" +
-	"\aProfile\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12G\n" +
-	"\x04auth\x18\x02 \x01(\v2\x1e.ligato.vpp.ikev2.Profile.AuthB\x13\x8a}\x10{secret: SECRET}R\x04auth\x12P\n" +
-	"\blocal_id\x18\x03 \x01(\v2\".ligato.vpp.ikev2.Profile.IdentityB\x11\x8a}\x0e{value: LOCAL}R\alocalId\x12S\n" +
-	"\tremote_id\x18\x04 \x01(\v2\".ligato.vpp.ikev2.Profile.IdentityB\x12\x8a}\x0f{value: REMOTE}R\bremoteId\x12D\n" +
+	"\x10vpp.ikev2.global\x12\x02v1\"\xf8\x13\n" +
+	"\aProfile\x12$\n" +
+	"\x04name\x18\x01 \x01(\tB\x10\x9a}\r1 to 63 bytesR\x04name\x12d\n" +
+	"\x04auth\x18\x02 \x01(\v2\x1e.ligato.vpp.ikev2.Profile.AuthB0\x8a}\x10{secret: SECRET}\x9a}\x1ahow the peers authenticateR\x04auth\x12n\n" +
+	"\blocal_id\x18\x03 \x01(\v2\".ligato.vpp.ikev2.Profile.IdentityB/\x8a}\x0e{value: LOCAL}\x9a}\x1bthe identity of this routerR\alocalId\x12n\n" +
+	"\tremote_id\x18\x04 \x01(\v2\".ligato.vpp.ikev2.Profile.IdentityB-\x8a}\x0f{value: REMOTE}\x9a}\x18the identity of the peerR\bremoteId\x12D\n" +
 	"\blocal_ts\x18\x05 \x01(\v2).ligato.vpp.ikev2.Profile.TrafficSelectorR\alocalTs\x12F\n" +
-	"\tremote_ts\x18\x06 \x01(\v2).ligato.vpp.ikev2.Profile.TrafficSelectorR\bremoteTs\x12A\n" +
-	"\tresponder\x18\a \x01(\v2#.ligato.vpp.ikev2.Profile.ResponderR\tresponder\x129\n" +
+	"\tremote_ts\x18\x06 \x01(\v2).ligato.vpp.ikev2.Profile.TrafficSelectorR\bremoteTs\x12V\n" +
+	"\tresponder\x18\a \x01(\v2#.ligato.vpp.ikev2.Profile.ResponderB\x13\xa2}\x10initiate is trueR\tresponder\x129\n" +
 	"\x03ike\x18\b \x01(\v2'.ligato.vpp.ikev2.Profile.IKETransformsR\x03ike\x129\n" +
 	"\x03esp\x18\t \x01(\v2'.ligato.vpp.ikev2.Profile.ESPTransformsR\x03esp\x12>\n" +
 	"\blifetime\x18\n" +
@@ -1090,17 +1090,17 @@ const file_ligato_vpp_ikev2_ikev2_proto_rawDesc = "" +
 	"\tudp_encap\x18\f \x01(\bR\budpEncap\x12$\n" +
 	"\budp_port\x18\r \x01(\rB\t\x82}\x06\x12\x04\x10\xfe\xff\x03R\audpPort\x12!\n" +
 	"\fdisable_natt\x18\x0e \x01(\bR\vdisableNatt\x12\x1a\n" +
-	"\binitiate\x18\x0f \x01(\bR\binitiate\x1a\xb6\x01\n" +
+	"\binitiate\x18\x0f \x01(\bR\binitiate\x1a\xec\x01\n" +
 	"\x04Auth\x12=\n" +
-	"\x06method\x18\x01 \x01(\x0e2%.ligato.vpp.ikev2.Profile.Auth.MethodR\x06method\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\x12)\n" +
-	"\x10certificate_file\x18\x03 \x01(\tR\x0fcertificateFile\",\n" +
+	"\x06method\x18\x01 \x01(\x0e2%.ligato.vpp.ikev2.Profile.Auth.MethodR\x06method\x122\n" +
+	"\x06secret\x18\x02 \x01(\tB\x1a\xa2}\x17method is SHARED_SECRETR\x06secret\x12C\n" +
+	"\x10certificate_file\x18\x03 \x01(\tB\x18\xa2}\x15method is CERTIFICATER\x0fcertificateFile\",\n" +
 	"\x06Method\x12\x11\n" +
 	"\rSHARED_SECRET\x10\x00\x12\x0f\n" +
-	"\vCERTIFICATE\x10\x01\x1a\x87\x01\n" +
+	"\vCERTIFICATE\x10\x01\x1a\x99\x01\n" +
 	"\bIdentity\x12;\n" +
-	"\x04type\x18\x01 \x01(\x0e2'.ligato.vpp.ikev2.Profile.Identity.TypeR\x04type\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"(\n" +
+	"\x04type\x18\x01 \x01(\x0e2'.ligato.vpp.ikev2.Profile.Identity.TypeR\x04type\x12&\n" +
+	"\x05value\x18\x02 \x01(\tB\x10\x9a}\r1 to 63 bytesR\x05value\"(\n" +
 	"\x04Type\x12\b\n" +
 	"\x04FQDN\x10\x00\x12\t\n" +
 	"\x05EMAIL\x10\x01\x12\v\n" +
@@ -1110,10 +1110,10 @@ const file_ligato_vpp_ikev2_ikev2_proto_rawDesc = "" +
 	"\bprotocol\x18\x02 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\bprotocol\x12(\n" +
 	"\n" +
 	"start_port\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\tstartPort\x12$\n" +
-	"\bend_port\x18\x04 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\aendPort\x1af\n" +
-	"\tResponder\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x1f\n" +
-	"\aaddress\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\aaddress\x12\x1a\n" +
+	"\bend_port\x18\x04 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\aendPort\x1a\x9a\x01\n" +
+	"\tResponder\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x126\n" +
+	"\aaddress\x18\x02 \x01(\tB\x1c\x82}\x02\b\x01\xa2}\x14there is no hostnameR\aaddress\x12\x1a\n" +
 	"\bhostname\x18\x03 \x01(\tR\bhostname\x1a\xd6\x01\n" +
 	"\rIKETransforms\x12D\n" +
 	"\n" +

@@ -2911,10 +2911,10 @@ var File_ligato_vpp_interfaces_interface_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
-	"%ligato/vpp/interfaces/interface.proto\x12\x15ligato.vpp.interfaces\x1a\x18ligato/annotations.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a\x11ligato/item.proto\"\xc1\x11\n" +
-	"\tInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12O\n" +
-	"\x04type\x18\x02 \x01(\x0e2%.ligato.vpp.interfaces.Interface.TypeB\x14\x8a}\x11SOFTWARE_LOOPBACKR\x04type\x12\x18\n" +
+	"%ligato/vpp/interfaces/interface.proto\x12\x15ligato.vpp.interfaces\x1a\x18ligato/annotations.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a\x11ligato/item.proto\"\xa6\x14\n" +
+	"\tInterface\x12$\n" +
+	"\x04name\x18\x01 \x01(\tB\x10\x9a}\r1 to 63 bytesR\x04name\x12k\n" +
+	"\x04type\x18\x02 \x01(\x0e2%.ligato.vpp.interfaces.Interface.TypeB0\x8a}\x11SOFTWARE_LOOPBACK\x9a}\x19the type of the interfaceR\x04type\x12\x18\n" +
 	"\aenabled\x18\x03 \x01(\bR\aenabled\x12!\n" +
 	"\fphys_address\x18\x04 \x01(\tR\vphysAddress\x12+\n" +
 	"\fip_addresses\x18\x05 \x03(\tB\b\x82}\x02\b\x04\x90}\x01R\vipAddresses\x12\x10\n" +
@@ -2926,28 +2926,28 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"unnumbered\x18\t \x01(\v2+.ligato.vpp.interfaces.Interface.UnnumberedR\n" +
 	"unnumbered\x12B\n" +
 	"\brx_modes\x18\f \x03(\v2'.ligato.vpp.interfaces.Interface.RxModeR\arxModes\x12Q\n" +
-	"\rrx_placements\x18\r \x03(\v2,.ligato.vpp.interfaces.Interface.RxPlacementR\frxPlacements\x127\n" +
-	"\x03sub\x18d \x01(\v2#.ligato.vpp.interfaces.SubInterfaceH\x00R\x03sub\x128\n" +
-	"\x05memif\x18e \x01(\v2 .ligato.vpp.interfaces.MemifLinkH\x00R\x05memif\x12A\n" +
-	"\bafpacket\x18f \x01(\v2#.ligato.vpp.interfaces.AfpacketLinkH\x00R\bafpacket\x122\n" +
-	"\x03tap\x18g \x01(\v2\x1e.ligato.vpp.interfaces.TapLinkH\x00R\x03tap\x128\n" +
-	"\x05vxlan\x18h \x01(\v2 .ligato.vpp.interfaces.VxlanLinkH\x00R\x05vxlan\x12<\n" +
-	"\x05ipsec\x18i \x01(\v2 .ligato.vpp.interfaces.IPSecLinkB\x02\x18\x01H\x00R\x05ipsec\x12?\n" +
-	"\bvmx_net3\x18j \x01(\v2\".ligato.vpp.interfaces.VmxNet3LinkH\x00R\avmxNet3\x125\n" +
-	"\x04bond\x18k \x01(\v2\x1f.ligato.vpp.interfaces.BondLinkH\x00R\x04bond\x122\n" +
-	"\x03gre\x18l \x01(\v2\x1e.ligato.vpp.interfaces.GreLinkH\x00R\x03gre\x125\n" +
-	"\x04gtpu\x18m \x01(\v2\x1f.ligato.vpp.interfaces.GtpuLinkH\x00R\x04gtpu\x125\n" +
-	"\x04ipip\x18n \x01(\v2\x1f.ligato.vpp.interfaces.IPIPLinkH\x00R\x04ipip\x12D\n" +
-	"\twireguard\x18o \x01(\v2$.ligato.vpp.interfaces.WireguardLinkH\x00R\twireguard\x125\n" +
-	"\x04rdma\x18p \x01(\v2\x1f.ligato.vpp.interfaces.RDMALinkH\x00R\x04rdma\x12H\n" +
-	"\vmpls_tunnel\x18q \x01(\v2%.ligato.vpp.interfaces.MplsTunnelLinkH\x00R\n" +
+	"\rrx_placements\x18\r \x03(\v2,.ligato.vpp.interfaces.Interface.RxPlacementR\frxPlacements\x12Q\n" +
+	"\x03sub\x18d \x01(\v2#.ligato.vpp.interfaces.SubInterfaceB\x18\xa2}\x15type is SUB_INTERFACEH\x00R\x03sub\x12J\n" +
+	"\x05memif\x18e \x01(\v2 .ligato.vpp.interfaces.MemifLinkB\x10\xa2}\rtype is MEMIFH\x00R\x05memif\x12W\n" +
+	"\bafpacket\x18f \x01(\v2#.ligato.vpp.interfaces.AfpacketLinkB\x14\xa2}\x11type is AF_PACKETH\x00R\bafpacket\x122\n" +
+	"\x03tap\x18g \x01(\v2\x1e.ligato.vpp.interfaces.TapLinkH\x00R\x03tap\x12Q\n" +
+	"\x05vxlan\x18h \x01(\v2 .ligato.vpp.interfaces.VxlanLinkB\x17\xa2}\x14type is VXLAN_TUNNELH\x00R\x05vxlan\x12S\n" +
+	"\x05ipsec\x18i \x01(\v2 .ligato.vpp.interfaces.IPSecLinkB\x19\xa2}\x14type is IPSEC_TUNNEL\x18\x01H\x00R\x05ipsec\x12?\n" +
+	"\bvmx_net3\x18j \x01(\v2\".ligato.vpp.interfaces.VmxNet3LinkH\x00R\avmxNet3\x12P\n" +
+	"\x04bond\x18k \x01(\v2\x1f.ligato.vpp.interfaces.BondLinkB\x19\xa2}\x16type is BOND_INTERFACEH\x00R\x04bond\x12I\n" +
+	"\x03gre\x18l \x01(\v2\x1e.ligato.vpp.interfaces.GreLinkB\x15\xa2}\x12type is GRE_TUNNELH\x00R\x03gre\x12M\n" +
+	"\x04gtpu\x18m \x01(\v2\x1f.ligato.vpp.interfaces.GtpuLinkB\x16\xa2}\x13type is GTPU_TUNNELH\x00R\x04gtpu\x12M\n" +
+	"\x04ipip\x18n \x01(\v2\x1f.ligato.vpp.interfaces.IPIPLinkB\x16\xa2}\x13type is IPIP_TUNNELH\x00R\x04ipip\x12a\n" +
+	"\twireguard\x18o \x01(\v2$.ligato.vpp.interfaces.WireguardLinkB\x1b\xa2}\x18type is WIREGUARD_TUNNELH\x00R\twireguard\x12F\n" +
+	"\x04rdma\x18p \x01(\v2\x1f.ligato.vpp.interfaces.RDMALinkB\x0f\xa2}\ftype is RDMAH\x00R\x04rdma\x12`\n" +
+	"\vmpls_tunnel\x18q \x01(\v2%.ligato.vpp.interfaces.MplsTunnelLinkB\x16\xa2}\x13type is MPLS_TUNNELH\x00R\n" +
 	"mplsTunnel\x1al\n" +
 	"\x05IP6ND\x12-\n" +
 	"\x12address_autoconfig\x18\x01 \x01(\bR\x11addressAutoconfig\x124\n" +
-	"\x16install_default_routes\x18\x02 \x01(\bR\x14installDefaultRoutes\x1a8\n" +
+	"\x16install_default_routes\x18\x02 \x01(\bR\x14installDefaultRoutes\x1aU\n" +
 	"\n" +
-	"Unnumbered\x12*\n" +
-	"\x11interface_with_ip\x18\x01 \x01(\tR\x0finterfaceWithIp\x1a\xcf\x01\n" +
+	"Unnumbered\x12G\n" +
+	"\x11interface_with_ip\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x0finterfaceWithIp\x1a\xcf\x01\n" +
 	"\x06RxMode\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\rR\x05queue\x12@\n" +
 	"\x04mode\x18\x02 \x01(\x0e2,.ligato.vpp.interfaces.Interface.RxMode.TypeR\x04mode\x12!\n" +
@@ -2984,9 +2984,9 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\x04RDMA\x10\x0f\x12\x0f\n" +
 	"\vMPLS_TUNNEL\x10\x10:\x1f\x8a}\x1c\n" +
 	"\x0evpp.interfaces\x12\x02v2\x1a\x06{name}B\x06\n" +
-	"\x04link\"\x86\x03\n" +
-	"\fSubInterface\x12\x1f\n" +
-	"\vparent_name\x18\x01 \x01(\tR\n" +
+	"\x04link\"\xa3\x03\n" +
+	"\fSubInterface\x12<\n" +
+	"\vparent_name\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\n" +
 	"parentName\x12!\n" +
 	"\x06sub_id\x18\x02 \x01(\rB\n" +
 	"\x82}\a\x12\x05\b\x01\x10\xff\x1fR\x05subId\x12Y\n" +
@@ -3019,28 +3019,28 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\tMemifMode\x12\f\n" +
 	"\bETHERNET\x10\x00\x12\x06\n" +
 	"\x02IP\x10\x01\x12\x0f\n" +
-	"\vPUNT_INJECT\x10\x02\"\x86\x03\n" +
-	"\tVxlanLink\x12&\n" +
-	"\vsrc_address\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\n" +
-	"srcAddress\x12&\n" +
-	"\vdst_address\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\n" +
+	"\vPUNT_INJECT\x10\x02\"\xc4\x03\n" +
+	"\tVxlanLink\x126\n" +
+	"\vsrc_address\x18\x01 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\n" +
+	"srcAddress\x126\n" +
+	"\vdst_address\x18\x02 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\n" +
 	"dstAddress\x12\x1c\n" +
 	"\x03vni\x18\x03 \x01(\rB\n" +
 	"\x82}\a\x12\x05\x10\xff\xff\xff\aR\x03vni\x12\x1c\n" +
 	"\tmulticast\x18\x04 \x01(\tR\tmulticast\x126\n" +
-	"\x03gpe\x18\x05 \x01(\v2$.ligato.vpp.interfaces.VxlanLink.GpeR\x03gpe\x1a\xb4\x01\n" +
+	"\x03gpe\x18\x05 \x01(\v2$.ligato.vpp.interfaces.VxlanLink.GpeR\x03gpe\x1a\xd2\x01\n" +
 	"\x03Gpe\x12 \n" +
 	"\fdecap_vrf_id\x18\x01 \x01(\rR\n" +
-	"decapVrfId\x12I\n" +
-	"\bprotocol\x18\x02 \x01(\x0e2-.ligato.vpp.interfaces.VxlanLink.Gpe.ProtocolR\bprotocol\"@\n" +
+	"decapVrfId\x12g\n" +
+	"\bprotocol\x18\x02 \x01(\x0e2-.ligato.vpp.interfaces.VxlanLink.Gpe.ProtocolB\x1c\x9a}\x19IP4, IP6, ETHERNET or NSHR\bprotocol\"@\n" +
 	"\bProtocol\x12\v\n" +
 	"\aUNKNOWN\x10\x00\x12\a\n" +
 	"\x03IP4\x10\x01\x12\a\n" +
 	"\x03IP6\x10\x02\x12\f\n" +
 	"\bETHERNET\x10\x03\x12\a\n" +
-	"\x03NSH\x10\x04\"Y\n" +
-	"\fAfpacketLink\x12 \n" +
-	"\fhost_if_name\x18\x01 \x01(\tR\n" +
+	"\x03NSH\x10\x04\"y\n" +
+	"\fAfpacketLink\x12@\n" +
+	"\fhost_if_name\x18\x01 \x01(\tB\x1e\xa2}\x1bthere is no linux_interfaceR\n" +
 	"hostIfName\x12'\n" +
 	"\x0flinux_interface\x18\x02 \x01(\tR\x0elinuxInterface\"\xf6\x01\n" +
 	"\aTapLink\x12\x18\n" +
@@ -3082,14 +3082,14 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\venable_elog\x18\x02 \x01(\bR\n" +
 	"enableElog\x12\x19\n" +
 	"\brxq_size\x18\x03 \x01(\rR\arxqSize\x12\x19\n" +
-	"\btxq_size\x18\x04 \x01(\rR\atxqSize\"\x86\x04\n" +
+	"\btxq_size\x18\x04 \x01(\rR\atxqSize\"\xdb\x04\n" +
 	"\bBondLink\x12\x1b\n" +
-	"\x02id\x18\x01 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\x02id\x128\n" +
-	"\x04mode\x18\x03 \x01(\x0e2$.ligato.vpp.interfaces.BondLink.ModeR\x04mode\x12;\n" +
+	"\x02id\x18\x01 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\x02id\x12o\n" +
+	"\x04mode\x18\x03 \x01(\x0e2$.ligato.vpp.interfaces.BondLink.ModeB5\x9a}2ROUND_ROBIN, ACTIVE_BACKUP, XOR, BROADCAST or LACPR\x04mode\x12;\n" +
 	"\x02lb\x18\x04 \x01(\x0e2+.ligato.vpp.interfaces.BondLink.LoadBalanceR\x02lb\x12\\\n" +
-	"\x11bonded_interfaces\x18\f \x03(\v2/.ligato.vpp.interfaces.BondLink.BondedInterfaceR\x10bondedInterfaces\x1al\n" +
-	"\x0fBondedInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
+	"\x11bonded_interfaces\x18\f \x03(\v2/.ligato.vpp.interfaces.BondLink.BondedInterfaceR\x10bondedInterfaces\x1a\x89\x01\n" +
+	"\x0fBondedInterface\x12/\n" +
+	"\x04name\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x04name\x12\x1d\n" +
 	"\n" +
 	"is_passive\x18\x02 \x01(\bR\tisPassive\x12&\n" +
 	"\x0fis_long_timeout\x18\x03 \x01(\bR\risLongTimeout\"Y\n" +
@@ -3106,12 +3106,12 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\x03L23\x10\x02\x12\x06\n" +
 	"\x02RR\x10\x03\x12\x06\n" +
 	"\x02BC\x10\x04\x12\x06\n" +
-	"\x02AB\x10\x05\"\x90\x02\n" +
-	"\aGreLink\x12D\n" +
-	"\vtunnel_type\x18\x01 \x01(\x0e2#.ligato.vpp.interfaces.GreLink.TypeR\n" +
-	"tunnelType\x12 \n" +
-	"\bsrc_addr\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\asrcAddr\x12 \n" +
-	"\bdst_addr\x18\x03 \x01(\tB\x05\x82}\x02\b\x01R\adstAddr\x12 \n" +
+	"\x02AB\x10\x05\"\xc6\x02\n" +
+	"\aGreLink\x12Z\n" +
+	"\vtunnel_type\x18\x01 \x01(\x0e2#.ligato.vpp.interfaces.GreLink.TypeB\x14\x9a}\x11L3, TEB or ERSPANR\n" +
+	"tunnelType\x120\n" +
+	"\bsrc_addr\x18\x02 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\asrcAddr\x120\n" +
+	"\bdst_addr\x18\x03 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\adstAddr\x12 \n" +
 	"\fouter_fib_id\x18\x04 \x01(\rR\n" +
 	"outerFibId\x12'\n" +
 	"\n" +
@@ -3121,10 +3121,10 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\x02L3\x10\x01\x12\a\n" +
 	"\x03TEB\x10\x02\x12\n" +
 	"\n" +
-	"\x06ERSPAN\x10\x03\"\xeb\x02\n" +
-	"\bGtpuLink\x12 \n" +
-	"\bsrc_addr\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\asrcAddr\x12 \n" +
-	"\bdst_addr\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\adstAddr\x12\x1c\n" +
+	"\x06ERSPAN\x10\x03\"\x8b\x03\n" +
+	"\bGtpuLink\x120\n" +
+	"\bsrc_addr\x18\x01 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\asrcAddr\x120\n" +
+	"\bdst_addr\x18\x02 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\adstAddr\x12\x1c\n" +
 	"\tmulticast\x18\x03 \x01(\tR\tmulticast\x12\x12\n" +
 	"\x04teid\x18\x04 \x01(\rR\x04teid\x12\x1f\n" +
 	"\vremote_teid\x18\a \x01(\rR\n" +
@@ -3138,22 +3138,22 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\aDEFAULT\x10\x00\x12\x06\n" +
 	"\x02L2\x10\x01\x12\a\n" +
 	"\x03IP4\x10\x02\x12\a\n" +
-	"\x03IP6\x10\x03\"\xca\x01\n" +
+	"\x03IP6\x10\x03\"\xfa\x01\n" +
 	"\bIPIPLink\x12E\n" +
 	"\vtunnel_mode\x18\x01 \x01(\x0e2$.ligato.vpp.interfaces.IPIPLink.ModeR\n" +
-	"tunnelMode\x12 \n" +
-	"\bsrc_addr\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\asrcAddr\x12 \n" +
-	"\bdst_addr\x18\x03 \x01(\tB\x05\x82}\x02\b\x01R\adstAddr\"3\n" +
+	"tunnelMode\x120\n" +
+	"\bsrc_addr\x18\x02 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\asrcAddr\x12@\n" +
+	"\bdst_addr\x18\x03 \x01(\tB%\x82}\x02\b\x01\xa2}\x1dtunnel_mode is POINT_TO_POINTR\adstAddr\"3\n" +
 	"\x04Mode\x12\x12\n" +
 	"\x0ePOINT_TO_POINT\x10\x00\x12\x17\n" +
-	"\x13POINT_TO_MULTIPOINT\x10\x01\"q\n" +
-	"\rWireguardLink\x12\x1f\n" +
-	"\vprivate_key\x18\x02 \x01(\tR\n" +
+	"\x13POINT_TO_MULTIPOINT\x10\x01\"\xb0\x01\n" +
+	"\rWireguardLink\x12N\n" +
+	"\vprivate_key\x18\x02 \x01(\tB-\x9a}*32 bytes in base64, which is 44 charactersR\n" +
 	"privateKey\x12\x1d\n" +
-	"\x04port\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x04port\x12 \n" +
-	"\bsrc_addr\x18\x04 \x01(\tB\x05\x82}\x02\b\x01R\asrcAddr\"\xe3\x01\n" +
-	"\bRDMALink\x12 \n" +
-	"\fhost_if_name\x18\x01 \x01(\tR\n" +
+	"\x04port\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x04port\x120\n" +
+	"\bsrc_addr\x18\x04 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\asrcAddr\"\x8e\x02\n" +
+	"\bRDMALink\x12K\n" +
+	"\fhost_if_name\x18\x01 \x01(\tB)\x9a}&the name of an interface of the kernelR\n" +
 	"hostIfName\x128\n" +
 	"\x04mode\x18\x02 \x01(\x0e2$.ligato.vpp.interfaces.RDMALink.ModeR\x04mode\x12\"\n" +
 	"\arxq_num\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x06rxqNum\x12\x19\n" +
@@ -3162,17 +3162,17 @@ const file_ligato_vpp_interfaces_interface_proto_rawDesc = "" +
 	"\x04Mode\x12\b\n" +
 	"\x04AUTO\x10\x00\x12\a\n" +
 	"\x03IBV\x10\x01\x12\x06\n" +
-	"\x02DV\x10\x02\"\xee\x02\n" +
-	"\x0eMplsTunnelLink\x12@\n" +
-	"\x05paths\x18\x01 \x03(\v2*.ligato.vpp.interfaces.MplsTunnelLink.PathR\x05paths\x12\x17\n" +
+	"\x02DV\x10\x02\"\xa2\x03\n" +
+	"\x0eMplsTunnelLink\x12Q\n" +
+	"\x05paths\x18\x01 \x03(\v2*.ligato.vpp.interfaces.MplsTunnelLink.PathB\x0f\x9a}\f1 to 8 pathsR\x05paths\x12\x17\n" +
 	"\al2_only\x18\x02 \x01(\bR\x06l2Only\x12\x1c\n" +
-	"\tmulticast\x18\x03 \x01(\bR\tmulticast\x1a\xe2\x01\n" +
-	"\x04Path\x12)\n" +
-	"\rnext_hop_addr\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\vnextHopAddr\x12-\n" +
+	"\tmulticast\x18\x03 \x01(\bR\tmulticast\x1a\x85\x02\n" +
+	"\x04Path\x129\n" +
+	"\rnext_hop_addr\x18\x01 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\vnextHopAddr\x12-\n" +
 	"\x12outgoing_interface\x18\x02 \x01(\tR\x11outgoingInterface\x12\x15\n" +
-	"\x06vrf_id\x18\x03 \x01(\rR\x05vrfId\x12\x1d\n" +
+	"\x06vrf_id\x18\x03 \x01(\rR\x05vrfId\x120\n" +
 	"\n" +
-	"out_labels\x18\x04 \x03(\rR\toutLabels\x12 \n" +
+	"out_labels\x18\x04 \x03(\rB\x11\x9a}\x0e1 to 16 labelsR\toutLabels\x12 \n" +
 	"\x06weight\x18\x05 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x06weight\x12(\n" +
 	"\n" +
 	"preference\x18\x06 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\n" +

@@ -157,11 +157,11 @@ var File_ligato_vpp_interfaces_span_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_interfaces_span_proto_rawDesc = "" +
 	"\n" +
-	" ligato/vpp/interfaces/span.proto\x12\x15ligato.vpp.interfaces\x1a\x11ligato/item.proto\"\x95\x02\n" +
-	"\x04Span\x12%\n" +
-	"\x0einterface_from\x18\x01 \x01(\tR\rinterfaceFrom\x12!\n" +
-	"\finterface_to\x18\x02 \x01(\tR\vinterfaceTo\x12C\n" +
-	"\tdirection\x18\x03 \x01(\x0e2%.ligato.vpp.interfaces.Span.DirectionR\tdirection\x12\x13\n" +
+	" ligato/vpp/interfaces/span.proto\x12\x15ligato.vpp.interfaces\x1a\x11ligato/item.proto\"\xe2\x02\n" +
+	"\x04Span\x12B\n" +
+	"\x0einterface_from\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\rinterfaceFrom\x12>\n" +
+	"\finterface_to\x18\x02 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\vinterfaceTo\x12V\n" +
+	"\tdirection\x18\x03 \x01(\x0e2%.ligato.vpp.interfaces.Span.DirectionB\x11\x9a}\x0eRX, TX or BOTHR\tdirection\x12\x13\n" +
 	"\x05is_l2\x18\x04 \x01(\bR\x04isL2\"2\n" +
 	"\tDirection\x12\v\n" +
 	"\aUNKNOWN\x10\x00\x12\x06\n" +

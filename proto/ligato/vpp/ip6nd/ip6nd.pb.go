@@ -308,9 +308,9 @@ var File_ligato_vpp_ip6nd_ip6nd_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_ip6nd_ip6nd_proto_rawDesc = "" +
 	"\n" +
-	"\x1cligato/vpp/ip6nd/ip6nd.proto\x12\x10ligato.vpp.ip6nd\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xdc\x06\n" +
-	"\x13RouterAdvertisement\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x1a\n" +
+	"\x1cligato/vpp/ip6nd/ip6nd.proto\x12\x10ligato.vpp.ip6nd\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x9e\a\n" +
+	"\x13RouterAdvertisement\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12\x1a\n" +
 	"\bsuppress\x18\x02 \x01(\bR\bsuppress\x12\x18\n" +
 	"\amanaged\x18\x03 \x01(\bR\amanaged\x12\x14\n" +
 	"\x05other\x18\x04 \x01(\bR\x05other\x121\n" +
@@ -325,9 +325,9 @@ const file_ligato_vpp_ip6nd_ip6nd_proto_rawDesc = "" +
 	"R\vminInterval\x12,\n" +
 	"\rinitial_count\x18\f \x01(\rB\a\x82}\x04\x12\x02\x10\x03R\finitialCount\x122\n" +
 	"\x10initial_interval\x18\r \x01(\rB\a\x82}\x04\x12\x02\x10\x10R\x0finitialInterval\x12H\n" +
-	"\bprefixes\x18\x0e \x03(\v2,.ligato.vpp.ip6nd.RouterAdvertisement.PrefixR\bprefixes\x1a\xf9\x01\n" +
-	"\x06Prefix\x12\x16\n" +
-	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12%\n" +
+	"\bprefixes\x18\x0e \x03(\v2,.ligato.vpp.ip6nd.RouterAdvertisement.PrefixR\bprefixes\x1a\x9e\x02\n" +
+	"\x06Prefix\x12;\n" +
+	"\x06prefix\x18\x01 \x01(\tB#\x9a} an IP address with prefix lengthR\x06prefix\x12%\n" +
 	"\x0evalid_lifetime\x18\x02 \x01(\rR\rvalidLifetime\x12-\n" +
 	"\x12preferred_lifetime\x18\x03 \x01(\rR\x11preferredLifetime\x12\x1e\n" +
 	"\n" +

@@ -188,9 +188,9 @@ var File_ligato_vpp_ipfix_flowprobe_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_ipfix_flowprobe_proto_rawDesc = "" +
 	"\n" +
-	" ligato/vpp/ipfix/flowprobe.proto\x12\x10ligato.vpp.ipfix\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xa0\x01\n" +
-	"\x10FlowProbeFeature\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x0e\n" +
+	" ligato/vpp/ipfix/flowprobe.proto\x12\x10ligato.vpp.ipfix\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xbd\x01\n" +
+	"\x10FlowProbeFeature\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12\x0e\n" +
 	"\x02l2\x18\x02 \x01(\bR\x02l2\x12\x19\n" +
 	"\x03ip4\x18\x03 \x01(\bB\a\x8a}\x04trueR\x03ip4\x12\x10\n" +
 	"\x03ip6\x18\x04 \x01(\bR\x03ip6:1\x8a}.\n" +

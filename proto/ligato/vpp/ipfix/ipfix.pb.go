@@ -167,15 +167,15 @@ var File_ligato_vpp_ipfix_ipfix_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_ipfix_ipfix_proto_rawDesc = "" +
 	"\n" +
-	"\x1cligato/vpp/ipfix/ipfix.proto\x12\x10ligato.vpp.ipfix\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xfb\x02\n" +
-	"\x05IPFIX\x12W\n" +
-	"\tcollector\x18\x01 \x01(\v2!.ligato.vpp.ipfix.IPFIX.CollectorB\x16\x8a}\x13{address: 10.0.0.2}R\tcollector\x127\n" +
-	"\x0esource_address\x18\x02 \x01(\tB\x10\x82}\x02\b\x01\x8a}\b10.0.0.1R\rsourceAddress\x12\x15\n" +
+	"\x1cligato/vpp/ipfix/ipfix.proto\x12\x10ligato.vpp.ipfix\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xab\x03\n" +
+	"\x05IPFIX\x12g\n" +
+	"\tcollector\x18\x01 \x01(\v2!.ligato.vpp.ipfix.IPFIX.CollectorB&\x8a}\x13{address: 10.0.0.2}\x9a}\rthe collectorR\tcollector\x12G\n" +
+	"\x0esource_address\x18\x02 \x01(\tB \x82}\x02\b\x01\x8a}\b10.0.0.1\x9a}\ran IP addressR\rsourceAddress\x12\x15\n" +
 	"\x06vrf_id\x18\x03 \x01(\rR\x05vrfId\x12(\n" +
 	"\bpath_mtu\x18\x04 \x01(\rB\r\x82}\a\x12\x05\bD\x10\xaa\v\x90}\x01R\apathMtu\x128\n" +
-	"\x11template_interval\x18\x05 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\x10templateInterval\x1aK\n" +
-	"\tCollector\x12\x1f\n" +
-	"\aaddress\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\aaddress\x12\x1d\n" +
+	"\x11template_interval\x18\x05 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\x10templateInterval\x1a[\n" +
+	"\tCollector\x12/\n" +
+	"\aaddress\x18\x01 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\aaddress\x12\x1d\n" +
 	"\x04port\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x04port:\x18\x8a}\x15\n" +
 	"\x0fvpp.ipfix.ipfix\x12\x02v2B?Z=github.com/tenuto-dev/tenuto/proto/ligato/vpp/ipfix;vpp_ipfixb\x06proto3"
 

@@ -995,15 +995,15 @@ var File_ligato_vpp_ipsec_ipsec_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_ipsec_ipsec_proto_rawDesc = "" +
 	"\n" +
-	"\x1cligato/vpp/ipsec/ipsec.proto\x12\x10ligato.vpp.ipsec\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xd3\a\n" +
+	"\x1cligato/vpp/ipsec/ipsec.proto\x12\x10ligato.vpp.ipsec\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xf0\a\n" +
 	"\x16SecurityPolicyDatabase\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12R\n" +
 	"\n" +
 	"interfaces\x18\x02 \x03(\v22.ligato.vpp.ipsec.SecurityPolicyDatabase.InterfaceR\n" +
 	"interfaces\x12_\n" +
-	"\x0epolicy_entries\x18\x03 \x03(\v24.ligato.vpp.ipsec.SecurityPolicyDatabase.PolicyEntryB\x02\x18\x01R\rpolicyEntries\x1a\x1f\n" +
-	"\tInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x1a\xab\x05\n" +
+	"\x0epolicy_entries\x18\x03 \x03(\v24.ligato.vpp.ipsec.SecurityPolicyDatabase.PolicyEntryB\x02\x18\x01R\rpolicyEntries\x1a<\n" +
+	"\tInterface\x12/\n" +
+	"\x04name\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x04name\x1a\xab\x05\n" +
 	"\vPolicyEntry\x12\x19\n" +
 	"\bsa_index\x18\x01 \x01(\rR\asaIndex\x12\x1a\n" +
 	"\bpriority\x18\x02 \x01(\x05R\bpriority\x12\x1f\n" +
@@ -1026,23 +1026,23 @@ const file_ligato_vpp_ipsec_ipsec_proto_rawDesc = "" +
 	"\aDISCARD\x10\x01\x12\v\n" +
 	"\aRESOLVE\x10\x02\x12\v\n" +
 	"\aPROTECT\x10\x03:\x1f\x8a}\x1c\n" +
-	"\rvpp.ipsec.spd\x12\x02v2\x1a\a{index}\"\xbc\b\n" +
+	"\rvpp.ipsec.spd\x12\x02v2\x1a\a{index}\"\xb1\t\n" +
 	"\x0eSecurityPolicy\x12\x1b\n" +
 	"\tspd_index\x18\x01 \x01(\rR\bspdIndex\x12\x19\n" +
 	"\bsa_index\x18\x02 \x01(\rR\asaIndex\x12\x1a\n" +
 	"\bpriority\x18\x03 \x01(\x05R\bpriority\x12\x1f\n" +
 	"\vis_outbound\x18\x04 \x01(\bR\n" +
-	"isOutbound\x121\n" +
-	"\x11remote_addr_start\x18\x05 \x01(\tB\x05\x82}\x02\b\x01R\x0fremoteAddrStart\x12/\n" +
-	"\x10remote_addr_stop\x18\x06 \x01(\tB\x05\x82}\x02\b\x01R\x0eremoteAddrStop\x12/\n" +
-	"\x10local_addr_start\x18\a \x01(\tB\x05\x82}\x02\b\x01R\x0elocalAddrStart\x12-\n" +
-	"\x0flocal_addr_stop\x18\b \x01(\tB\x05\x82}\x02\b\x01R\rlocalAddrStop\x12$\n" +
+	"isOutbound\x12A\n" +
+	"\x11remote_addr_start\x18\x05 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\x0fremoteAddrStart\x12?\n" +
+	"\x10remote_addr_stop\x18\x06 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\x0eremoteAddrStop\x12?\n" +
+	"\x10local_addr_start\x18\a \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\x0elocalAddrStart\x12=\n" +
+	"\x0flocal_addr_stop\x18\b \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\rlocalAddrStop\x12$\n" +
 	"\bprotocol\x18\t \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\bprotocol\x125\n" +
 	"\x11remote_port_start\x18\n" +
-	" \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x0fremotePortStart\x123\n" +
-	"\x10remote_port_stop\x18\v \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x0eremotePortStop\x123\n" +
-	"\x10local_port_start\x18\f \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x0elocalPortStart\x121\n" +
-	"\x0flocal_port_stop\x18\r \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\rlocalPortStop\x12?\n" +
+	" \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x0fremotePortStart\x12N\n" +
+	"\x10remote_port_stop\x18\v \x01(\rB$\x82}\x06\x12\x04\x10\xff\xff\x03\xa2}\x18remote_port_start is setR\x0eremotePortStop\x123\n" +
+	"\x10local_port_start\x18\f \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x0elocalPortStart\x12K\n" +
+	"\x0flocal_port_stop\x18\r \x01(\rB#\x82}\x06\x12\x04\x10\xff\xff\x03\xa2}\x17local_port_start is setR\rlocalPortStop\x12?\n" +
 	"\x06action\x18\x0e \x01(\x0e2'.ligato.vpp.ipsec.SecurityPolicy.ActionR\x06action\";\n" +
 	"\x06Action\x12\n" +
 	"\n" +
@@ -1050,35 +1050,35 @@ const file_ligato_vpp_ipsec_ipsec_proto_rawDesc = "" +
 	"\aDISCARD\x10\x01\x12\v\n" +
 	"\aRESOLVE\x10\x02\x12\v\n" +
 	"\aPROTECT\x10\x03:\xf8\x02\x8a}\xf4\x02\n" +
-	"\fvpp.ipsec.sp\x12\x02v2\x1a\x98\x01spd/{spd_index}/sa/{sa_index}/{is_outbound}/local-addresses/{local_addr_start}-{local_addr_stop}/remote-addresses/{remote_addr_start}-{remote_addr_stop}\"\xc4\x01spd/{{.SpdIndex}}/sa/{{.SaIndex}}/{{if .IsOutbound}}outbound/{{else}}inbound/{{end}}local-addresses/{{.LocalAddrStart}}-{{.LocalAddrStop}}/remote-addresses/{{.RemoteAddrStart}}-{{.RemoteAddrStop}}\"\xe2\x05\n" +
+	"\fvpp.ipsec.sp\x12\x02v2\x1a\x98\x01spd/{spd_index}/sa/{sa_index}/{is_outbound}/local-addresses/{local_addr_start}-{local_addr_stop}/remote-addresses/{remote_addr_start}-{remote_addr_stop}\"\xc4\x01spd/{{.SpdIndex}}/sa/{{.SaIndex}}/{{if .IsOutbound}}outbound/{{else}}inbound/{{end}}local-addresses/{{.LocalAddrStart}}-{{.LocalAddrStop}}/remote-addresses/{{.RemoteAddrStart}}-{{.RemoteAddrStop}}\"\xfb\x06\n" +
 	"\x13SecurityAssociation\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\rR\x05index\x12\x19\n" +
-	"\x03spi\x18\x02 \x01(\rB\a\x8a}\x041000R\x03spi\x12W\n" +
+	"\x05index\x18\x01 \x01(\rR\x05index\x12>\n" +
+	"\x03spi\x18\x02 \x01(\rB,\x8a}\x041000\x9a}\"the SPI of the packets, at least 1R\x03spi\x12W\n" +
 	"\bprotocol\x18\x03 \x01(\x0e23.ligato.vpp.ipsec.SecurityAssociation.IPSecProtocolB\x06\x8a}\x03ESPR\bprotocol\x12:\n" +
 	"\n" +
-	"crypto_alg\x18\x04 \x01(\x0e2\x1b.ligato.vpp.ipsec.CryptoAlgR\tcryptoAlg\x12\x1d\n" +
+	"crypto_alg\x18\x04 \x01(\x0e2\x1b.ligato.vpp.ipsec.CryptoAlgR\tcryptoAlg\x12?\n" +
 	"\n" +
-	"crypto_key\x18\x05 \x01(\tR\tcryptoKey\x12\x1f\n" +
+	"crypto_key\x18\x05 \x01(\tB \xa2}\x1dcrypto_alg is not NONE_CRYPTOR\tcryptoKey\x12\x1f\n" +
 	"\vcrypto_salt\x18\x0f \x01(\rR\n" +
 	"cryptoSalt\x127\n" +
-	"\tinteg_alg\x18\x06 \x01(\x0e2\x1a.ligato.vpp.ipsec.IntegAlgR\bintegAlg\x12\x1b\n" +
-	"\tinteg_key\x18\a \x01(\tR\bintegKey\x12\x17\n" +
+	"\tinteg_alg\x18\x06 \x01(\x0e2\x1a.ligato.vpp.ipsec.IntegAlgR\bintegAlg\x12;\n" +
+	"\tinteg_key\x18\a \x01(\tB\x1e\xa2}\x1binteg_alg is not NONE_INTEGR\bintegKey\x12\x17\n" +
 	"\ause_esn\x18\b \x01(\bR\x06useEsn\x12&\n" +
-	"\x0fuse_anti_replay\x18\t \x01(\bR\ruseAntiReplay\x12-\n" +
+	"\x0fuse_anti_replay\x18\t \x01(\bR\ruseAntiReplay\x12F\n" +
 	"\x0ftunnel_src_addr\x18\n" +
-	" \x01(\tB\x05\x82}\x02\b\x01R\rtunnelSrcAddr\x12-\n" +
-	"\x0ftunnel_dst_addr\x18\v \x01(\tB\x05\x82}\x02\b\x01R\rtunnelDstAddr\x12(\n" +
+	" \x01(\tB\x1e\x82}\x02\b\x01\xa2}\x16tunnel_dst_addr is setR\rtunnelSrcAddr\x12F\n" +
+	"\x0ftunnel_dst_addr\x18\v \x01(\tB\x1e\x82}\x02\b\x01\xa2}\x16tunnel_src_addr is setR\rtunnelDstAddr\x12(\n" +
 	"\x10enable_udp_encap\x18\f \x01(\bR\x0eenableUdpEncap\x121\n" +
 	"\x0ftunnel_src_port\x18\r \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\rtunnelSrcPort\x121\n" +
 	"\x0ftunnel_dst_port\x18\x0e \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\rtunnelDstPort\" \n" +
 	"\rIPSecProtocol\x12\x06\n" +
 	"\x02AH\x10\x00\x12\a\n" +
 	"\x03ESP\x10\x01:\x1e\x8a}\x1b\n" +
-	"\fvpp.ipsec.sa\x12\x02v2\x1a\a{index}\"\xd9\x01\n" +
-	"\x10TunnelProtection\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x1d\n" +
-	"\x06sa_out\x18\x02 \x03(\rB\x06\x8a}\x03[1]R\x05saOut\x12\x1b\n" +
-	"\x05sa_in\x18\x03 \x03(\rB\x06\x8a}\x03[2]R\x04saIn\x12)\n" +
+	"\fvpp.ipsec.sa\x12\x02v2\x1a\a{index}\"\x9e\x02\n" +
+	"\x10TunnelProtection\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12/\n" +
+	"\x06sa_out\x18\x02 \x03(\rB\x18\x8a}\x03[1]\x9a}\x0fone associationR\x05saOut\x121\n" +
+	"\x05sa_in\x18\x03 \x03(\rB\x1c\x8a}\x03[2]\x9a}\x131 to 4 associationsR\x04saIn\x12)\n" +
 	"\rnext_hop_addr\x18\x04 \x01(\tB\x05\x82}\x02\b\x01R\vnextHopAddr:@\x8a}=\n" +
 	"\x15vpp.ipsec.tun-protect\x12\x02v2\x1a {interface}[/nh/{next_hop_addr}]*\xd0\x01\n" +
 	"\tCryptoAlg\x12\x0f\n" +

@@ -271,9 +271,9 @@ var File_ligato_vpp_l2_bridge_domain_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l2_bridge_domain_proto_rawDesc = "" +
 	"\n" +
-	"!ligato/vpp/l2/bridge_domain.proto\x12\rligato.vpp.l2\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xd7\x05\n" +
-	"\fBridgeDomain\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
+	"!ligato/vpp/l2/bridge_domain.proto\x12\rligato.vpp.l2\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xb4\x06\n" +
+	"\fBridgeDomain\x12$\n" +
+	"\x04name\x18\x01 \x01(\tB\x10\x9a}\r1 to 63 bytesR\x04name\x12\x1d\n" +
 	"\x05flood\x18\x02 \x01(\bB\a\x8a}\x04trueR\x05flood\x12;\n" +
 	"\x15unknown_unicast_flood\x18\x03 \x01(\bB\a\x8a}\x04trueR\x13unknownUnicastFlood\x12!\n" +
 	"\aforward\x18\x04 \x01(\bB\a\x8a}\x04trueR\aforward\x12\x1d\n" +
@@ -283,15 +283,15 @@ const file_ligato_vpp_l2_bridge_domain_proto_rawDesc = "" +
 	"\n" +
 	"interfaces\x18d \x03(\v2%.ligato.vpp.l2.BridgeDomain.InterfaceR\n" +
 	"interfaces\x12c\n" +
-	"\x15arp_termination_table\x18f \x03(\v2/.ligato.vpp.l2.BridgeDomain.ArpTerminationEntryR\x13arpTerminationTable\x1a\x95\x01\n" +
-	"\tInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12:\n" +
+	"\x15arp_termination_table\x18f \x03(\v2/.ligato.vpp.l2.BridgeDomain.ArpTerminationEntryR\x13arpTerminationTable\x1a\xb2\x01\n" +
+	"\tInterface\x12/\n" +
+	"\x04name\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x04name\x12:\n" +
 	"\x19bridged_virtual_interface\x18\x02 \x01(\bR\x17bridgedVirtualInterface\x128\n" +
-	"\x13split_horizon_group\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x11splitHorizonGroup\x1a^\n" +
-	"\x13ArpTerminationEntry\x12$\n" +
+	"\x13split_horizon_group\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x11splitHorizonGroup\x1a\x8b\x01\n" +
+	"\x13ArpTerminationEntry\x124\n" +
 	"\n" +
-	"ip_address\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\tipAddress\x12!\n" +
-	"\fphys_address\x18\x02 \x01(\tR\vphysAddress:%\x8a}\"\n" +
+	"ip_address\x18\x01 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\tipAddress\x12>\n" +
+	"\fphys_address\x18\x02 \x01(\tB\x1b\x9a}\x18a MAC address of 6 bytesR\vphysAddress:%\x8a}\"\n" +
 	"\x14vpp.l2.bridge-domain\x12\x02v2\x1a\x06{name}B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2;vpp_l2b\x06proto3"
 
 var (

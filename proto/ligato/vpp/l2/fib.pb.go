@@ -168,12 +168,12 @@ var File_ligato_vpp_l2_fib_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l2_fib_proto_rawDesc = "" +
 	"\n" +
-	"\x17ligato/vpp/l2/fib.proto\x12\rligato.vpp.l2\x1a\x11ligato/item.proto\"\x9a\x03\n" +
-	"\bFIBEntry\x129\n" +
-	"\fphys_address\x18\x01 \x01(\tB\x16\x8a}\x13\"02:fe:00:00:00:01\"R\vphysAddress\x12#\n" +
-	"\rbridge_domain\x18\x02 \x01(\tR\fbridgeDomain\x126\n" +
-	"\x06action\x18\x03 \x01(\x0e2\x1e.ligato.vpp.l2.FIBEntry.ActionR\x06action\x12;\n" +
-	"\x12outgoing_interface\x18\x04 \x01(\tB\f\x8a}\tINTERFACER\x11outgoingInterface\x12#\n" +
+	"\x17ligato/vpp/l2/fib.proto\x12\rligato.vpp.l2\x1a\x11ligato/item.proto\"\xe9\x03\n" +
+	"\bFIBEntry\x12T\n" +
+	"\fphys_address\x18\x01 \x01(\tB1\x8a}\x13\"02:fe:00:00:00:01\"\x9a}\x18a MAC address of 6 bytesR\vphysAddress\x12C\n" +
+	"\rbridge_domain\x18\x02 \x01(\tB\x1e\x9a}\x1bthe name of a bridge domainR\fbridgeDomain\x126\n" +
+	"\x06action\x18\x03 \x01(\x0e2\x1e.ligato.vpp.l2.FIBEntry.ActionR\x06action\x12O\n" +
+	"\x12outgoing_interface\x18\x04 \x01(\tB \x8a}\tINTERFACE\xa2}\x11action is FORWARDR\x11outgoingInterface\x12#\n" +
 	"\rstatic_config\x18\x05 \x01(\bR\fstaticConfig\x12:\n" +
 	"\x19bridged_virtual_interface\x18\x06 \x01(\bR\x17bridgedVirtualInterface\"\x1f\n" +
 	"\x06Action\x12\v\n" +

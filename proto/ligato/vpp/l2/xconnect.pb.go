@@ -83,10 +83,10 @@ var File_ligato_vpp_l2_xconnect_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l2_xconnect_proto_rawDesc = "" +
 	"\n" +
-	"\x1cligato/vpp/l2/xconnect.proto\x12\rligato.vpp.l2\x1a\x11ligato/item.proto\"\xb0\x01\n" +
-	"\fXConnectPair\x12+\n" +
-	"\x11receive_interface\x18\x01 \x01(\tR\x10receiveInterface\x12D\n" +
-	"\x12transmit_interface\x18\x02 \x01(\tB\x15\x8a}\x12TRANSMIT_INTERFACER\x11transmitInterface:-\x8a}*\n" +
+	"\x1cligato/vpp/l2/xconnect.proto\x12\rligato.vpp.l2\x1a\x11ligato/item.proto\"\xe8\x01\n" +
+	"\fXConnectPair\x12H\n" +
+	"\x11receive_interface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x10receiveInterface\x12_\n" +
+	"\x12transmit_interface\x18\x02 \x01(\tB0\x8a}\x12TRANSMIT_INTERFACE\x9a}\x18the name of an interfaceR\x11transmitInterface:-\x8a}*\n" +
 	"\x0fvpp.l2.xconnect\x12\x02v2\x1a\x13{receive_interface}B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2;vpp_l2b\x06proto3"
 
 var (

@@ -103,12 +103,12 @@ var File_ligato_vpp_l3_arp_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_arp_proto_rawDesc = "" +
 	"\n" +
-	"\x17ligato/vpp/l3/arp.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xcd\x01\n" +
-	"\bARPEntry\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12$\n" +
+	"\x17ligato/vpp/l3/arp.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x95\x02\n" +
+	"\bARPEntry\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x124\n" +
 	"\n" +
-	"ip_address\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\tipAddress\x129\n" +
-	"\fphys_address\x18\x03 \x01(\tB\x16\x8a}\x13\"02:fe:00:00:00:01\"R\vphysAddress\x12\x16\n" +
+	"ip_address\x18\x02 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\tipAddress\x12T\n" +
+	"\fphys_address\x18\x03 \x01(\tB1\x8a}\x13\"02:fe:00:00:00:01\"\x9a}\x18a MAC address of 6 bytesR\vphysAddress\x12\x16\n" +
 	"\x06static\x18\x04 \x01(\bR\x06static:*\x8a}'\n" +
 	"\avpp.arp\x12\x02v2\x1a\x18{interface}/{ip_address}B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3;vpp_l3b\x06proto3"
 

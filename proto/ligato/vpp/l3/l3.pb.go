@@ -460,17 +460,17 @@ var File_ligato_vpp_l3_l3_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_l3_proto_rawDesc = "" +
 	"\n" +
-	"\x16ligato/vpp/l3/l3.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xcf\x02\n" +
+	"\x16ligato/vpp/l3/l3.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xbd\x03\n" +
 	"\bProxyARP\x12Y\n" +
 	"\n" +
 	"interfaces\x18\x01 \x03(\v2!.ligato.vpp.l3.ProxyARP.InterfaceB\x16\x8a}\x13[{name: INTERFACE}]R\n" +
 	"interfaces\x125\n" +
-	"\x06ranges\x18\x02 \x03(\v2\x1d.ligato.vpp.l3.ProxyARP.RangeR\x06ranges\x1a\x1f\n" +
-	"\tInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x1ar\n" +
-	"\x05Range\x12)\n" +
-	"\rfirst_ip_addr\x18\x01 \x01(\tB\x05\x82}\x02\b\x02R\vfirstIpAddr\x12'\n" +
-	"\flast_ip_addr\x18\x02 \x01(\tB\x05\x82}\x02\b\x02R\n" +
+	"\x06ranges\x18\x02 \x03(\v2\x1d.ligato.vpp.l3.ProxyARP.RangeR\x06ranges\x1a<\n" +
+	"\tInterface\x12/\n" +
+	"\x04name\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x04name\x1a\xc2\x01\n" +
+	"\x05Range\x12Q\n" +
+	"\rfirst_ip_addr\x18\x01 \x01(\tB-\x82}\x02\b\x02\x9a}%an IPv4 address without prefix lengthR\vfirstIpAddr\x12O\n" +
+	"\flast_ip_addr\x18\x02 \x01(\tB-\x82}\x02\b\x02\x9a}%an IPv4 address without prefix lengthR\n" +
 	"lastIpAddr\x12\x15\n" +
 	"\x06vrf_id\x18\x03 \x01(\rR\x05vrfId:\x1c\x8a}\x19\n" +
 	"\x13vpp.proxyarp-global\x12\x02v2\"\x86\x03\n" +
@@ -487,16 +487,16 @@ const file_ligato_vpp_l3_l3_proto_rawDesc = "" +
 	"\x04IPV4\x10\x01\x12\b\n" +
 	"\x04IPV6\x10\x02\x12\b\n" +
 	"\x04BOTH\x10\x03:\x1f\x8a}\x1c\n" +
-	"\x16vpp.ipscanneigh-global\x12\x02v2\"\xff\x02\n" +
-	"\tDHCPProxy\x12<\n" +
-	"\x11source_ip_address\x18\x01 \x01(\tB\x10\x82}\x02\b\x01\x8a}\b10.0.0.1R\x0fsourceIpAddress\x12\x1a\n" +
-	"\trx_vrf_id\x18\x02 \x01(\rR\arxVrfId\x12Y\n" +
-	"\aservers\x18\x04 \x03(\v2#.ligato.vpp.l3.DHCPProxy.DHCPServerB\x1a\x8a}\x17[{ipAddress: 10.0.0.2}]R\aservers\x1aI\n" +
+	"\x16vpp.ipscanneigh-global\x12\x02v2\"\xb2\x03\n" +
+	"\tDHCPProxy\x12L\n" +
+	"\x11source_ip_address\x18\x01 \x01(\tB \x82}\x02\b\x01\x8a}\b10.0.0.1\x9a}\ran IP addressR\x0fsourceIpAddress\x12\x1a\n" +
+	"\trx_vrf_id\x18\x02 \x01(\rR\arxVrfId\x12l\n" +
+	"\aservers\x18\x04 \x03(\v2#.ligato.vpp.l3.DHCPProxy.DHCPServerB-\x8a}\x17[{ipAddress: 10.0.0.2}]\x9a}\x101 to 255 serversR\aservers\x1aY\n" +
 	"\n" +
 	"DHCPServer\x12\x15\n" +
-	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12$\n" +
+	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x124\n" +
 	"\n" +
-	"ip_address\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\tipAddress:r\x8a}o\n" +
+	"ip_address\x18\x02 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\tipAddress:r\x8a}o\n" +
 	"\x0evpp.dhcp-proxy\x12\x02v2\x1a&{source_ip_address}/rx-vrf/{rx_vrf_id}\"1{{ protoip .SourceIpAddress}}/rx-vrf/{{.RxVrfId}}B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3;vpp_l3b\x06proto3"
 
 var (

@@ -214,12 +214,12 @@ var File_ligato_vpp_l3_l3xc_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_l3xc_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/l3/l3xc.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xe5\x03\n" +
+	"\x18ligato/vpp/l3/l3xc.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x94\x04\n" +
 	"\n" +
-	"L3XConnect\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12>\n" +
-	"\bprotocol\x18\x02 \x01(\x0e2\".ligato.vpp.l3.L3XConnect.ProtocolR\bprotocol\x12p\n" +
-	"\x05paths\x18\x03 \x03(\v2\x1e.ligato.vpp.l3.L3XConnect.PathB:\x8a}7[{nextHopAddr: 10.0.0.1, outgoingInterface: INTERFACE}]R\x05paths\x1a\xac\x01\n" +
+	"L3XConnect\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12>\n" +
+	"\bprotocol\x18\x02 \x01(\x0e2\".ligato.vpp.l3.L3XConnect.ProtocolR\bprotocol\x12\x81\x01\n" +
+	"\x05paths\x18\x03 \x03(\v2\x1e.ligato.vpp.l3.L3XConnect.PathBK\x8a}7[{nextHopAddr: 10.0.0.1, outgoingInterface: INTERFACE}]\x9a}\x0e1 to 255 pathsR\x05paths\x1a\xac\x01\n" +
 	"\x04Path\x12-\n" +
 	"\x12outgoing_interface\x18\x01 \x01(\tR\x11outgoingInterface\x12)\n" +
 	"\rnext_hop_addr\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\vnextHopAddr\x12 \n" +

@@ -214,12 +214,12 @@ var File_ligato_vpp_l3_route_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_route_proto_rawDesc = "" +
 	"\n" +
-	"\x19ligato/vpp/l3/route.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x8d\x06\n" +
+	"\x19ligato/vpp/l3/route.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xc1\x06\n" +
 	"\x05Route\x122\n" +
 	"\x04type\x18\n" +
 	" \x01(\x0e2\x1e.ligato.vpp.l3.Route.RouteTypeR\x04type\x12\x15\n" +
-	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12)\n" +
-	"\vdst_network\x18\x03 \x01(\tB\b\x82}\x02\b\x04\x90}\x01R\n" +
+	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12]\n" +
+	"\vdst_network\x18\x03 \x01(\tB<\x82}\x02\b\x04\x90}\x01\x9a}1a network with prefix length, such as 10.0.0.0/24R\n" +
 	"dstNetwork\x127\n" +
 	"\rnext_hop_addr\x18\x04 \x01(\tB\x13\x82}\x02\b\x01\x8a}\b10.0.0.1\x90}\x01R\vnextHopAddr\x12-\n" +
 	"\x12outgoing_interface\x18\x05 \x01(\tR\x11outgoingInterface\x12 \n" +

@@ -101,11 +101,11 @@ var File_ligato_vpp_l3_teib_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_teib_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/l3/teib.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xcb\x01\n" +
-	"\tTeibEntry\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\"\n" +
-	"\tpeer_addr\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\bpeerAddr\x124\n" +
-	"\rnext_hop_addr\x18\x03 \x01(\tB\x10\x82}\x02\b\x01\x8a}\b10.0.0.2R\vnextHopAddr\x12\x15\n" +
+	"\x18ligato/vpp/l3/teib.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x88\x02\n" +
+	"\tTeibEntry\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x122\n" +
+	"\tpeer_addr\x18\x02 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\bpeerAddr\x12D\n" +
+	"\rnext_hop_addr\x18\x03 \x01(\tB \x82}\x02\b\x01\x8a}\b10.0.0.2\x9a}\ran IP addressR\vnextHopAddr\x12\x15\n" +
 	"\x06vrf_id\x18\x04 \x01(\rR\x05vrfId:/\x8a},\n" +
 	"\bvpp.teib\x12\x02v2\x1a\x1c{interface}/peer/{peer_addr}B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3;vpp_l3b\x06proto3"
 

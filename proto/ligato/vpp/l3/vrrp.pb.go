@@ -158,9 +158,9 @@ var File_ligato_vpp_l3_vrrp_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_vrrp_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/l3/vrrp.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x9e\x03\n" +
-	"\tVRRPEntry\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x1f\n" +
+	"\x18ligato/vpp/l3/vrrp.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xe2\x03\n" +
+	"\tVRRPEntry\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12\x1f\n" +
 	"\x05vr_id\x18\x02 \x01(\rB\n" +
 	"\x82}\a\x12\x05\b\x01\x10\xff\x01R\x04vrId\x12,\n" +
 	"\bpriority\x18\x03 \x01(\rB\x10\x82}\a\x12\x05\b\x01\x10\xff\x01\x8a}\x03100R\bpriority\x12.\n" +
@@ -168,12 +168,12 @@ const file_ligato_vpp_l3_vrrp_proto_rawDesc = "" +
 	"\x10\xff\xff\x03\x8a}\x041000R\binterval\x12\x18\n" +
 	"\apreempt\x18\x05 \x01(\bR\apreempt\x12\x16\n" +
 	"\x06accept\x18\x06 \x01(\bR\x06accept\x12\x18\n" +
-	"\aunicast\x18\a \x01(\bR\aunicast\x125\n" +
-	"\fip_addresses\x18\b \x03(\tB\x12\x82}\x02\b\x01\x8a}\n" +
-	"[10.0.0.3]R\vipAddresses\x12\x18\n" +
-	"\aenabled\x18\t \x01(\bR\aenabled\x12*\n" +
+	"\aunicast\x18\a \x01(\bR\aunicast\x12J\n" +
+	"\fip_addresses\x18\b \x03(\tB'\x82}\x02\b\x01\x8a}\n" +
+	"[10.0.0.3]\x9a}\x121 to 255 addressesR\vipAddresses\x12\x18\n" +
+	"\aenabled\x18\t \x01(\bR\aenabled\x12<\n" +
 	"\runicast_peers\x18\n" +
-	" \x03(\tB\x05\x82}\x02\b\x01R\funicastPeers:+\x8a}(\n" +
+	" \x03(\tB\x17\x82}\x02\b\x01\xa2}\x0funicast is trueR\funicastPeers:+\x8a}(\n" +
 	"\bvpp.vrrp\x12\x02v2\x1a\x18{interface}/vrid/{vr_id}B9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3;vpp_l3b\x06proto3"
 
 var (

@@ -279,10 +279,10 @@ const file_ligato_vpp_linuxcp_linuxcp_proto_rawDesc = "" +
 	"\x12auto_subinterfaces\x18\x04 \x01(\bR\x11autoSubinterfaces\x12:\n" +
 	"\x1adelete_static_on_link_down\x18\x05 \x01(\bR\x16deleteStaticOnLinkDown\x12<\n" +
 	"\x1bdelete_dynamic_on_link_down\x18\x06 \x01(\bR\x17deleteDynamicOnLinkDown:\x1b\x8a}\x18\n" +
-	"\x12vpp.linuxcp.global\x12\x02v1\"\xff\x01\n" +
-	"\x04Pair\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12.\n" +
-	"\x0ehost_interface\x18\x02 \x01(\tB\a\x8a}\x04HOSTR\rhostInterface\x121\n" +
+	"\x12vpp.linuxcp.global\x12\x02v1\"\xc1\x02\n" +
+	"\x04Pair\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12S\n" +
+	"\x0ehost_interface\x18\x02 \x01(\tB,\x8a}\x04HOST\x9a}\"1 to 15 letters, digits and -_%@:.R\rhostInterface\x121\n" +
 	"\x04type\x18\x03 \x01(\x0e2\x1d.ligato.vpp.linuxcp.Pair.TypeR\x04type\x12\x1c\n" +
 	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06parent\x18\x05 \x01(\tR\x06parent\"\x18\n" +

@@ -186,9 +186,9 @@ const file_ligato_vpp_lldp_lldp_proto_rawDesc = "" +
 	"systemName\x12\x1b\n" +
 	"\x04hold\x18\x02 \x01(\rB\a\x82}\x04\x12\x02\x10dR\x04hold\x12$\n" +
 	"\binterval\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\x90\x1cR\binterval:\x18\x8a}\x15\n" +
-	"\x0fvpp.lldp.global\x12\x02v1\"\xde\x01\n" +
-	"\tInterface\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12)\n" +
+	"\x0fvpp.lldp.global\x12\x02v1\"\xfb\x01\n" +
+	"\tInterface\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12)\n" +
 	"\x10port_description\x18\x02 \x01(\tR\x0fportDescription\x12.\n" +
 	"\x0fmanagement_ipv4\x18\x03 \x01(\tB\x05\x82}\x02\b\x02R\x0emanagementIpv4\x12.\n" +
 	"\x0fmanagement_ipv6\x18\x04 \x01(\tB\x05\x82}\x02\b\x03R\x0emanagementIpv6:(\x8a}%\n" +

@@ -374,16 +374,16 @@ const file_ligato_vpp_mpls_mpls_proto_rawDesc = "" +
 	"\x05Table\x12\x1b\n" +
 	"\x02id\x18\x01 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\x02id\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label:\x1d\x8a}\x1a\n" +
-	"\x0evpp.mpls.table\x12\x02v1\x1a\x04{id}\"D\n" +
-	"\tInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name:#\x8a} \n" +
-	"\x12vpp.mpls.interface\x12\x02v1\x1a\x06{name}\"\xa8\x05\n" +
+	"\x0evpp.mpls.table\x12\x02v1\x1a\x04{id}\"a\n" +
+	"\tInterface\x12/\n" +
+	"\x04name\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x04name:#\x8a} \n" +
+	"\x12vpp.mpls.interface\x12\x02v1\x1a\x06{name}\"\xbd\x05\n" +
 	"\x05Route\x12\x19\n" +
 	"\btable_id\x18\x01 \x01(\rR\atableId\x12'\n" +
 	"\x05label\x18\x02 \x01(\rB\x11\x82}\b\x12\x06\b\x10\x10\xff\xff?\x8a}\x03100R\x05label\x12\x18\n" +
 	"\astacked\x18\x03 \x01(\bR\astacked\x128\n" +
-	"\apayload\x18\x04 \x01(\x0e2\x1e.ligato.vpp.mpls.Route.PayloadR\apayload\x12m\n" +
-	"\x05paths\x18\x05 \x03(\v2\x1b.ligato.vpp.mpls.Route.PathB:\x8a}7[{nextHopAddr: 10.0.0.1, outgoingInterface: INTERFACE}]R\x05paths\x1a\xe2\x01\n" +
+	"\apayload\x18\x04 \x01(\x0e2\x1e.ligato.vpp.mpls.Route.PayloadR\apayload\x12\x81\x01\n" +
+	"\x05paths\x18\x05 \x03(\v2\x1b.ligato.vpp.mpls.Route.PathBN\x8a}7[{nextHopAddr: 10.0.0.1, outgoingInterface: INTERFACE}]\x9a}\x11at least one pathR\x05paths\x1a\xe2\x01\n" +
 	"\x04Path\x12)\n" +
 	"\rnext_hop_addr\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\vnextHopAddr\x12-\n" +
 	"\x12outgoing_interface\x18\x02 \x01(\tR\x11outgoingInterface\x12\x15\n" +

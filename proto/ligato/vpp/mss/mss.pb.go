@@ -168,9 +168,9 @@ var File_ligato_vpp_mss_mss_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_mss_mss_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/mss/mss.proto\x12\x0eligato.vpp.mss\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xd4\x02\n" +
-	"\x05Clamp\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12+\n" +
+	"\x18ligato/vpp/mss/mss.proto\x12\x0eligato.vpp.mss\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xf1\x02\n" +
+	"\x05Clamp\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12+\n" +
 	"\bipv4_mss\x18\x02 \x01(\rB\x10\x82}\x06\x12\x04\x10\xfe\xff\x03\x8a}\x041400R\aipv4Mss\x12F\n" +
 	"\x0eipv4_direction\x18\x03 \x01(\x0e2\x1f.ligato.vpp.mss.Clamp.DirectionR\ripv4Direction\x12$\n" +
 	"\bipv6_mss\x18\x04 \x01(\rB\t\x82}\x06\x12\x04\x10\xfe\xff\x03R\aipv6Mss\x12F\n" +

@@ -1141,7 +1141,7 @@ var File_ligato_vpp_nat_nat_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_nat_nat_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/nat/nat.proto\x12\x0eligato.vpp.nat\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xe5\x06\n" +
+	"\x18ligato/vpp/nat/nat.proto\x12\x0eligato.vpp.nat\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x83\a\n" +
 	"\vNat44Global\x12\x1e\n" +
 	"\n" +
 	"forwarding\x18\x01 \x01(\bR\n" +
@@ -1153,9 +1153,9 @@ const file_ligato_vpp_nat_nat_proto_rawDesc = "" +
 	"\btimeouts\x18\x06 \x01(\v2$.ligato.vpp.nat.Nat44Global.TimeoutsR\btimeouts\x12!\n" +
 	"\fmax_sessions\x18\a \x01(\rR\vmaxSessions\x12\x1b\n" +
 	"\tmax_users\x18\b \x01(\rR\bmaxUsers\x12*\n" +
-	"\x11max_user_sessions\x18\t \x01(\rR\x0fmaxUserSessions\x1ac\n" +
-	"\tInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
+	"\x11max_user_sessions\x18\t \x01(\rR\x0fmaxUserSessions\x1a\x80\x01\n" +
+	"\tInterface\x12/\n" +
+	"\x04name\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x04name\x12\x1b\n" +
 	"\tis_inside\x18\x02 \x01(\bR\bisInside\x12%\n" +
 	"\x0eoutput_feature\x18\x03 \x01(\bR\routputFeature\x1a^\n" +
 	"\aAddress\x12\x1f\n" +
@@ -1167,57 +1167,57 @@ const file_ligato_vpp_nat_nat_proto_rawDesc = "" +
 	"\x0ftcp_established\x18\x02 \x01(\rR\x0etcpEstablished\x12%\n" +
 	"\x0etcp_transitory\x18\x03 \x01(\rR\rtcpTransitory\x12\x12\n" +
 	"\x04icmp\x18\x04 \x01(\rR\x04icmp:\x1d\x8a}\x1a\n" +
-	"\x14vpp.nat.nat44-global\x12\x02v2\"\xe1\b\n" +
-	"\x06DNat44\x12\x14\n" +
-	"\x05label\x18\x01 \x01(\tR\x05label\x12E\n" +
+	"\x14vpp.nat.nat44-global\x12\x02v2\"\xf1\t\n" +
+	"\x06DNat44\x12\x1f\n" +
+	"\x05label\x18\x01 \x01(\tB\t\x9a}\x06a nameR\x05label\x12E\n" +
 	"\vst_mappings\x18\x02 \x03(\v2$.ligato.vpp.nat.DNat44.StaticMappingR\n" +
 	"stMappings\x12G\n" +
 	"\vid_mappings\x18\x03 \x03(\v2&.ligato.vpp.nat.DNat44.IdentityMappingR\n" +
-	"idMappings\x1a\x9b\x05\n" +
+	"idMappings\x1a\x88\x06\n" +
 	"\rStaticMapping\x12-\n" +
-	"\x12external_interface\x18\x01 \x01(\tR\x11externalInterface\x12&\n" +
-	"\vexternal_ip\x18\x02 \x01(\tB\x05\x82}\x02\b\x02R\n" +
-	"externalIp\x12.\n" +
-	"\rexternal_port\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\fexternalPort\x12I\n" +
+	"\x12external_interface\x18\x01 \x01(\tR\x11externalInterface\x12G\n" +
+	"\vexternal_ip\x18\x02 \x01(\tB&\x82}\x02\b\x02\xa2}\x1ethere is no external_interfaceR\n" +
+	"externalIp\x12D\n" +
+	"\rexternal_port\x18\x03 \x01(\rB\x1f\x82}\x06\x12\x04\x10\xff\xff\x03\xa2}\x13a local_port is setR\fexternalPort\x12I\n" +
 	"\tlocal_ips\x18\x04 \x03(\v2,.ligato.vpp.nat.DNat44.StaticMapping.LocalIPR\blocalIps\x12;\n" +
 	"\bprotocol\x18\x05 \x01(\x0e2\x1f.ligato.vpp.nat.DNat44.ProtocolR\bprotocol\x12N\n" +
 	"\ttwice_nat\x18\x06 \x01(\x0e21.ligato.vpp.nat.DNat44.StaticMapping.TwiceNatModeR\btwiceNat\x120\n" +
 	"\x11twice_nat_pool_ip\x18\b \x01(\tB\x05\x82}\x02\b\x02R\x0etwiceNatPoolIp\x12)\n" +
-	"\x10session_affinity\x18\a \x01(\rR\x0fsessionAffinity\x1a\x98\x01\n" +
+	"\x10session_affinity\x18\a \x01(\rR\x0fsessionAffinity\x1a\xce\x01\n" +
 	"\aLocalIP\x12\x15\n" +
-	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12 \n" +
-	"\blocal_ip\x18\x02 \x01(\tB\x05\x82}\x02\b\x02R\alocalIp\x12(\n" +
+	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12?\n" +
+	"\blocal_ip\x18\x02 \x01(\tB$\x82}\x02\b\x02\x9a}\x1cthe IPv4 address of one hostR\alocalIp\x12?\n" +
 	"\n" +
-	"local_port\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\tlocalPort\x12*\n" +
+	"local_port\x18\x03 \x01(\rB \x82}\x06\x12\x04\x10\xff\xff\x03\xa2}\x14external_port is setR\tlocalPort\x12*\n" +
 	"\vprobability\x18\x04 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\vprobability\"3\n" +
 	"\fTwiceNatMode\x12\f\n" +
 	"\bDISABLED\x10\x00\x12\v\n" +
 	"\aENABLED\x10\x01\x12\b\n" +
-	"\x04SELF\x10\x02\x1a\xc8\x01\n" +
+	"\x04SELF\x10\x02\x1a\xe0\x01\n" +
 	"\x0fIdentityMapping\x12\x15\n" +
 	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12\x1c\n" +
-	"\tinterface\x18\x02 \x01(\tR\tinterface\x12$\n" +
+	"\tinterface\x18\x02 \x01(\tR\tinterface\x12<\n" +
 	"\n" +
-	"ip_address\x18\x03 \x01(\tB\x05\x82}\x02\b\x02R\tipAddress\x12\x1d\n" +
+	"ip_address\x18\x03 \x01(\tB\x1d\x82}\x02\b\x02\xa2}\x15there is no interfaceR\tipAddress\x12\x1d\n" +
 	"\x04port\x18\x04 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x04port\x12;\n" +
 	"\bprotocol\x18\x05 \x01(\x0e2\x1f.ligato.vpp.nat.DNat44.ProtocolR\bprotocol\"&\n" +
 	"\bProtocol\x12\a\n" +
 	"\x03TCP\x10\x00\x12\a\n" +
 	"\x03UDP\x10\x01\x12\b\n" +
 	"\x04ICMP\x10\x02: \x8a}\x1d\n" +
-	"\x0evpp.nat.dnat44\x12\x02v2\x1a\a{label}\"\xbe\x01\n" +
-	"\x0eNat44Interface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12&\n" +
+	"\x0evpp.nat.dnat44\x12\x02v2\x1a\a{label}\"\xdb\x01\n" +
+	"\x0eNat44Interface\x12/\n" +
+	"\x04name\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x04name\x12&\n" +
 	"\n" +
 	"nat_inside\x18\x02 \x01(\bB\a\x8a}\x04trueR\tnatInside\x12\x1f\n" +
 	"\vnat_outside\x18\x03 \x01(\bR\n" +
 	"natOutside\x12%\n" +
 	"\x0eoutput_feature\x18\x04 \x01(\bR\routputFeature:(\x8a}%\n" +
-	"\x17vpp.nat.nat44-interface\x12\x02v2\x1a\x06{name}\"\x82\x03\n" +
+	"\x17vpp.nat.nat44-interface\x12\x02v2\x1a\x06{name}\"\xa1\x03\n" +
 	"\x10Nat44AddressPool\x12\x12\n" +
 	"\x04name\x18\x05 \x01(\tR\x04name\x12\x15\n" +
-	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12+\n" +
-	"\bfirst_ip\x18\x02 \x01(\tB\x10\x82}\x02\b\x02\x8a}\b10.0.0.1R\afirstIp\x12\x1e\n" +
+	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x12J\n" +
+	"\bfirst_ip\x18\x02 \x01(\tB/\x82}\x02\b\x02\x8a}\b10.0.0.1\x9a}\x1cthe IPv4 address of one hostR\afirstIp\x12\x1e\n" +
 	"\alast_ip\x18\x03 \x01(\tB\x05\x82}\x02\b\x02R\x06lastIp\x12\x1b\n" +
 	"\ttwice_nat\x18\x04 \x01(\bR\btwiceNat:\xd8\x01\x8a}\xd4\x01\n" +
 	"\x12vpp.nat.nat44-pool\x12\x02v2\x1a5[{name}][vrf/{vrf_id}/address/{first_ip}][-{last_ip}]\"\x82\x01{{if .Name}}{{.Name}}{{else}}vrf/{{.VrfId}}/address/{{.FirstIp}}{{if and .LastIp (ne .FirstIp .LastIp)}}-{{.LastIp}}{{end}}{{end}}\"\xa4\x01\n" +

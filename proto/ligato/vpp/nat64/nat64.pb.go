@@ -527,24 +527,24 @@ const file_ligato_vpp_nat64_nat64_proto_rawDesc = "" +
 	"\x0ftcp_established\x18\x02 \x01(\rR\x0etcpEstablished\x12%\n" +
 	"\x0etcp_transitory\x18\x03 \x01(\rR\rtcpTransitory\x12\x12\n" +
 	"\x04icmp\x18\x04 \x01(\rR\x04icmp:\x19\x8a}\x16\n" +
-	"\x10vpp.nat64.global\x12\x02v1\"\x80\x01\n" +
-	"\tInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
+	"\x10vpp.nat64.global\x12\x02v1\"\x9d\x01\n" +
+	"\tInterface\x12/\n" +
+	"\x04name\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x04name\x12\x1f\n" +
 	"\x06inside\x18\x02 \x01(\bB\a\x8a}\x04trueR\x06inside\x12\x18\n" +
 	"\aoutside\x18\x03 \x01(\bR\aoutside:$\x8a}!\n" +
-	"\x13vpp.nat64.interface\x12\x02v1\x1a\x06{name}\"\xd5\x02\n" +
+	"\x13vpp.nat64.interface\x12\x02v1\x1a\x06{name}\"\xf4\x02\n" +
 	"\x04Pool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x15\n" +
-	"\x06vrf_id\x18\x02 \x01(\rR\x05vrfId\x12+\n" +
-	"\bfirst_ip\x18\x03 \x01(\tB\x10\x82}\x02\b\x02\x8a}\b10.0.0.1R\afirstIp\x12\x1e\n" +
+	"\x06vrf_id\x18\x02 \x01(\rR\x05vrfId\x12J\n" +
+	"\bfirst_ip\x18\x03 \x01(\tB/\x82}\x02\b\x02\x8a}\b10.0.0.1\x9a}\x1cthe IPv4 address of one hostR\afirstIp\x12\x1e\n" +
 	"\alast_ip\x18\x04 \x01(\tB\x05\x82}\x02\b\x02R\x06lastIp:\xd4\x01\x8a}\xd0\x01\n" +
-	"\x0evpp.nat64.pool\x12\x02v1\x1a5[{name}][vrf/{vrf_id}/address/{first_ip}][-{last_ip}]\"\x82\x01{{if .Name}}{{.Name}}{{else}}vrf/{{.VrfId}}/address/{{.FirstIp}}{{if and .LastIp (ne .FirstIp .LastIp)}}-{{.LastIp}}{{end}}{{end}}\"\xa7\x03\n" +
-	"\tStaticBIB\x12&\n" +
-	"\vinside_addr\x18\x01 \x01(\tB\x05\x82}\x02\b\x03R\n" +
+	"\x0evpp.nat64.pool\x12\x02v1\x1a5[{name}][vrf/{vrf_id}/address/{first_ip}][-{last_ip}]\"\x82\x01{{if .Name}}{{.Name}}{{else}}vrf/{{.VrfId}}/address/{{.FirstIp}}{{if and .LastIp (ne .FirstIp .LastIp)}}-{{.LastIp}}{{end}}{{end}}\"\xe5\x03\n" +
+	"\tStaticBIB\x12E\n" +
+	"\vinside_addr\x18\x01 \x01(\tB$\x82}\x02\b\x03\x9a}\x1cthe IPv6 address of one hostR\n" +
 	"insideAddr\x12*\n" +
 	"\vinside_port\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\n" +
-	"insidePort\x123\n" +
-	"\foutside_addr\x18\x03 \x01(\tB\x10\x82}\x02\b\x02\x8a}\b10.0.0.1R\voutsideAddr\x12,\n" +
+	"insidePort\x12R\n" +
+	"\foutside_addr\x18\x03 \x01(\tB/\x82}\x02\b\x02\x8a}\b10.0.0.1\x9a}\x1cthe IPv4 address of one hostR\voutsideAddr\x12,\n" +
 	"\foutside_port\x18\x04 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\voutsidePort\x12@\n" +
 	"\bprotocol\x18\x05 \x01(\x0e2$.ligato.vpp.nat64.StaticBIB.ProtocolR\bprotocol\x12\x15\n" +
 	"\x06vrf_id\x18\x06 \x01(\rR\x05vrfId\"&\n" +
@@ -552,9 +552,9 @@ const file_ligato_vpp_nat64_nat64_proto_rawDesc = "" +
 	"\x03TCP\x10\x00\x12\a\n" +
 	"\x03UDP\x10\x01\x12\b\n" +
 	"\x04ICMP\x10\x02:b\x8a}_\n" +
-	"\x14vpp.nat64.static-bib\x12\x02v1\x1aCvrf/{vrf_id}/protocol/{protocol}/inside/{inside_addr}/{inside_port}\"v\n" +
-	"\x06Prefix\x12,\n" +
-	"\x06prefix\x18\x01 \x01(\tB\x14\x82}\x02\b\x04\x8a}\f64:ff9b::/96R\x06prefix\x12\x15\n" +
+	"\x14vpp.nat64.static-bib\x12\x02v1\x1aCvrf/{vrf_id}/protocol/{protocol}/inside/{inside_addr}/{inside_port}\"\x87\x01\n" +
+	"\x06Prefix\x12=\n" +
+	"\x06prefix\x18\x01 \x01(\tB%\x82}\x02\b\x04\x8a}\f64:ff9b::/96\x9a}\x0ean IPv6 prefixR\x06prefix\x12\x15\n" +
 	"\x06vrf_id\x18\x02 \x01(\rR\x05vrfId:'\x8a}$\n" +
 	"\x10vpp.nat64.prefix\x12\x02v1\x1a\fvrf/{vrf_id}B?Z=github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat64;vpp_nat64b\x06proto3"
 

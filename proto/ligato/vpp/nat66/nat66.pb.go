@@ -205,15 +205,15 @@ const file_ligato_vpp_nat66_nat66_proto_rawDesc = "" +
 	"\x1cligato/vpp/nat66/nat66.proto\x12\x10ligato.vpp.nat66\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"V\n" +
 	"\x06Global\x121\n" +
 	"\x0eoutside_vrf_id\x18\x01 \x01(\rB\v\x82}\b\x12\x06\x10\xfe\xff\xff\xff\x0fR\foutsideVrfId:\x19\x8a}\x16\n" +
-	"\x10vpp.nat66.global\x12\x02v1\"]\n" +
-	"\tInterface\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x10vpp.nat66.global\x12\x02v1\"z\n" +
+	"\tInterface\x12/\n" +
+	"\x04name\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x04name\x12\x16\n" +
 	"\x06inside\x18\x02 \x01(\bR\x06inside:$\x8a}!\n" +
-	"\x13vpp.nat66.interface\x12\x02v1\x1a\x06{name}\"\xca\x01\n" +
-	"\rStaticMapping\x12$\n" +
+	"\x13vpp.nat66.interface\x12\x02v1\x1a\x06{name}\"\x88\x02\n" +
+	"\rStaticMapping\x12C\n" +
 	"\n" +
-	"local_addr\x18\x01 \x01(\tB\x05\x82}\x02\b\x03R\tlocalAddr\x128\n" +
-	"\rexternal_addr\x18\x02 \x01(\tB\x13\x82}\x02\b\x03\x8a}\v2001:db8::2R\fexternalAddr\x12\x15\n" +
+	"local_addr\x18\x01 \x01(\tB$\x82}\x02\b\x03\x9a}\x1cthe IPv6 address of one hostR\tlocalAddr\x12W\n" +
+	"\rexternal_addr\x18\x02 \x01(\tB2\x82}\x02\b\x03\x8a}\v2001:db8::2\x9a}\x1cthe IPv6 address of one hostR\fexternalAddr\x12\x15\n" +
 	"\x06vrf_id\x18\x03 \x01(\rR\x05vrfId:B\x8a}?\n" +
 	"\x18vpp.nat66.static-mapping\x12\x02v1\x1a\x1fvrf/{vrf_id}/local/{local_addr}B?Z=github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat66;vpp_nat66b\x06proto3"
 

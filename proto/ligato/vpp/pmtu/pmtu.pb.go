@@ -95,9 +95,9 @@ var File_ligato_vpp_pmtu_pmtu_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_pmtu_pmtu_proto_rawDesc = "" +
 	"\n" +
-	"\x1aligato/vpp/pmtu/pmtu.proto\x12\x0fligato.vpp.pmtu\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x9b\x01\n" +
-	"\aPathMTU\x12\x1f\n" +
-	"\aaddress\x18\x01 \x01(\tB\x05\x82}\x02\b\x01R\aaddress\x12\x10\n" +
+	"\x1aligato/vpp/pmtu/pmtu.proto\x12\x0fligato.vpp.pmtu\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xab\x01\n" +
+	"\aPathMTU\x12/\n" +
+	"\aaddress\x18\x01 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\aaddress\x12\x10\n" +
 	"\x03vrf\x18\x02 \x01(\rR\x03vrf\x12$\n" +
 	"\x03mtu\x18\x03 \x01(\rB\x12\x82}\b\x12\x06\bD\x10\xfe\xff\x03\x8a}\x041400R\x03mtu:7\x8a}4\n" +
 	"\x11vpp.pmtu.path-mtu\x12\x02v1\x1a\x1bvrf/{vrf}/address/{address}B=Z;github.com/tenuto-dev/tenuto/proto/ligato/vpp/pmtu;vpp_pmtub\x06proto3"

@@ -571,15 +571,17 @@ var File_ligato_vpp_policer_policer_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_policer_policer_proto_rawDesc = "" +
 	"\n" +
-	" ligato/vpp/policer/policer.proto\x12\x12ligato.vpp.policer\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xec\a\n" +
-	"\aPolicer\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12C\n" +
+	" ligato/vpp/policer/policer.proto\x12\x12ligato.vpp.policer\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xca\b\n" +
+	"\aPolicer\x12\x1d\n" +
+	"\x04name\x18\x01 \x01(\tB\t\x9a}\x06a nameR\x04name\x12C\n" +
 	"\talgorithm\x18\x02 \x01(\x0e2%.ligato.vpp.policer.Policer.AlgorithmR\talgorithm\x124\n" +
-	"\x04unit\x18\x03 \x01(\x0e2 .ligato.vpp.policer.Policer.UnitR\x04unit\x12\x19\n" +
-	"\x03cir\x18\x04 \x01(\rB\a\x8a}\x041000R\x03cir\x12\x10\n" +
-	"\x03eir\x18\x05 \x01(\rR\x03eir\x121\n" +
-	"\x0fcommitted_burst\x18\x06 \x01(\x04B\b\x8a}\x0510000R\x0ecommittedBurst\x12!\n" +
-	"\fexcess_burst\x18\a \x01(\x04R\vexcessBurst\x12@\n" +
+	"\x04unit\x18\x03 \x01(\x0e2 .ligato.vpp.policer.Policer.UnitR\x04unit\x12&\n" +
+	"\x03cir\x18\x04 \x01(\rB\x14\x8a}\x041000\x9a}\n" +
+	"at least 1R\x03cir\x12,\n" +
+	"\x03eir\x18\x05 \x01(\rB\x1a\xa2}\x17algorithm has two ratesR\x03eir\x12>\n" +
+	"\x0fcommitted_burst\x18\x06 \x01(\x04B\x15\x8a}\x0510000\x9a}\n" +
+	"at least 1R\x0ecommittedBurst\x12>\n" +
+	"\fexcess_burst\x18\a \x01(\x04B\x1b\xa2}\x18algorithm has two burstsR\vexcessBurst\x12@\n" +
 	"\brounding\x18\b \x01(\x0e2$.ligato.vpp.policer.Policer.RoundingR\brounding\x12\x1f\n" +
 	"\vcolor_aware\x18\t \x01(\bR\n" +
 	"colorAware\x12I\n" +
@@ -608,12 +610,11 @@ const file_ligato_vpp_policer_policer_proto_rawDesc = "" +
 	"\aCLOSEST\x10\x00\x12\x06\n" +
 	"\x02UP\x10\x01\x12\b\n" +
 	"\x04DOWN\x10\x02:$\x8a}!\n" +
-	"\x13vpp.policer.policer\x12\x02v1\x1a\x06{name}\"\xfd\x01\n" +
-	"\tInterface\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12E\n" +
-	"\tdirection\x18\x02 \x01(\x0e2'.ligato.vpp.policer.Interface.DirectionR\tdirection\x12$\n" +
-	"\apolicer\x18\x03 \x01(\tB\n" +
-	"\x8a}\aPOLICERR\apolicer\"\"\n" +
+	"\x13vpp.policer.policer\x12\x02v1\x1a\x06{name}\"\xb2\x02\n" +
+	"\tInterface\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12E\n" +
+	"\tdirection\x18\x02 \x01(\x0e2'.ligato.vpp.policer.Interface.DirectionR\tdirection\x12<\n" +
+	"\apolicer\x18\x03 \x01(\tB\"\x8a}\aPOLICER\x9a}\x15the name of a policerR\apolicer\"\"\n" +
 	"\tDirection\x12\t\n" +
 	"\x05INPUT\x10\x00\x12\n" +
 	"\n" +

@@ -386,28 +386,29 @@ var File_ligato_vpp_punt_punt_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_punt_punt_proto_rawDesc = "" +
 	"\n" +
-	"\x1aligato/vpp/punt/punt.proto\x12\x0fligato.vpp.punt\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xfa\x01\n" +
+	"\x1aligato/vpp/punt/punt.proto\x12\x0fligato.vpp.punt\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xbd\x02\n" +
 	"\n" +
-	"IPRedirect\x12<\n" +
-	"\vl3_protocol\x18\x01 \x01(\x0e2\x1b.ligato.vpp.punt.L3ProtocolR\n" +
+	"IPRedirect\x12R\n" +
+	"\vl3_protocol\x18\x01 \x01(\x0e2\x1b.ligato.vpp.punt.L3ProtocolB\x14\x9a}\x11IPV4, IPV6 or ALLR\n" +
 	"l3Protocol\x12!\n" +
-	"\frx_interface\x18\x02 \x01(\tR\vrxInterface\x12!\n" +
-	"\ftx_interface\x18\x03 \x01(\tR\vtxInterface\x12+\n" +
-	"\bnext_hop\x18\x04 \x01(\tB\x10\x82}\x02\b\x01\x8a}\b10.0.0.1R\anextHop:;\x8a}8\n" +
-	"\x0evpp.ipredirect\x12\x02v2\x1a\"l3/{l3_protocol}/tx/{tx_interface}\"\xaa\x02\n" +
-	"\x06ToHost\x12<\n" +
-	"\vl3_protocol\x18\x02 \x01(\x0e2\x1b.ligato.vpp.punt.L3ProtocolR\n" +
-	"l3Protocol\x12D\n" +
-	"\vl4_protocol\x18\x03 \x01(\x0e2\x1b.ligato.vpp.punt.L4ProtocolB\x06\x8a}\x03UDPR\n" +
-	"l4Protocol\x12$\n" +
-	"\x04port\x18\x04 \x01(\rB\x10\x82}\x06\x12\x04\x10\xff\xff\x03\x8a}\x045000R\x04port\x122\n" +
-	"\vsocket_path\x18\x05 \x01(\tB\x11\x8a}\x0e/run/punt.sockR\n" +
+	"\frx_interface\x18\x02 \x01(\tR\vrxInterface\x12>\n" +
+	"\ftx_interface\x18\x03 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\vtxInterface\x12;\n" +
+	"\bnext_hop\x18\x04 \x01(\tB \x82}\x02\b\x01\x8a}\b10.0.0.1\x9a}\ran IP addressR\anextHop:;\x8a}8\n" +
+	"\x0evpp.ipredirect\x12\x02v2\x1a\"l3/{l3_protocol}/tx/{tx_interface}\"\x91\x03\n" +
+	"\x06ToHost\x12R\n" +
+	"\vl3_protocol\x18\x02 \x01(\x0e2\x1b.ligato.vpp.punt.L3ProtocolB\x14\x9a}\x11IPV4, IPV6 or ALLR\n" +
+	"l3Protocol\x12l\n" +
+	"\vl4_protocol\x18\x03 \x01(\x0e2\x1b.ligato.vpp.punt.L4ProtocolB.\x8a}\x03UDP\x9a}%UDP: VPP has sockets for nothing elseR\n" +
+	"l4Protocol\x121\n" +
+	"\x04port\x18\x04 \x01(\rB\x1d\x82}\x06\x12\x04\x10\xff\xff\x03\x8a}\x045000\x9a}\n" +
+	"1 to 65534R\x04port\x12N\n" +
+	"\vsocket_path\x18\x05 \x01(\tB-\x8a}\x0e/run/punt.sock\x9a}\x19the path of a Unix socketR\n" +
 	"socketPath:B\x8a}?\n" +
 	"\n" +
-	"vpp.tohost\x12\x02v2\x1a-l3/{l3_protocol}/l4/{l4_protocol}/port/{port}\"\x9a\x01\n" +
-	"\tException\x120\n" +
-	"\x06reason\x18\x01 \x01(\tB\x18\x8a}\x15ipsec4-no-such-tunnelR\x06reason\x122\n" +
-	"\vsocket_path\x18\x02 \x01(\tB\x11\x8a}\x0e/run/punt.sockR\n" +
+	"vpp.tohost\x12\x02v2\x1a-l3/{l3_protocol}/l4/{l4_protocol}/port/{port}\"\xdf\x01\n" +
+	"\tException\x12Y\n" +
+	"\x06reason\x18\x01 \x01(\tBA\x8a}\x15ipsec4-no-such-tunnel\x9a}&a name from `show punt reasons` of VPPR\x06reason\x12N\n" +
+	"\vsocket_path\x18\x02 \x01(\tB-\x8a}\x0e/run/punt.sock\x9a}\x19the path of a Unix socketR\n" +
 	"socketPath:'\x8a}$\n" +
 	"\rvpp.exception\x12\x02v2\x1a\x0freason/{reason}\"\x1c\n" +
 	"\x06Reason\x12\x12\n" +

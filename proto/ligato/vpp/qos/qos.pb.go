@@ -389,17 +389,17 @@ const file_ligato_vpp_qos_qos_proto_rawDesc = "" +
 	"\x06source\x18\x01 \x01(\x0e2\x16.ligato.vpp.qos.SourceR\x06source\x12\x1e\n" +
 	"\x05input\x18\x02 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x05input\x12 \n" +
 	"\x06output\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x06output:\x1a\x8a}\x17\n" +
-	"\vvpp.qos.map\x12\x02v1\x1a\x04{id}\"\x8c\x01\n" +
-	"\x06Record\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12.\n" +
+	"\vvpp.qos.map\x12\x02v1\x1a\x04{id}\"\xa9\x01\n" +
+	"\x06Record\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12.\n" +
 	"\x06source\x18\x02 \x01(\x0e2\x16.ligato.vpp.qos.SourceR\x06source:4\x8a}1\n" +
-	"\x0evpp.qos.record\x12\x02v1\x1a\x1b{interface}/source/{source}\"j\n" +
-	"\x05Store\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x1e\n" +
+	"\x0evpp.qos.record\x12\x02v1\x1a\x1b{interface}/source/{source}\"\x87\x01\n" +
+	"\x05Store\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12\x1e\n" +
 	"\x05value\x18\x02 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x05value:#\x8a} \n" +
-	"\rvpp.qos.store\x12\x02v1\x1a\v{interface}\"\x9a\x01\n" +
-	"\x04Mark\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12.\n" +
+	"\rvpp.qos.store\x12\x02v1\x1a\v{interface}\"\xb7\x01\n" +
+	"\x04Mark\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12.\n" +
 	"\x06output\x18\x02 \x01(\x0e2\x16.ligato.vpp.qos.SourceR\x06output\x12\x10\n" +
 	"\x03map\x18\x03 \x01(\rR\x03map:2\x8a}/\n" +
 	"\fvpp.qos.mark\x12\x02v1\x1a\x1b{interface}/output/{output}*-\n" +

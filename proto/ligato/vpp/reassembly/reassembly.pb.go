@@ -310,9 +310,9 @@ const file_ligato_vpp_reassembly_reassembly_proto_rawDesc = "" +
 	"\x04IPV4\x10\x00\x12\b\n" +
 	"\x04IPV6\x10\x01:,\x8a})\n" +
 	"\x17vpp.reassembly.settings\x12\x02v1\x1a\n" +
-	"{protocol}\"\x8a\x01\n" +
-	"\tInterface\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x1b\n" +
+	"{protocol}\"\xa7\x01\n" +
+	"\tInterface\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12\x1b\n" +
 	"\x04ipv4\x18\x02 \x01(\bB\a\x8a}\x04trueR\x04ipv4\x12\x12\n" +
 	"\x04ipv6\x18\x03 \x01(\bR\x04ipv6:.\x8a}+\n" +
 	"\x18vpp.reassembly.interface\x12\x02v1\x1a\v{interface}BIZGgithub.com/tenuto-dev/tenuto/proto/ligato/vpp/reassembly;vpp_reassemblyb\x06proto3"

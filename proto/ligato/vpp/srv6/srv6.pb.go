@@ -1172,9 +1172,9 @@ var File_ligato_vpp_srv6_srv6_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_srv6_srv6_proto_rawDesc = "" +
 	"\n" +
-	"\x1aligato/vpp/srv6/srv6.proto\x12\x0fligato.vpp.srv6\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xd9\v\n" +
-	"\bLocalSID\x12\x17\n" +
-	"\x03sid\x18\x01 \x01(\tB\x05\x82}\x02\b\x03R\x03sid\x12.\n" +
+	"\x1aligato/vpp/srv6/srv6.proto\x12\x0fligato.vpp.srv6\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xd2\r\n" +
+	"\bLocalSID\x12)\n" +
+	"\x03sid\x18\x01 \x01(\tB\x17\x82}\x02\b\x03\x9a}\x0fan IPv6 addressR\x03sid\x12.\n" +
 	"\x13installation_vrf_id\x18\x02 \x01(\rR\x11installationVrfId\x12R\n" +
 	"\x11base_end_function\x18\x03 \x01(\v2\x1d.ligato.vpp.srv6.LocalSID.EndB\x05\x8a}\x02{}H\x00R\x0fbaseEndFunction\x12F\n" +
 	"\x0eend_function_x\x18\x04 \x01(\v2\x1e.ligato.vpp.srv6.LocalSID.EndXH\x00R\fendFunctionX\x12F\n" +
@@ -1187,57 +1187,57 @@ const file_ligato_vpp_srv6_srv6_proto_rawDesc = "" +
 	" \x01(\v2 .ligato.vpp.srv6.LocalSID.EndDT6H\x00R\x0eendFunctionDt6\x12I\n" +
 	"\x0fend_function_ad\x18\v \x01(\v2\x1f.ligato.vpp.srv6.LocalSID.EndADH\x00R\rendFunctionAd\x1a\x17\n" +
 	"\x03End\x12\x10\n" +
-	"\x03psp\x18\x01 \x01(\bR\x03psp\x1ai\n" +
+	"\x03psp\x18\x01 \x01(\bR\x03psp\x1a\x98\x01\n" +
 	"\x04EndX\x12\x10\n" +
-	"\x03psp\x18\x01 \x01(\bR\x03psp\x12-\n" +
-	"\x12outgoing_interface\x18\x02 \x01(\tR\x11outgoingInterface\x12 \n" +
-	"\bnext_hop\x18\x03 \x01(\tB\x05\x82}\x02\b\x03R\anextHop\x1a/\n" +
+	"\x03psp\x18\x01 \x01(\bR\x03psp\x12J\n" +
+	"\x12outgoing_interface\x18\x02 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x11outgoingInterface\x122\n" +
+	"\bnext_hop\x18\x03 \x01(\tB\x17\x82}\x02\b\x03\x9a}\x0fan IPv6 addressR\anextHop\x1a/\n" +
 	"\x04EndT\x12\x10\n" +
 	"\x03psp\x18\x01 \x01(\bR\x03psp\x12\x15\n" +
-	"\x06vrf_id\x18\x02 \x01(\rR\x05vrfId\x1aR\n" +
+	"\x06vrf_id\x18\x02 \x01(\rR\x05vrfId\x1ao\n" +
 	"\x06EndDX2\x12\x19\n" +
-	"\bvlan_tag\x18\x01 \x01(\rR\avlanTag\x12-\n" +
-	"\x12outgoing_interface\x18\x02 \x01(\tR\x11outgoingInterface\x1aY\n" +
-	"\x06EndDX4\x12-\n" +
-	"\x12outgoing_interface\x18\x01 \x01(\tR\x11outgoingInterface\x12 \n" +
-	"\bnext_hop\x18\x02 \x01(\tB\x05\x82}\x02\b\x02R\anextHop\x1aY\n" +
-	"\x06EndDX6\x12-\n" +
-	"\x12outgoing_interface\x18\x01 \x01(\tR\x11outgoingInterface\x12 \n" +
-	"\bnext_hop\x18\x02 \x01(\tB\x05\x82}\x02\b\x03R\anextHop\x1a\x1f\n" +
+	"\bvlan_tag\x18\x01 \x01(\rR\avlanTag\x12J\n" +
+	"\x12outgoing_interface\x18\x02 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x11outgoingInterface\x1a\x88\x01\n" +
+	"\x06EndDX4\x12J\n" +
+	"\x12outgoing_interface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x11outgoingInterface\x122\n" +
+	"\bnext_hop\x18\x02 \x01(\tB\x17\x82}\x02\b\x02\x9a}\x0fan IPv4 addressR\anextHop\x1a\x88\x01\n" +
+	"\x06EndDX6\x12J\n" +
+	"\x12outgoing_interface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x11outgoingInterface\x122\n" +
+	"\bnext_hop\x18\x02 \x01(\tB\x17\x82}\x02\b\x03\x9a}\x0fan IPv6 addressR\anextHop\x1a\x1f\n" +
 	"\x06EndDT4\x12\x15\n" +
 	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x1a\x1f\n" +
 	"\x06EndDT6\x12\x15\n" +
-	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x1a\x9a\x01\n" +
-	"\x05EndAD\x12-\n" +
-	"\x12outgoing_interface\x18\x02 \x01(\tR\x11outgoingInterface\x12-\n" +
-	"\x12incoming_interface\x18\x03 \x01(\tR\x11incomingInterface\x123\n" +
+	"\x06vrf_id\x18\x01 \x01(\rR\x05vrfId\x1a\xd4\x01\n" +
+	"\x05EndAD\x12J\n" +
+	"\x12outgoing_interface\x18\x02 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x11outgoingInterface\x12J\n" +
+	"\x12incoming_interface\x18\x03 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\x11incomingInterface\x123\n" +
 	"\x12l3_service_address\x18\x04 \x01(\tB\x05\x82}\x02\b\x01R\x10l3ServiceAddress:!\x8a}\x1e\n" +
 	"\x11vpp.srv6.localsid\x12\x02v2\x1a\x05{sid}B\x0e\n" +
-	"\fend_function\"\x81\x03\n" +
-	"\x06Policy\x12\x19\n" +
-	"\x04bsid\x18\x01 \x01(\tB\x05\x82}\x02\b\x03R\x04bsid\x12.\n" +
+	"\fend_function\"\xb5\x03\n" +
+	"\x06Policy\x12+\n" +
+	"\x04bsid\x18\x01 \x01(\tB\x17\x82}\x02\b\x03\x9a}\x0fan IPv6 addressR\x04bsid\x12.\n" +
 	"\x13installation_vrf_id\x18\x02 \x01(\rR\x11installationVrfId\x12+\n" +
 	"\x11srh_encapsulation\x18\x03 \x01(\bR\x10srhEncapsulation\x12'\n" +
-	"\x0fspray_behaviour\x18\x04 \x01(\bR\x0esprayBehaviour\x12j\n" +
-	"\rsegment_lists\x18\x05 \x03(\v2#.ligato.vpp.srv6.Policy.SegmentListB \x8a}\x1d[{segments: [\"2001:db8::2\"]}]R\fsegmentLists\x1aH\n" +
+	"\x0fspray_behaviour\x18\x04 \x01(\bR\x0esprayBehaviour\x12y\n" +
+	"\rsegment_lists\x18\x05 \x03(\v2#.ligato.vpp.srv6.Policy.SegmentListB/\x8a}\x1d[{segments: [\"2001:db8::2\"]}]\x9a}\fat least oneR\fsegmentLists\x1a[\n" +
 	"\vSegmentList\x12\x16\n" +
-	"\x06weight\x18\x01 \x01(\rR\x06weight\x12!\n" +
-	"\bsegments\x18\x02 \x03(\tB\x05\x82}\x02\b\x03R\bsegments: \x8a}\x1d\n" +
-	"\x0fvpp.srv6.policy\x12\x02v2\x1a\x06{bsid}\"\x88\x04\n" +
+	"\x06weight\x18\x01 \x01(\rR\x06weight\x124\n" +
+	"\bsegments\x18\x02 \x03(\tB\x18\x82}\x02\b\x03\x9a}\x101 to 16 segmentsR\bsegments: \x8a}\x1d\n" +
+	"\x0fvpp.srv6.policy\x12\x02v2\x1a\x06{bsid}\"\x99\x05\n" +
 	"\bSteering\x12\x12\n" +
-	"\x04name\x18\x05 \x01(\tR\x04name\x126\n" +
-	"\vpolicy_bsid\x18\x01 \x01(\tB\x13\x82}\x02\b\x03\x8a}\v2001:db8::1H\x00R\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\x12Q\n" +
+	"\vpolicy_bsid\x18\x01 \x01(\tB.\x82}\x02\b\x03\x8a}\v2001:db8::1\xa2}\x18there is no policy_indexH\x00R\n" +
 	"policyBsid\x12#\n" +
-	"\fpolicy_index\x18\x02 \x01(\rH\x00R\vpolicyIndex\x12D\n" +
+	"\fpolicy_index\x18\x02 \x01(\rH\x00R\vpolicyIndex\x12_\n" +
 	"\n" +
-	"l2_traffic\x18\x03 \x01(\v2#.ligato.vpp.srv6.Steering.L2TrafficH\x01R\tl2Traffic\x12i\n" +
+	"l2_traffic\x18\x03 \x01(\v2#.ligato.vpp.srv6.Steering.L2TrafficB\x19\xa2}\x16there is no l3_trafficH\x01R\tl2Traffic\x12\x82\x01\n" +
 	"\n" +
-	"l3_traffic\x18\x04 \x01(\v2#.ligato.vpp.srv6.Steering.L3TrafficB#\x8a} {prefixAddress: 2001:db8:1::/64}H\x01R\tl3Traffic\x1a2\n" +
-	"\tL2Traffic\x12%\n" +
-	"\x0einterface_name\x18\x01 \x01(\tR\rinterfaceName\x1ai\n" +
+	"l3_traffic\x18\x04 \x01(\v2#.ligato.vpp.srv6.Steering.L3TrafficB<\x8a} {prefixAddress: 2001:db8:1::/64}\xa2}\x16there is no l2_trafficH\x01R\tl3Traffic\x1aO\n" +
+	"\tL2Traffic\x12B\n" +
+	"\x0einterface_name\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\rinterfaceName\x1a\x8c\x01\n" +
 	"\tL3Traffic\x12.\n" +
-	"\x13installation_vrf_id\x18\x01 \x01(\rR\x11installationVrfId\x12,\n" +
-	"\x0eprefix_address\x18\x02 \x01(\tB\x05\x82}\x02\b\x04R\rprefixAddress:\"\x8a}\x1f\n" +
+	"\x13installation_vrf_id\x18\x01 \x01(\rR\x11installationVrfId\x12O\n" +
+	"\x0eprefix_address\x18\x02 \x01(\tB(\x82}\x02\b\x04\x9a} an IP address with prefix lengthR\rprefixAddress:\"\x8a}\x1f\n" +
 	"\x11vpp.srv6.steering\x12\x02v2\x1a\x06{name}B\f\n" +
 	"\n" +
 	"policy_refB\t\n" +

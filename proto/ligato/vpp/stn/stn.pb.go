@@ -87,11 +87,11 @@ var File_ligato_vpp_stn_stn_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_stn_stn_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/stn/stn.proto\x12\x0eligato.vpp.stn\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x81\x01\n" +
-	"\x04Rule\x12'\n" +
+	"\x18ligato/vpp/stn/stn.proto\x12\x0eligato.vpp.stn\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xae\x01\n" +
+	"\x04Rule\x127\n" +
 	"\n" +
-	"ip_address\x18\x01 \x01(\tB\b\x82}\x02\b\x01\x90}\x01R\tipAddress\x12\x1c\n" +
-	"\tinterface\x18\x02 \x01(\tR\tinterface:2\x8a}/\n" +
+	"ip_address\x18\x01 \x01(\tB\x18\x82}\x02\b\x01\x90}\x01\x9a}\ran IP addressR\tipAddress\x129\n" +
+	"\tinterface\x18\x02 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface:2\x8a}/\n" +
 	"\fvpp.stn.rule\x12\x02v2\x1a\x1b{interface}/ip/{ip_address}B;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/stn;vpp_stnb\x06proto3"
 
 var (

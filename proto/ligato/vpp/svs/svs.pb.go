@@ -269,14 +269,14 @@ const file_ligato_vpp_svs_svs_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\rB\x11\x82}\n" +
 	"\x12\b\b\x01\x10\xfe\xff\xff\xff\x0f\x8a}\x019R\x02id\x124\n" +
 	"\bprotocol\x18\x02 \x01(\x0e2\x18.ligato.vpp.svs.ProtocolR\bprotocol:0\x8a}-\n" +
-	"\rvpp.svs.table\x12\x02v1\x1a\x18{id}/protocol/{protocol}\"\x9f\x01\n" +
+	"\rvpp.svs.table\x12\x02v1\x1a\x18{id}/protocol/{protocol}\"\xc2\x01\n" +
 	"\x05Route\x12\x1f\n" +
-	"\btable_id\x18\x01 \x01(\rB\x04\x8a}\x019R\atableId\x12\x1d\n" +
-	"\x06prefix\x18\x02 \x01(\tB\x05\x82}\x02\b\x04R\x06prefix\x12\"\n" +
+	"\btable_id\x18\x01 \x01(\rB\x04\x8a}\x019R\atableId\x12@\n" +
+	"\x06prefix\x18\x02 \x01(\tB(\x82}\x02\b\x04\x9a} an IP address with prefix lengthR\x06prefix\x12\"\n" +
 	"\rsource_vrf_id\x18\x03 \x01(\rR\vsourceVrfId:2\x8a}/\n" +
-	"\rvpp.svs.route\x12\x02v1\x1a\x1a{table_id}/prefix/{prefix}\"\xbd\x01\n" +
-	"\tInterface\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x124\n" +
+	"\rvpp.svs.route\x12\x02v1\x1a\x1a{table_id}/prefix/{prefix}\"\xda\x01\n" +
+	"\tInterface\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x124\n" +
 	"\bprotocol\x18\x02 \x01(\x0e2\x18.ligato.vpp.svs.ProtocolR\bprotocol\x12\x1f\n" +
 	"\btable_id\x18\x03 \x01(\rB\x04\x8a}\x019R\atableId:;\x8a}8\n" +
 	"\x11vpp.svs.interface\x12\x02v1\x1a\x1f{interface}/protocol/{protocol}*\x1e\n" +

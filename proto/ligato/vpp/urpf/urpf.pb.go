@@ -254,9 +254,9 @@ var File_ligato_vpp_urpf_urpf_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_urpf_urpf_proto_rawDesc = "" +
 	"\n" +
-	"\x1aligato/vpp/urpf/urpf.proto\x12\x0fligato.vpp.urpf\x1a\x11ligato/item.proto\"\x9a\x03\n" +
-	"\tInterface\x12\x1c\n" +
-	"\tinterface\x18\x01 \x01(\tR\tinterface\x12?\n" +
+	"\x1aligato/vpp/urpf/urpf.proto\x12\x0fligato.vpp.urpf\x1a\x11ligato/item.proto\"\xb7\x03\n" +
+	"\tInterface\x129\n" +
+	"\tinterface\x18\x01 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\tinterface\x12?\n" +
 	"\bprotocol\x18\x02 \x01(\x0e2#.ligato.vpp.urpf.Interface.ProtocolR\bprotocol\x12B\n" +
 	"\tdirection\x18\x03 \x01(\x0e2$.ligato.vpp.urpf.Interface.DirectionR\tdirection\x123\n" +
 	"\x04mode\x18\x04 \x01(\x0e2\x1f.ligato.vpp.urpf.Interface.ModeR\x04mode\"\x1d\n" +

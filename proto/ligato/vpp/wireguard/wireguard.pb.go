@@ -130,17 +130,17 @@ var File_ligato_vpp_wireguard_wireguard_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_wireguard_wireguard_proto_rawDesc = "" +
 	"\n" +
-	"$ligato/vpp/wireguard/wireguard.proto\x12\x14ligato.vpp.wireguard\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\x83\x03\n" +
-	"\x04Peer\x12P\n" +
+	"$ligato/vpp/wireguard/wireguard.proto\x12\x14ligato.vpp.wireguard\x1a\x18ligato/annotations.proto\x1a\x11ligato/item.proto\"\xf4\x03\n" +
+	"\x04Peer\x12}\n" +
 	"\n" +
-	"public_key\x18\x01 \x01(\tB1\x8a}.\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"R\tpublicKey\x12\x1d\n" +
+	"public_key\x18\x01 \x01(\tB^\x8a}.\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"\x9a}*32 bytes in base64, which is 44 charactersR\tpublicKey\x12\x1d\n" +
 	"\x04port\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x04port\x12<\n" +
-	"\x14persistent_keepalive\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x13persistentKeepalive\x12!\n" +
-	"\bendpoint\x18\x04 \x01(\tB\x05\x82}\x02\b\x01R\bendpoint\x12\x1c\n" +
+	"\x14persistent_keepalive\x18\x03 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x13persistentKeepalive\x121\n" +
+	"\bendpoint\x18\x04 \x01(\tB\x15\x82}\x02\b\x01\x9a}\ran IP addressR\bendpoint\x129\n" +
 	"\n" +
-	"wg_if_name\x18\x05 \x01(\tR\bwgIfName\x12\x14\n" +
-	"\x05flags\x18\x06 \x01(\rR\x05flags\x126\n" +
-	"\vallowed_ips\x18\a \x03(\tB\x15\x82}\x02\b\x04\x8a}\r[10.0.0.0/24]R\n" +
+	"wg_if_name\x18\x05 \x01(\tB\x1b\x9a}\x18the name of an interfaceR\bwgIfName\x12\x14\n" +
+	"\x05flags\x18\x06 \x01(\rR\x05flags\x12M\n" +
+	"\vallowed_ips\x18\a \x03(\tB,\x82}\x02\b\x04\x8a}\r[10.0.0.0/24]\x9a}\x14at least one networkR\n" +
 	"allowedIps:=\x8a}:\n" +
 	"\vvpp.wg.peer\x12\x02v1\x1a'{wg_if_name}/endpoint/{endpoint}/{port}BGZEgithub.com/tenuto-dev/tenuto/proto/ligato/vpp/wireguard;vpp_wireguardb\x06proto3"
 
