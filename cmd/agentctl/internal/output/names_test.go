@@ -2,6 +2,7 @@ package output
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -30,5 +31,15 @@ func TestRenamed(t *testing.T) {
 		if got := renamed(json.RawMessage(text)); string(got) != want {
 			t.Errorf("%s becomes %s, expected %s", text, got, want)
 		}
+	}
+}
+
+// JSON is for people, too: it has no escape sequences of HTML.
+func TestJSONIsReadable(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	err := WriteJSON(&b, map[string]any{"text": "<a> & b", "raw": json.RawMessage(`{"x":"<y>"}`)})
+	if want := "{\n  \"raw\": {\n    \"x\": \"<y>\"\n  },\n  \"text\": \"<a> & b\"\n}\n"; err != nil || b.String() != want {
+		t.Errorf("%s (%v), expected %s", b.String(), err, want)
 	}
 }

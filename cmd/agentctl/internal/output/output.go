@@ -192,11 +192,10 @@ func Rendered(write func(io.Writer, any) error, v any) (string, error) {
 
 // WriteJSON writes data as indented JSON.
 func WriteJSON(w io.Writer, data any) error {
-	body, err := json.MarshalIndent(data, "", "  ")
-	if err == nil {
-		_, err = fmt.Fprintf(w, "%s\n", body)
-	}
-	return err
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(data)
 }
 
 // WriteYAML writes data as YAML with the fields of its JSON, in the same

@@ -257,11 +257,19 @@ func scalar(fd protoreflect.FieldDescriptor, v protoreflect.Value) string {
 		}
 		return fmt.Sprint(v.Enum())
 	case protoreflect.StringKind, protoreflect.BytesKind:
-		text, _ := json.Marshal(v.Interface()) // cannot fail for them
-		return string(text)
+		return quoted(v.Interface())
 	default:
 		return fmt.Sprint(v.Interface())
 	}
+}
+
+// quoted returns a string, or bytes, as JSON. People read it, so that < and & are not escaped.
+func quoted(v any) string {
+	var text strings.Builder
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // cannot fail for them
+	return strings.TrimSuffix(text.String(), "\n")
 }
 
 // element returns an element of a list as text: a string without quotes, if that is clear.
@@ -270,8 +278,8 @@ func element(fd protoreflect.FieldDescriptor, v protoreflect.Value) string {
 		return scalar(fd, v)
 	}
 	text := v.String()
-	if quoted := scalar(fd, v); text == "" || strings.ContainsAny(text, " ,") || quoted != `"`+text+`"` {
-		return quoted
+	if q := scalar(fd, v); text == "" || strings.ContainsAny(text, " ,") || q != `"`+text+`"` {
+		return q
 	}
 	return text
 }

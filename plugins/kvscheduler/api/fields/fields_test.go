@@ -55,6 +55,7 @@ func TestDiff(t *testing.T) {
 		{&vppif.Interface{Link: &vppif.Interface_Memif{Memif: &vppif.MemifLink{Id: 1}}}, &vppif.Interface{}, "- memif.id: 1"},
 		{&vppif.Interface{Link: &vppif.Interface_Memif{Memif: &vppif.MemifLink{Id: 1}}}, &vppif.Interface{Link: &vppif.Interface_Memif{Memif: &vppif.MemifLink{Master: true}}},
 			"~ memif.id: 1 -> 0\n~ memif.master: false -> true"},
+		{&vppif.Interface{Name: "<a&b>"}, &vppif.Interface{Name: "<a>"}, `~ name: "<a&b>" -> "<a>"`},
 		{rules(acl.ACL_Rule_DENY), rules(acl.ACL_Rule_DENY), ""},
 	} {
 		if got := shown(fields.Diff(fields.Of(c.before), fields.Of(c.after))); got != c.want {
