@@ -113,7 +113,7 @@ func TestOperationalLinux(t *testing.T) {
 	all.expect(linuxOper + `/operStatus "DOWN"`)
 	linux.put(linuxState("y", linuxif.InterfaceState_UP))
 	all.expect(`/operational/linux.interfaces.interface[name=y]/operStatus "UP"`)
-	linux.Remove("x", func(last *linuxif.InterfaceState) *linuxif.InterfaceState { return last })
+	linux.Remove("x", func(last *linuxif.InterfaceState) (*linuxif.InterfaceState, bool) { return last, true })
 	all.expect("- " + linuxOper + "/operStatus")
 }
 
