@@ -336,7 +336,9 @@ func TestOperational(t *testing.T) {
 	put("b", interfaces.InterfaceState_UP)
 	put("a", interfaces.InterfaceState_UP)
 	c.expect(oper + ` "UP"`)
-	links.Remove("a", func(last *interfaces.InterfaceNotification) (*interfaces.InterfaceNotification, bool) { return last, true })
+	links.Remove("a", func(last *interfaces.InterfaceNotification) (*interfaces.InterfaceNotification, bool) {
+		return last, true
+	})
 	c.expect("- " + oper)
 	_, err := w.get(&gpb.GetRequest{Path: paths("/operational/vpp.route")})
 	checkStatus(t, "of a route", err, codes.InvalidArgument, `/operational has no model "vpp.route"`)
