@@ -95,7 +95,7 @@ func TestRollouts(t *testing.T) {
 		{"each agent alone", func(w *world, s *rollout.Spec) {
 			s.Atomic, s.MaxFailures, w.nodes["a2"].fragile = rollout.AtomicAgent, 1, true
 		}, rollout.PhaseSucceeded, []string{"a0", "a1", "a3", "a4"}},
-		{"nobody approves", func(_ *world, s *rollout.Spec) { s.Approval = true }, rollout.PhaseApproval, nil},
+		{"no approval", func(_ *world, s *rollout.Spec) { s.Approval = true }, rollout.PhaseApproval, nil},
 		{"paused", func(_ *world, s *rollout.Spec) { s.Paused = true }, rollout.PhaseApproval, nil},
 		{"only planned", func(_ *world, s *rollout.Spec) { s.PlanOnly = true }, rollout.PhasePlanned, nil},
 		{"aborted", func(_ *world, s *rollout.Spec) { s.Abort = true }, rollout.PhaseFailed, nil},
@@ -179,7 +179,7 @@ func TestMissedCommit(t *testing.T) {
 	}
 }
 
-// Whatever fails and whoever is cut off or killed, at any time: there is one decision for a wave,
+// Agents and controllers are killed and cut off at any time: there is one decision for a wave,
 // and in the end every agent that is reached has followed it.
 func TestRandomHistories(t *testing.T) {
 	t.Parallel()
@@ -244,7 +244,7 @@ func (w *world) event() {
 		w.logf("%s is sick: %t", n.label, n.sick)
 	case k < 88:
 		n.salt++
-		w.logf("%s is changed by somebody", n.label)
+		w.logf("%s is changed by another client", n.label)
 	case k < 89:
 		s := &w.e.rollout.Spec
 		s.Paused = !s.Paused

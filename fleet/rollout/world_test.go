@@ -290,7 +290,7 @@ func (w *world) mayApply(n *node, a rollout.Assignment) {
 		return
 	}
 	if spec := w.e.rollout.Spec; spec.Approval && !spec.Approved {
-		w.failf("%s applies what nobody approved", n.label)
+		w.failf("%s applies a plan that was not approved", n.label)
 	}
 	if a.Fingerprint == "" {
 		w.failf("%s applies any plan", n.label)

@@ -194,7 +194,7 @@ func (f *AnnotatedField) NeedsValue() bool {
 	return f.Required != "" || f.Limits != nil && f.Limits.Min > 0 && f.kind == plain && !f.lenient
 }
 
-// missing says what is expected in a required field that is not set.
+// missing returns the error of a required field that is not set.
 func (f *AnnotatedField) missing() error {
 	switch {
 	case f.kind == list || f.kind == table || f.Kind() == protoreflect.StringKind || f.Kind() == protoreflect.BytesKind:

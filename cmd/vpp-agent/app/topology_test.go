@@ -75,7 +75,7 @@ func (h *house) topology(t *testing.T) string {
 }
 
 // namesItems checks that the ID of a node with items is MODEL/NAME of one of them, which agentctl
-// get accepts, and the IDs of links are those of nodes.
+// get accepts, and the ends of links are IDs of nodes.
 func (h *house) namesItems(t *testing.T) {
 	t.Helper()
 	var n response.Network

@@ -52,7 +52,7 @@ func TestLooksAtTwoNamespaces(t *testing.T) {
 	}
 	states.look(t.Context(), nil, handle, nil, nil)
 	if list := states.List(); len(list) != 1 || list[0].GetName() != "y" {
-		t.Errorf("states %v, expected that of y", list)
+		t.Errorf("states %v, expected the state of y", list)
 	}
 	delete(index.configured, "y")
 	states.look(t.Context(), nil, handle, nil, nil)

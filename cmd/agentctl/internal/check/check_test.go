@@ -82,7 +82,7 @@ linuxConfig:
 	}
 }
 
-// Items of which a part has an error are checked with what could be read: not where the error may be the cause.
+// Items with an error in one field are checked by their other fields, except where the error may be the cause.
 func TestConstraintsOfItemsWithErrors(t *testing.T) {
 	t.Parallel()
 	const head = "vppConfig:\n  interfaces:\n  - {name: a, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: [10.0.0.1/24]}\n  - "

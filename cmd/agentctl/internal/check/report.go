@@ -38,7 +38,7 @@ func kindOf(f outcome.Finding) kind {
 	return mistakes
 }
 
-// report is what is reported about a file.
+// report is the result for a file.
 type report struct {
 	file string
 	list []outcome.Finding

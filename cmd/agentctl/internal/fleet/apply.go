@@ -31,7 +31,7 @@ type rolloutFlags struct {
 	alone bool
 	skip  bool
 	yes   bool
-	asks  bool // the user, if nobody else approves
+	asks  bool // the user, unless another user approves
 }
 
 func (o *rolloutFlags) define(cmd *cobra.Command) {
@@ -48,7 +48,7 @@ func (o *rolloutFlags) define(cmd *cobra.Command) {
 	f.BoolVar(&o.alone, "each-alone", false, "each agent confirms its change when it is healthy, without a common decision of its wave")
 	f.BoolVar(&o.skip, "skip-offline", false, "leave out agents that do not run; without it the rollout fails")
 	f.BoolVar(&o.spec.RevertCommitted, "revert-committed", false, "if a wave fails, the agents of earlier waves go back, too")
-	f.BoolVar(&o.spec.Approval, "approval", false, "somebody else approves the plans, with 'agentctl fleet approve'")
+	f.BoolVar(&o.spec.Approval, "approval", false, "another user approves the plans, with 'agentctl fleet approve'")
 }
 
 // complete checks the flags, and makes the specification of a rollout.
@@ -75,7 +75,7 @@ func (o *rolloutFlags) complete(revision int64, agents []string) (s rollout.Spec
 const minConfirmTimeout = 5 * time.Second
 
 // execute creates a rollout and executes it to its end, or with planOnly to the plans. Without -y the plans
-// are approved by the user, or by somebody else with --approval.
+// are approved by the user, or by another user with --approval.
 func (o *rolloutFlags) execute(cmd *cobra.Command, s store.Store, spec rollout.Spec, planOnly bool) error {
 	ctx := cmd.Context()
 	name := cmp.Or(o.name, fmt.Sprintf("r-%d", spec.Revision))
@@ -114,7 +114,7 @@ func (o *rolloutFlags) follow(cmd *cobra.Command, s store.Store, name string) er
 		return o.end(context.WithoutCancel(ctx), c, s, name, stop)
 	}
 	if err != nil {
-		return fmt.Errorf("rollout %s goes on with 'agentctl fleet run %s': %w", name, name, err)
+		return fmt.Errorf("rollout %s was interrupted, 'agentctl fleet run %s' continues it: %w", name, name, err)
 	}
 	switch status := view.Rollout.Rollout.Status; status.Phase {
 	case rollout.PhaseFailed:
@@ -285,7 +285,7 @@ func newApply(f *cmdutil.Factory) *cobra.Command {
 			"each agent applies its plan; if all are healthy the wave is committed, otherwise all of them revert.\n\n" +
 			"Agents are those in the files, and those that 'agentctl fleet label' and 'agentctl fleet set' have made in etcd;\n" +
 			"the files take precedence. What pools give to an agent is kept in etcd.\n\n" +
-			"The state of the rollout is in etcd: if the command is interrupted, 'agentctl fleet run' goes on. The exit code is 1\n" +
+			"The state of the rollout is in etcd: if the command is interrupted, 'agentctl fleet run' continues it. The exit code is 1\n" +
 			"if the rollout fails. How rollouts work and what happens in each case of failure is in docs/fleet.md.",
 		Example: "  agentctl fleet apply -f net/ --waves 1,10%\n  agentctl fleet apply -f net/ -y --soak 30s --confirm-timeout 2m --max-failures 1",
 		Args:    cmdutil.Args(cobra.ArbitraryArgs),

@@ -183,7 +183,7 @@ func newPause(f *cmdutil.Factory) *cobra.Command {
 }
 
 func newResume(f *cmdutil.Factory) *cobra.Command {
-	return newEdit(f, "resume", "Go on with a rollout that was paused", func(s *rollout.Spec) { s.Paused = false })
+	return newEdit(f, "resume", "Continue a rollout that was paused", func(s *rollout.Spec) { s.Paused = false })
 }
 
 func newAbort(f *cmdutil.Factory) *cobra.Command {
