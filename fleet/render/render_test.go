@@ -18,8 +18,6 @@ import (
 
 var update = flag.Bool("update", false, "write the results of now into testdata")
 
-const head = "apiVersion: fleet.tenuto.dev/v1alpha1\nkind: "
-
 // objectsOf decodes objects whose documents begin with their kind.
 func objectsOf(t testing.TB, text string) fleet.Objects {
 	t.Helper()
