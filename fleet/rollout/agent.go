@@ -116,11 +116,14 @@ func (m Memory) planFor(a Assignment) Plan {
 	return Plan{}
 }
 
+// alone reports whether the agent confirms without a decision.
+func (m Memory) alone() bool { return m.Assignment.Task != TaskApply || m.Late > 0 }
+
 // whileWaiting is Next while a change may wait for its confirmation.
 func whileWaiting(m Memory, v View) (Memory, Action) {
 	switch {
-	case !v.Waiting && v.InEffect: // the agent was restarted after it confirmed, or the plan was empty
-		return m.ChangeConfirmed(), Wait
+	case !v.Waiting && v.InEffect:
+		return withoutChange(m, v)
 	case !v.Waiting:
 		m.State, m.Reason = Reverted, "the change was not confirmed in time, or the agent was restarted while it applied it"
 		return m, Wait
@@ -128,25 +131,42 @@ func whileWaiting(m Memory, v View) (Memory, Action) {
 		m.State = Applied
 	}
 	decision := v.decision(m.Assignment)
-	if v.Health == Bad && decision != Commit {
+	switch {
+	case v.Health == Bad && decision != Commit:
 		return m, GiveUp
-	}
-	if m.Assignment.Task != TaskApply || m.Late > 0 {
+	case m.alone():
 		return whileAlone(m, v)
-	}
-	switch decision {
-	case Commit:
+	case decision == Commit:
 		return m, ConfirmIt
-	case Abort:
+	case decision == Abort:
 		return m, RevertIt
 	}
 	if v.Health == Good {
 		m.State = Healthy
 	}
-	if v.Connected && v.SinceApplied >= patience(m.Assignment.ConfirmTimeout) {
-		return m, RequestAbort
+	return m, v.actionWithoutDecision(m.Assignment)
+}
+
+// actionWithoutDecision returns what an agent does while there is no decision.
+func (v View) actionWithoutDecision(a Assignment) Action {
+	if v.Connected && v.SinceApplied >= patience(a.ConfirmTimeout) {
+		return RequestAbort
 	}
-	return m, Wait
+	return Wait
+}
+
+// withoutChange is Next while the agent has the revision and no change waits: the plan had no changes, or the agent was
+// restarted after it confirmed. It follows the decision like the others of its wave.
+func withoutChange(m Memory, v View) (Memory, Action) {
+	decision := v.decision(m.Assignment)
+	switch {
+	case m.alone() || decision == Commit:
+		return m.ChangeConfirmed(), Wait
+	case decision == Abort:
+		return m.ChangeReverted(), Wait
+	}
+	m.State = Healthy
+	return m, v.actionWithoutDecision(m.Assignment)
 }
 
 // whileAlone confirms a change without a decision: when the agent is healthy and reaches the engine.

@@ -298,7 +298,7 @@ func (s *step) afterCommit() {
 	waiting := slices.ContainsFunc(s.members(s.status.Wave), func(label string) bool {
 		a := s.Agents[label]
 		state := a.answer(s.name())
-		return a.Running && state != Confirmed && !(state.Lost() && state != Reverted)
+		return a.Running && (state == Reverted || state != Confirmed && state != Stale && !state.Lost()) // Reverted: applies it again
 	})
 	if waiting && !s.late(2*s.spec().ConfirmTimeout) {
 		return

@@ -77,6 +77,7 @@ type node struct {
 	sick    bool // a gate fails
 	fragile bool // the new revision fails on it
 	selfcut bool // the new revision cuts it off
+	same    bool // the new revision has the same content as the old one
 }
 
 // world is a fleet with one rollout.
@@ -185,7 +186,7 @@ func (n *node) look(w *world, e *engine) {
 	v := rollout.View{
 		Connected: n.connected(), Assignment: n.view.Assignment, Decided: n.view.Decided,
 		Waiting: n.waiting != "" && n.waiting == n.memory.Assignment.CommitID(), SinceApplied: w.now - n.appliedAt,
-		InEffect: n.revision == n.memory.Assignment.Revision,
+		InEffect: n.same || n.revision == n.memory.Assignment.Revision,
 	}
 	if v.Connected {
 		v.Assignment = e.assignments[n.label]
@@ -275,6 +276,10 @@ func (n *node) apply(w *world, a rollout.Assignment) rollout.Memory {
 		return n.memory.PlanApplied(true, "")
 	case n.fragile && a.Revision == newRevision:
 		return n.memory.PlanApplied(false, "a value failed")
+	}
+	if n.same {
+		n.appliedAt = w.now
+		return n.memory.PlanApplied(false, "")
 	}
 	n.before, n.revision, n.waiting, n.appliedAt, n.timeout = n.revision, a.Revision, a.CommitID(), w.now, a.ConfirmTimeout
 	w.logf("%s has %d, unconfirmed", n.label, n.revision)
