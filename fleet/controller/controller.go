@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/fleet/rollout"
@@ -37,8 +38,10 @@ type View struct {
 func (c Controller) Run(ctx context.Context, name string, see func(View), failed func(error)) (View, error) {
 	changes := make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { c.watch(ctx, changes, failed) })
+	defer watching.Wait()
 	defer cancel()
-	go c.watch(ctx, changes, failed)
 	for {
 		view, err := c.step(ctx, name)
 		switch {

@@ -24,6 +24,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/fleetagent"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/orchtest"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -61,6 +62,7 @@ type member struct {
 	label    string
 	stateDir string
 	proxy    *kvtest.Proxy
+	claims   *kvtest.Agent // claims the label in etcd; nil: nobody does
 }
 
 func start(t *testing.T, labels ...string) *fleetOf {
@@ -81,7 +83,11 @@ func (m *member) start(t *testing.T, sb *kvstest.MockSB) {
 	m.Orchestrator.State = m.Scheduler
 	cfg := etcd.DefaultConfig()
 	cfg.Endpoints = []string{m.proxy.Addr}
-	engine := etcd.NewPlugin(etcd.UseConf(cfg))
+	engine := etcd.NewPlugin(etcd.UseConf(cfg), etcd.UseDeps(func(d *etcd.Deps) {
+		if m.claims != nil {
+			m.claims.Use(d)
+		}
+	}))
 	p := &fleetagent.Plugin{Deps: fleetagent.Deps{
 		Engine: engine, Orchestrator: m.Orchestrator, State: m.Scheduler, Identity: identity{m.label},
 	}}
@@ -265,4 +271,69 @@ func TestRestoredEngine(t *testing.T) {
 	f.expect(f.roll("three", unread), rollout.PhaseFailed, "a has not planned the revision in time", map[string]string{"a": "loop1/1400"})
 	must(t, f.store.NewEpoch(t.Context()))
 	f.expect(f.roll("four", spec(first, []string{"a"})), rollout.PhaseSucceeded, "", map[string]string{"a": "loop1/1500"})
+}
+
+// An item that was in trouble before a change does not make the agent unhealthy, and an agent that has the content of
+// a revision already follows the decision.
+func TestTroubleOfBefore(t *testing.T) {
+	t.Parallel()
+	f := start(t, "a", "b")
+	broken := ifmodel.InterfaceModel.KeyFor("broken")
+	f.agents["a"].SB.Inject(kvstest.Fault{Op: kvscheduler.TxnOperation_CREATE, Key: broken, Err: errors.New("no")})
+	must(t, f.agents["a"].push(iface("broken", 1500)))
+	first := f.revise(iface("broken", 1500), iface("loop1", 1500))
+	f.expect(f.roll("one", spec(first, []string{"a", "b"})), rollout.PhaseSucceeded, "", map[string]string{
+		"a": "loop1/1500", "b": "broken/1500 loop1/1500",
+	})
+	second := f.revise(iface("broken", 1500), iface("loop1", 1500))
+	view := f.roll("two", spec(second, []string{"a", "b"}))
+	f.expect(view, rollout.PhaseSucceeded, "", map[string]string{"a": "loop1/1500", "b": "broken/1500 loop1/1500"})
+	for label, a := range view.Agents {
+		if a.Report.Confirmed != second || a.Report.Plan.Effects != "no changes" {
+			t.Errorf("%s reports %+v", label, a.Report)
+		}
+	}
+}
+
+// push gives the agent an interface as a local client.
+func (m *member) push(i *interfaces.Interface) error {
+	_, err := m.Orchestrator.PushData(m.Context(), orchestrator.LocalClient, []orchestrator.KeyVal{{Key: ifmodel.InterfaceModel.KeyFor(i.Name), Val: i}})
+	var failed *api.TransactionError
+	if errors.As(err, &failed) {
+		return nil
+	}
+	return err
+}
+
+// An agent does not act for a label that another agent has.
+func TestLabelIsTaken(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	first, second := kvtest.NewAgent("first", 1), kvtest.NewAgent("second", 2)
+	cfg := etcd.DefaultConfig()
+	cfg.Endpoints = []string{f.server.Addr}
+	kvtest.Start(t, etcd.NewPlugin(etcd.UseConf(cfg), etcd.UseDeps(func(d *etcd.Deps) { first.Use(d) })))
+	db := connect(t, f.server)
+	for n := 0; n == 0; { // until the first one has the label
+		listing, err := db.List(t.Context(), "/vnf-agent/me/")
+		must(t, err)
+		n = len(listing.Items)
+	}
+	m := &member{label: "me", stateDir: t.TempDir(), proxy: kvtest.NewProxy(t, f.server.Direct), claims: &second}
+	f.agents["me"] = m
+	m.start(t, kvstest.NewMockSB())
+	s := spec(f.revise(iface("loop1", 1500)), []string{"me"})
+	s.Deadline = time.Second
+	f.expect(f.roll("one", s), rollout.PhaseFailed, "no agent planned the revision: me does not run", map[string]string{})
+	if a := m.memory(t); a != nil {
+		t.Errorf("the agent has worked on an assignment: %s", a)
+	}
+}
+
+// memory returns what the agent has stored of its assignment.
+func (m *member) memory(t *testing.T) []byte {
+	t.Helper()
+	state, err := m.Scheduler.LoadState("fleet")
+	must(t, err)
+	return state["memory"]
 }

@@ -21,9 +21,13 @@ type noEngine struct{}
 
 func (noEngine) DB() kv.DB { return nil }
 
+func (noEngine) Usable() error { return nil }
+
 type someEngine struct{ db kv.DB }
 
 func (e someEngine) DB() kv.DB { return e.db }
+
+func (someEngine) Usable() error { return nil }
 
 // unused is a store that is not called.
 type unused struct{ kv.DB }

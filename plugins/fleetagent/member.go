@@ -46,8 +46,7 @@ type member struct {
 	decided   rollout.Decided
 	appliedAt time.Time // of the waiting change; zero: it was applied before the start of this agent
 	started   time.Time
-	changed   []string // keys of the items of the waiting change
-	content   string   // digest of the items that were applied last; see contentOf
+	applied   applied
 
 	engine health.Reporter
 	origin store.Origin // that was followed last; of watch
@@ -57,10 +56,18 @@ type member struct {
 	seen      store.AgentStatus // of the engine
 }
 
+// applied is what was applied last. It is stored before.
+type applied struct {
+	// Content identifies the items; see contentOf.
+	Content string `json:"content"`
+	// Keys are the keys of the items that were not in trouble before.
+	Keys []string `json:"keys"`
+}
+
 // Keys in the state of the plugin.
 const (
 	memoryKey  = "memory"
-	contentKey = "content"
+	appliedKey = "applied"
 	originKey  = "origin"
 )
 
@@ -70,19 +77,26 @@ func (m *member) load() error {
 	if err != nil {
 		return err
 	}
-	m.content = string(state[contentKey])
-	if origin := state[originKey]; origin != nil {
-		if err := json.Unmarshal(origin, &m.origin); err != nil {
-			return err
+	for key, into := range map[string]any{memoryKey: &m.memory, appliedKey: &m.applied, originKey: &m.origin} {
+		if data := state[key]; data != nil {
+			if err := json.Unmarshal(data, into); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
 		}
 	}
-	if state[memoryKey] == nil {
-		return nil
-	}
-	if err := json.Unmarshal(state[memoryKey], &m.memory); err != nil {
-		return err
-	}
 	m.metrics.memory.Store(new(m.memory))
+	return nil
+}
+
+// save stores a value in the state of the plugin.
+func (m *member) save(key string, value any) error {
+	data, err := json.Marshal(value)
+	if err == nil {
+		err = m.State.SaveState(m.String(), map[string][]byte{key: data}, false)
+	}
+	if err != nil {
+		return fmt.Errorf("store the state of the rollout: %w", err)
+	}
 	return nil
 }
 
@@ -91,12 +105,8 @@ func (m *member) remember(memory rollout.Memory) error {
 	if memory == m.memory {
 		return nil
 	}
-	data, err := json.Marshal(memory)
-	if err == nil {
-		err = m.State.SaveState(m.String(), map[string][]byte{memoryKey: data}, false)
-	}
-	if err != nil {
-		return fmt.Errorf("store the state of the rollout: %w", err)
+	if err := m.save(memoryKey, memory); err != nil {
+		return err
 	}
 	m.memory = memory
 	m.metrics.memory.Store(&memory)
@@ -139,11 +149,7 @@ func (m *member) take(a store.AgentStatus, o store.Origin) error {
 	if m.origin.WentBack(o) {
 		return fmt.Errorf("it went from revision %d to %d: %w", m.origin.Revision, o.Revision, errWentBack)
 	}
-	data, err := json.Marshal(o)
-	if err == nil {
-		err = m.State.SaveState(m.String(), map[string][]byte{originKey: data}, false)
-	}
-	if err != nil {
+	if err := m.save(originKey, o); err != nil {
 		return err
 	}
 	m.origin = o
@@ -173,7 +179,7 @@ func (m *member) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		next, err := m.step(ctx)
 		if err != nil {
-			m.Health.Degraded("rollout "+m.memory.Assignment.Rollout, err)
+			m.Health.Degraded(m.describe(), err)
 		} else {
 			m.Health.OK(m.describe())
 		}
@@ -195,13 +201,16 @@ func (m *member) describe() string {
 	if a.Rollout == "" {
 		return "no rollout yet"
 	}
-	return fmt.Sprintf("rollout %s, revision %d: %s %s", a.Rollout, a.Revision, m.memory.State, m.memory.Reason)
+	return strings.TrimSpace(fmt.Sprintf("rollout %s, revision %d: %s %s", a.Rollout, a.Revision, m.memory.State, m.memory.Reason))
 }
 
 // step acts until there is nothing to do, and returns when to look again; 0: after the next change in
 // the engine.
 func (m *member) step(ctx context.Context) (again time.Duration, err error) {
 	for ctx.Err() == nil {
+		if err := m.Engine.Usable(); err != nil {
+			return retryInterval, err // a change that waits is reverted by the orchestrator
+		}
 		reported := m.report(ctx)
 		memory, action := rollout.Next(m.memory, m.view(ctx, reported == nil))
 		idle := memory == m.memory && action == rollout.Wait
@@ -209,6 +218,8 @@ func (m *member) step(ctx context.Context) (again time.Duration, err error) {
 			return retryInterval, err
 		}
 		switch {
+		case idle && errors.Is(reported, errNotConnected):
+			return retryInterval, nil // watch reports it
 		case idle && reported != nil:
 			return retryInterval, reported
 		case idle:
@@ -241,6 +252,8 @@ func (m *member) pause() time.Duration {
 	return 0
 }
 
+var errNotConnected = errors.New("etcd: not connected")
+
 // report writes the report and the hold if the engine does not have them.
 func (m *member) report(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -249,7 +262,7 @@ func (m *member) report(ctx context.Context) error {
 	connected, held := m.connected, m.seen.Running
 	m.mu.Unlock()
 	if !connected {
-		return errors.New("etcd: not connected")
+		return errNotConnected
 	}
 	if held == nil || *held != m.hold {
 		if err := m.fleet.Hold(ctx, m.label, m.hold); err != nil {
@@ -292,7 +305,7 @@ func (m *member) view(ctx context.Context, connected bool) rollout.View {
 	case v.Waiting:
 		v.Health = m.health(v.SinceApplied)
 	case m.pause() > 0:
-		v.InEffect = m.content != "" && m.content == contentOf(m.Orchestrator.ListData(Source))
+		v.InEffect = m.applied.Content != "" && m.applied.Content == contentOf(m.Orchestrator.ListData(Source))
 	}
 	return v
 }
@@ -315,8 +328,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// health returns whether the items of the change are in effect or wait. An item that is in trouble
-// makes the agent unhealthy.
+// health returns whether the items of the change are in effect or wait. An item that is in trouble, and was
+// not before the change, makes the agent unhealthy.
 func (m *member) health(since time.Duration) rollout.Health {
 	if m.trouble() != "" {
 		return rollout.Bad
@@ -343,7 +356,8 @@ func (m *member) do(ctx context.Context, action rollout.Action) (rollout.Memory,
 		if err != nil {
 			return m.memory.PlanMade(rollout.Plan{}, err.Error()), nil
 		}
-		return m.memory.PlanMade(summary(plan), cannot(plan)), nil
+		shown := plan.Shown(0, false)
+		return m.memory.PlanMade(summary(shown), cannot(shown)), nil
 	case rollout.ApplyPlan:
 		return m.apply(ctx, a)
 	case rollout.ConfirmIt:
@@ -437,9 +451,8 @@ func (m *member) items(ctx context.Context, revision int64) ([]orchestrator.KeyV
 	return items, nil
 }
 
-// summary describes a plan.
-func summary(p *orchestrator.Plan) rollout.Plan {
-	shown := p.Shown(0, false)
+// summary describes a shown plan.
+func summary(shown *orchestrator.Plan) rollout.Plan {
 	var effects []string
 	for _, e := range []struct {
 		kind api.StepKind
@@ -455,17 +468,17 @@ func summary(p *orchestrator.Plan) rollout.Plan {
 	if len(effects) == 0 {
 		effects = []string{"no changes"}
 	}
-	return rollout.Plan{Fingerprint: shown.Fingerprint, Effects: strings.Join(effects, ", "), Overridden: len(p.Left)}
+	return rollout.Plan{Fingerprint: shown.Fingerprint, Effects: strings.Join(effects, ", "), Overridden: len(shown.Left)}
 }
 
 // cannot returns why an agent cannot have a revision; empty if it can. What waits is no reason.
-func cannot(p *orchestrator.Plan) string {
-	for _, f := range p.Findings {
+func cannot(shown *orchestrator.Plan) string {
+	for _, f := range shown.Findings {
 		if f.Refused {
 			return fmt.Sprintf("%s: %s", f.Key, f.Text)
 		}
 	}
-	for _, e := range p.Shown(0, false).Effects {
+	for _, e := range shown.Effects {
 		if e.Kind == api.StepNever {
 			return fmt.Sprintf("%s is %v: %s", e.Key, e.State, e.Reason)
 		}
@@ -479,40 +492,48 @@ func (m *member) apply(ctx context.Context, a rollout.Assignment) (rollout.Memor
 	if err != nil {
 		return m.memory.PlanApplied(isTemporary(err), err.Error()), nil
 	}
-	if a.Fingerprint != "" && summary(plan).Fingerprint != a.Fingerprint {
+	if a.Fingerprint != "" && plan.Reference(1).Fingerprint != a.Fingerprint {
 		return m.memory.PlanApplied(true, "the plan is another one now"), nil
 	}
-	if err := m.State.SaveState(m.String(), map[string][]byte{contentKey: []byte(content)}, false); err != nil {
+	m.applied = applied{Content: content}
+	for _, it := range plan.Items {
+		if m.troubleOf(it.Key) == "" {
+			m.applied.Keys = append(m.applied.Keys, it.Key)
+		}
+	}
+	if err := m.save(appliedKey, m.applied); err != nil {
 		return m.memory, err
 	}
-	m.content = content
-	applied, err := m.Orchestrator.ApplyPlan(ctx, plan, orchestrator.ApplyOptions{
+	_, err = m.Orchestrator.ApplyPlan(ctx, plan, orchestrator.ApplyOptions{
 		Revert: true, Verify: true, ConfirmTimeout: a.ConfirmTimeout, CommitID: a.CommitID(),
 	})
 	switch {
+	case ctx.Err() != nil:
+		return m.memory, ctx.Err() // the agent stops: the next one finds out whether the change waits
 	case errors.Is(err, api.ErrPlanStale), errors.Is(err, orchestrator.ErrUnconfirmed), errors.Is(err, orchestrator.ErrQueueFull):
 		return m.memory.PlanApplied(true, err.Error()), nil
 	case err != nil:
 		return m.memory.PlanApplied(false, err.Error()), nil
 	}
-	m.appliedAt, m.changed = time.Now(), nil
-	for _, r := range applied.Results {
-		m.changed = append(m.changed, r.Key)
-	}
+	m.appliedAt = time.Now()
 	return m.memory.PlanApplied(false, ""), nil
 }
 
 // trouble describes the first item of the change that is in trouble; empty if there is none.
 func (m *member) trouble() string {
-	if m.changed == nil { // by this agent before it was restarted
-		for _, it := range m.Orchestrator.ListData(Source) {
-			m.changed = append(m.changed, it.Key)
-		}
-	}
-	for _, key := range m.changed {
-		if s := m.Orchestrator.Status(key).Status; s != nil && inTrouble(s.GetValue().GetState()) {
-			return fmt.Sprintf("%s is %v", key, s.GetValue().GetState())
+	for _, key := range m.applied.Keys {
+		if text := m.troubleOf(key); text != "" {
+			return text
 		}
 	}
 	return ""
+}
+
+// troubleOf describes the trouble of an item; empty if there is none.
+func (m *member) troubleOf(key string) string {
+	s := m.Orchestrator.Status(key).Status
+	if s == nil || !inTrouble(s.GetValue().GetState()) {
+		return ""
+	}
+	return fmt.Sprintf("%s is %v", key, s.GetValue().GetState())
 }

@@ -51,7 +51,11 @@ type Deps struct {
 }
 
 // Engine is a connector of a store.
-type Engine interface{ DB() kv.DB }
+type Engine interface {
+	DB() kv.DB
+	// Usable returns an error if another agent has the label in the store.
+	Usable() error
+}
 
 // Identity provides the identity of the agent, with its label.
 type Identity interface{ Identity() holder.Identity }

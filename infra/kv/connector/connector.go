@@ -114,8 +114,9 @@ func (b *Base[C]) Close() error {
 	return b.store.Close()
 }
 
-// usable returns an error if another agent has the label.
-func (b *Base[C]) usable() error {
+// Usable returns an error if another agent has the label: then this agent must not use what the store has
+// for it. It waits for the first attempt to claim the label. DB does not check it.
+func (b *Base[C]) Usable() error {
 	if b.claim == nil {
 		return nil
 	}
@@ -156,7 +157,7 @@ func (b *Base[C]) Watch(ctx context.Context, prefix string, handle func(kv.Updat
 
 // Put stores the value of a key as JSON; nil removes it.
 func (b *Base[C]) Put(key string, value proto.Message, opts ...kv.PutOption) error {
-	if err := b.usable(); err != nil {
+	if err := b.Usable(); err != nil {
 		return err
 	}
 	return kv.Publish(b.Context(), b.store.Timeout, b.store.DB, key, value, opts...)
@@ -164,7 +165,7 @@ func (b *Base[C]) Put(key string, value proto.Message, opts ...kv.PutOption) err
 
 // Delete removes a key, or with kv.WithPrefix all keys that begin with it.
 func (b *Base[C]) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
-	if err := b.usable(); err != nil {
+	if err := b.Usable(); err != nil {
 		return false, err
 	}
 	return kv.Withdraw(b.Context(), b.store.Timeout, b.store.DB, key, opts...)
