@@ -29,8 +29,8 @@ func (m Memory) Report() Report {
 
 // View is what an agent knows.
 type View struct {
-	// Connected reports whether the engine answers. The assignment and the decision are those that
-	// were read last.
+	// Connected reports whether the engine has answered since the change was applied. The assignment
+	// and the decision are those that were read last.
 	Connected  bool
 	Assignment Assignment
 	// Decided is the decision that was read last.
@@ -136,7 +136,7 @@ func whileWaiting(m Memory, v View) (Memory, Action) {
 		return m, GiveUp
 	case m.alone():
 		return whileAlone(m, v)
-	case decision == Commit:
+	case decision == Commit && v.Connected: // it may have been read before the change was applied, which may cut the agent off
 		return m, ConfirmIt
 	case decision == Abort:
 		return m, RevertIt

@@ -186,6 +186,31 @@ func TestMissedCommit(t *testing.T) {
 	}
 }
 
+// An agent that applies late, when COMMIT was decided, confirms only if it still reaches the engine.
+func TestCommitBeforeApply(t *testing.T) {
+	t.Parallel()
+	for _, selfcut := range []bool{false, true} {
+		w := newWorld(t, 0, specOf(2))
+		w.e.rollout.Spec.MaxFailures = 1
+		slow := w.nodes["a1"]
+		slow.selfcut = selfcut
+		for w.e.decisions[0] == "" {
+			w.control(w.e.clone(), -1)
+			w.nodes["a0"].act(w, w.e, false, false)
+			if w.e.assignments["a1"].Task != rollout.TaskApply || slow.memory.Assignment.Task != rollout.TaskApply {
+				slow.act(w, w.e, false, false) // up to the assignment to apply
+			}
+			w.now += time.Second
+		}
+		w.run()
+		if selfcut {
+			w.expect(rollout.PhaseSucceeded, "a0")
+		} else {
+			w.expect(rollout.PhaseSucceeded, "a0", "a1")
+		}
+	}
+}
+
 // Agents and controllers are killed and cut off at any time: there is one decision for a wave,
 // and in the end every agent that is reached has followed it.
 func TestRandomHistories(t *testing.T) {
