@@ -1,6 +1,7 @@
 package rates
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strconv"
@@ -70,6 +71,20 @@ const rateCount = len(rateNames)
 
 func (r Interface) values() [rateCount]float32 {
 	return [rateCount]float32{float32(r.RxPackets), float32(r.TxPackets), float32(r.RxBits), float32(r.TxBits), float32(r.Drops), float32(r.Errors)}
+}
+
+// Sample calls f at an interval until ctx ends.
+func Sample(ctx context.Context, every time.Duration, f func()) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			f()
+		}
+	}
 }
 
 // Ring has a value for each sample of an Hour.

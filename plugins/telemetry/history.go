@@ -213,14 +213,5 @@ func (p *Plugin) reportBuffers(pools string) {
 
 // keepHistory samples until the plugin is closed.
 func (p *Plugin) keepHistory(ctx context.Context) {
-	tick := time.NewTicker(p.sampling)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			p.sample()
-		}
-	}
+	rates.Sample(ctx, p.sampling, p.sample)
 }

@@ -8,33 +8,17 @@ import (
 	"strings"
 	"testing"
 
-	vppagent "github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
-	"github.com/tenuto-dev/tenuto/infra/agent"
-	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
 
 // startMember starts an agent with simulated southbounds that is a member of the fleet "default".
-func startMember(t *testing.T, label, etcd string) (stop func()) {
+func startMember(t *testing.T, label, etcd string) {
 	t.Helper()
-	dir := t.TempDir()
-	for name, conf := range map[string]string{
-		"http.conf": "endpoint: 127.0.0.1:0\n", "grpc.conf": "endpoint: 127.0.0.1:0\n",
+	startAgentConfigured(t, label, map[string]string{
 		"etcd.conf":        "endpoints: ['" + etcd + "']\ndial-timeout: 1m\noperation-timeout: 1m\n",
 		"kvscheduler.conf": "state-dir: " + t.TempDir() + "\n", "fleet.conf": "fleet: default\n",
-	} {
-		infratest.Fatal(t, os.WriteFile(filepath.Join(dir, name), []byte(conf), 0o600))
-	}
-	plugins, err := vppagent.New()
-	infratest.Fatal(t, err)
-	a := agenttest.New(t, agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate", "--microservice-label", label))
-	infratest.Fatal(t, a.Start(t.Context()))
-	return func() {
-		if err := a.Stop(); err != nil {
-			t.Error(err)
-		}
-	}
+	})
 }
 
 const fleetAgents = `
@@ -165,7 +149,7 @@ func TestFleetDocument(t *testing.T) {
 		infratest.Fatal(t, os.WriteFile(page, []byte(before+"## Rollouts\n"+shown+"\n## "+after), 0o600))
 		return
 	}
-	if strings.Join(strings.Fields(shown), " ") != strings.Join(strings.Fields(section), " ") { // the width of a column is that of the name of the host
+	if strings.Join(strings.Fields(shown), " ") != strings.Join(strings.Fields(section), " ") { // the columns are as wide as the name of the host
 		t.Errorf("the page shows other outputs (-update-fleet writes them):\n%s", shown)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -33,10 +34,16 @@ func startAgent(t *testing.T, label, etcd string) (stop func()) {
 // startAgentWith is startAgent for the store of a configuration file.
 func startAgentWith(t *testing.T, label, storeFile, storeConf string) (stop func()) {
 	t.Helper()
+	return startAgentConfigured(t, label, map[string]string{storeFile: storeConf})
+}
+
+// startAgentConfigured starts an agent with simulated southbounds and configuration files.
+func startAgentConfigured(t *testing.T, label string, files map[string]string) (stop func()) {
+	t.Helper()
 	dir := t.TempDir()
-	for name, conf := range map[string]string{
-		"http.conf": "endpoint: 127.0.0.1:0\n", "grpc.conf": "endpoint: 127.0.0.1:0\n", storeFile: storeConf,
-	} {
+	files = maps.Clone(files)
+	files["http.conf"], files["grpc.conf"] = "endpoint: 127.0.0.1:0\n", "endpoint: 127.0.0.1:0\n"
+	for name, conf := range files {
 		infratest.Fatal(t, os.WriteFile(filepath.Join(dir, name), []byte(conf), 0o600))
 	}
 	plugins, err := vppagent.New()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/rates"
 	"github.com/tenuto-dev/tenuto/infra/rest"
@@ -43,16 +42,7 @@ func (h *history) response(names []string) rates.History {
 
 // keepHistory samples until the plugin is closed.
 func (p *Plugin) keepHistory(ctx context.Context) {
-	tick := time.NewTicker(p.sampling)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			p.history.add(p.count(ctx))
-		}
-	}
+	rates.Sample(ctx, p.sampling, func() { p.history.add(p.count(ctx)) })
 }
 
 // historyEndpoint is the endpoint of the history.
