@@ -2,8 +2,8 @@ package rollout
 
 import "time"
 
-// maxLate is how often an agent applies a revision again that was committed while it was cut off.
-const maxLate = 2
+// maxRetries is how often an agent applies a revision again that was committed while it was cut off.
+const maxRetries = 2
 
 // Memory is what an agent remembers of its assignment, over restarts. It is stored before the agent
 // acts.
@@ -15,8 +15,8 @@ type Memory struct {
 	// Confirmed is the revision that was confirmed last, and Previous the one before.
 	Confirmed int64 `json:"confirmed"`
 	Previous  int64 `json:"previous"`
-	// Late counts how often a committed revision was applied after the agent had reverted it.
-	Late int `json:"late,omitempty"`
+	// Retries counts how often a committed revision was applied after the agent had reverted it.
+	Retries int `json:"retries,omitempty"`
 }
 
 // Report returns what the agent reports.
@@ -76,13 +76,13 @@ type Action int
 
 // The actions.
 const (
-	Wait         Action = iota
-	MakePlan            // of the revision; see PlanMade
-	ApplyPlan           // unconfirmed, with revert on failure; see PlanApplied
-	ConfirmIt           // the change; see ChangeConfirmed
-	RevertIt            // the change, as decided; see ChangeReverted
-	GiveUp              // revert the change, because the agent is not healthy; see ChangeGivenUp
-	RequestAbort        // create the decision ABORT, unless there is one
+	Wait            Action = iota
+	MakePlan               // of the revision; see PlanMade
+	ApplyPlan              // unconfirmed, with revert on failure; see PlanApplied
+	ConfirmChange          // the change; see ChangeConfirmed
+	RevertChange           // the change, as decided; see ChangeReverted
+	RevertUnhealthy        // revert the change, because the agent is not healthy; see UnhealthyReverted
+	RequestAbort           // create the decision ABORT, unless there is one
 )
 
 // Next returns what an agent does next, and what it has to remember first. The agent writes
@@ -117,7 +117,7 @@ func (m Memory) planFor(a Assignment) Plan {
 }
 
 // alone reports whether the agent confirms without a decision.
-func (m Memory) alone() bool { return m.Assignment.Task != TaskApply || m.Late > 0 }
+func (m Memory) alone() bool { return m.Assignment.Task != TaskApply || m.Retries > 0 }
 
 // whileWaiting is Next while a change may wait for its confirmation.
 func whileWaiting(m Memory, v View) (Memory, Action) {
@@ -133,13 +133,13 @@ func whileWaiting(m Memory, v View) (Memory, Action) {
 	decision := v.decision(m.Assignment)
 	switch {
 	case v.Health == Bad && decision != Commit:
-		return m, GiveUp
+		return m, RevertUnhealthy
 	case m.alone():
 		return whileAlone(m, v)
 	case decision == Commit && v.Connected: // it may have been read before the change was applied, which may cut the agent off
-		return m, ConfirmIt
+		return m, ConfirmChange
 	case decision == Abort:
-		return m, RevertIt
+		return m, RevertChange
 	}
 	if v.Health == Good {
 		m.State = Healthy
@@ -172,7 +172,7 @@ func withoutChange(m Memory, v View) (Memory, Action) {
 // whileAlone confirms a change without a decision: when the agent is healthy and reaches the engine.
 func whileAlone(m Memory, v View) (Memory, Action) {
 	if v.Health == Good && v.Connected {
-		return m, ConfirmIt
+		return m, ConfirmChange
 	}
 	return m, Wait
 }
@@ -180,16 +180,16 @@ func whileAlone(m Memory, v View) (Memory, Action) {
 // afterMissedCommit applies a revision again that was committed after the agent, cut off from the
 // engine, had reverted it: with a confirm timeout of its own, and not for ever.
 func afterMissedCommit(m Memory) (Memory, Action) {
-	if m.Late == maxLate {
+	if m.Retries == maxRetries {
 		m.State = Quarantined // for the reason of the last time
 		return m, Wait
 	}
-	m.Late++
+	m.Retries++
 	m.State, m.Reason = Applying, ""
 	return m, ApplyPlan
 }
 
-// PlanMade takes in the result of MakePlan. reason says why the revision cannot be planned.
+// PlanMade records the result of MakePlan. reason says why the revision cannot be planned.
 func (m Memory) PlanMade(p Plan, reason string) Memory {
 	m.State, m.Plan, m.Reason = Planned, p, reason
 	if reason != "" {
@@ -198,12 +198,12 @@ func (m Memory) PlanMade(p Plan, reason string) Memory {
 	return m
 }
 
-// PlanApplied takes in the result of ApplyPlan. stale: the plan has become another one; reason says
+// PlanApplied records the result of ApplyPlan. stale: the plan has become another one; reason says
 // why the change was reverted at once.
 func (m Memory) PlanApplied(stale bool, reason string) Memory {
 	m.State, m.Reason = Applied, reason
 	switch {
-	case stale && m.Late > 0:
+	case stale && m.Retries > 0:
 		m.State = Reverted // no controller asks for another plan any longer
 	case stale:
 		m.State = Stale
@@ -213,7 +213,7 @@ func (m Memory) PlanApplied(stale bool, reason string) Memory {
 	return m
 }
 
-// ChangeConfirmed takes in that ConfirmIt was done. It is not called if the confirm timeout was
+// ChangeConfirmed records that the change was confirmed. It is not called if the confirm timeout was
 // faster: Next finds that no change waits.
 func (m Memory) ChangeConfirmed() Memory {
 	if m.Confirmed != m.Assignment.Revision {
@@ -223,14 +223,14 @@ func (m Memory) ChangeConfirmed() Memory {
 	return m
 }
 
-// ChangeReverted takes in the result of RevertIt.
+// ChangeReverted records the result of RevertChange.
 func (m Memory) ChangeReverted() Memory {
 	m.State, m.Reason = Reverted, "the wave was aborted"
 	return m
 }
 
-// ChangeGivenUp takes in the result of GiveUp; reason says which gate failed.
-func (m Memory) ChangeGivenUp(reason string) Memory {
+// UnhealthyReverted records the result of RevertUnhealthy; reason says which gate failed.
+func (m Memory) UnhealthyReverted(reason string) Memory {
 	m.State, m.Reason = Failed, reason
 	return m
 }

@@ -105,8 +105,8 @@ type Status struct {
 	Wave int `json:"wave"`
 	// Since is when the phase or wave began, on the clock of a controller.
 	Since time.Time `json:"since,omitzero"`
-	// Left are the agents that are left out, with the reasons.
-	Left map[string]string `json:"left,omitempty"`
+	// Skipped are the agents that the rollout continues without, with the reasons.
+	Skipped map[string]string `json:"skipped,omitempty"`
 	// Reason says why the rollout failed.
 	Reason string `json:"reason,omitempty"`
 }
@@ -138,8 +138,8 @@ const (
 	TaskApply Task = "Apply"
 	// TaskApplyAlone: apply the plan, and confirm it when healthy.
 	TaskApplyAlone Task = "ApplyAlone"
-	// TaskGoBack is TaskApplyAlone of the revision before, by any plan.
-	TaskGoBack Task = "GoBack"
+	// TaskRollback is TaskApplyAlone of the revision before, by any plan.
+	TaskRollback Task = "Rollback"
 )
 
 // CommitID identifies the change that an assignment makes in the agent.
@@ -205,8 +205,8 @@ const (
 	Quarantined State = "Quarantined" // cut the agent off repeatedly; it keeps the revision before
 )
 
-// Lost reports whether the agent does not have the revision and will not get it by this assignment.
-func (s State) Lost() bool {
+// Unsuccessful reports whether the agent does not have the revision and will not get it by this assignment.
+func (s State) Unsuccessful() bool {
 	return s == Refused || s == Failed || s == Reverted || s == Quarantined
 }
 

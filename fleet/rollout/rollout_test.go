@@ -328,7 +328,7 @@ func (w *world) checkEnd() {
 			if w.e.rollout.Spec.Atomic == rollout.AtomicAgent {
 				continue
 			}
-			_, left := status.Left[label]
+			_, left := status.Skipped[label]
 			switch d := w.e.decisions[wave]; {
 			case has && d != rollout.Commit:
 				w.failf("%s has the revision, and the decision of wave %d is %q", label, wave, d)

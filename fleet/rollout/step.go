@@ -39,8 +39,8 @@ func (a Agent) answer(rollout string) State {
 	return a.Report.State
 }
 
-// staleForGood reports whether the plan of the agent has become stale too often.
-func (a Agent) staleForGood(answer State) bool {
+// staleTooOften reports whether the plan of the agent has become stale too often.
+func (a Agent) staleTooOften(answer State) bool {
 	return answer == Stale && a.Assignment.Attempt >= 2+2*maxReplans
 }
 
@@ -62,7 +62,7 @@ func Step(w World, now time.Time) []Write {
 	s := &step{World: w, now: now, status: w.Rollout.Status}
 	switch s.status.Phase {
 	case PhaseNew:
-		s.to(PhasePlanning)
+		s.enter(PhasePlanning)
 	case PhasePlanning:
 		s.plan()
 	case PhaseApproval:
@@ -88,10 +88,10 @@ func (s *step) spec() Spec { return s.Rollout.Spec }
 
 func (s *step) name() string { return s.Rollout.Metadata.Name }
 
-// members returns the agents of a wave, without those that were left.
+// members returns the agents of a wave, without those that were skipped.
 func (s *step) members(wave int) (labels []string) {
 	for _, label := range s.spec().Waves[wave] {
-		if _, left := s.status.Left[label]; !left {
+		if _, skipped := s.status.Skipped[label]; !skipped {
 			labels = append(labels, label)
 		}
 	}
@@ -106,15 +106,15 @@ func (s *step) all() (labels []string) {
 	return labels
 }
 
-// to begins a phase.
-func (s *step) to(p Phase) {
+// enter begins a phase.
+func (s *step) enter(p Phase) {
 	s.status.Phase, s.status.Since = p, s.now
 	s.writes = append(s.writes, Write{Status: &s.status})
 }
 
 func (s *step) fail(reason string) {
 	s.status.Reason = reason
-	s.to(PhaseFailed)
+	s.enter(PhaseFailed)
 }
 
 // assign gives an agent its next task.
@@ -127,8 +127,8 @@ func (s *step) assign(label string, a Assignment) {
 	s.writes = append(s.writes, Write{Agent: label, Assignment: &a})
 }
 
-// late reports whether the phase or wave has lasted too long.
-func (s *step) late(limit time.Duration) bool { return s.now.Sub(s.status.Since) >= limit }
+// overdue reports whether the phase or wave has lasted too long.
+func (s *step) overdue(limit time.Duration) bool { return s.now.Sub(s.status.Since) >= limit }
 
 // plan has all agents plan the revision.
 func (s *step) plan() {
@@ -137,7 +137,7 @@ func (s *step) plan() {
 		return
 	}
 	refused, missing := s.plans()
-	if len(s.writes) > 0 || len(missing) > 0 && !s.late(s.spec().Deadline) {
+	if len(s.writes) > 0 || len(missing) > 0 && !s.overdue(s.spec().Deadline) {
 		return
 	}
 	switch {
@@ -146,16 +146,16 @@ func (s *step) plan() {
 	case len(missing) > 0 && s.spec().Offline == OfflineFail:
 		s.fail("agents did not plan the revision: " + first(reasons(missing)))
 	default:
-		s.leave(missing)
+		s.skip(missing)
 		if len(s.all()) == 0 {
 			s.fail("no agent planned the revision: " + first(reasons(missing)))
 			return
 		}
 		if s.spec().PlanOnly {
-			s.to(PhasePlanned)
+			s.enter(PhasePlanned)
 			return
 		}
-		s.to(PhaseApproval)
+		s.enter(PhaseApproval)
 	}
 }
 
@@ -182,17 +182,17 @@ func (s *step) plans() (refused []string, missing map[string]string) {
 	return refused, missing
 }
 
-// leave leaves agents out.
-func (s *step) leave(missing map[string]string) {
-	left := map[string]string{}
-	for label, why := range s.status.Left {
-		left[label] = why
+// skip continues without agents.
+func (s *step) skip(missing map[string]string) {
+	skipped := map[string]string{}
+	for label, why := range s.status.Skipped {
+		skipped[label] = why
 	}
 	for label, why := range missing {
-		left[label] = why
+		skipped[label] = why
 	}
-	if len(left) > 0 {
-		s.status.Left = left
+	if len(skipped) > 0 {
+		s.status.Skipped = skipped
 	}
 }
 
@@ -203,7 +203,7 @@ func (s *step) awaitApproval() {
 	case s.spec().Paused:
 	case !s.spec().Approval || s.spec().Approved:
 		s.status.Wave = 0
-		s.to(PhaseApplying)
+		s.enter(PhaseApplying)
 	}
 }
 
@@ -222,18 +222,18 @@ func (s *step) wave() {
 		s.waveAlone()
 		return
 	}
-	lost, healthy, open := s.progress()
+	failed, healthy, open := s.progress()
 	members := len(s.members(s.status.Wave))
 	switch {
-	case s.spec().Abort, len(lost) > s.spec().MaxFailures:
-		s.decide(Abort, s.reason(lost))
-	case len(lost)+len(healthy) == members:
+	case s.spec().Abort, len(failed) > s.spec().MaxFailures:
+		s.decide(Abort, s.reason(failed))
+	case len(failed)+len(healthy) == members:
 		s.decide(Commit, "")
-	case s.late(decisionTime(s.spec().ConfirmTimeout)) && !s.begun():
-		s.to(PhaseApplying) // no controller ran for a while: the time starts again
-	case s.late(decisionTime(s.spec().ConfirmTimeout)):
-		if len(lost)+open > s.spec().MaxFailures {
-			s.decide(Abort, s.reason(lost))
+	case s.overdue(decisionTime(s.spec().ConfirmTimeout)) && !s.begun():
+		s.enter(PhaseApplying) // no controller ran for a while: the time starts again
+	case s.overdue(decisionTime(s.spec().ConfirmTimeout)):
+		if len(failed)+open > s.spec().MaxFailures {
+			s.decide(Abort, s.reason(failed))
 		} else {
 			s.decide(Commit, "")
 		}
@@ -243,7 +243,7 @@ func (s *step) wave() {
 }
 
 // progress counts the agents of the wave by what they have reported.
-func (s *step) progress() (lost, healthy []string, open int) {
+func (s *step) progress() (failed, healthy []string, open int) {
 	for _, label := range s.members(s.status.Wave) {
 		a := s.Agents[label]
 		switch state := a.answer(s.name()); {
@@ -251,13 +251,13 @@ func (s *step) progress() (lost, healthy []string, open int) {
 			open++
 		case state == Healthy || state == Confirmed:
 			healthy = append(healthy, label)
-		case state.Lost(), a.staleForGood(state):
-			lost = append(lost, label)
+		case state.Unsuccessful(), a.staleTooOften(state):
+			failed = append(failed, label)
 		default:
 			open++
 		}
 	}
-	return lost, healthy, open
+	return failed, healthy, open
 }
 
 // begun reports whether an agent of the wave may have begun to apply the revision.
@@ -282,7 +282,7 @@ func (s *step) begin() {
 				Wave: s.status.Wave, Revision: s.spec().Revision, Task: task, Fingerprint: a.Report.Plan.Fingerprint,
 				ConfirmTimeout: s.spec().ConfirmTimeout, Soak: s.spec().Soak,
 			})
-		case state == Stale && !a.staleForGood(state):
+		case state == Stale && !a.staleTooOften(state):
 			s.assign(label, Assignment{Wave: s.status.Wave, Revision: s.spec().Revision, Task: TaskPlan})
 		}
 	}
@@ -298,9 +298,9 @@ func (s *step) afterCommit() {
 	waiting := slices.ContainsFunc(s.members(s.status.Wave), func(label string) bool {
 		a := s.Agents[label]
 		state := a.answer(s.name())
-		return a.Running && (state == Reverted || state != Confirmed && state != Stale && !state.Lost()) // Reverted: applies it again
+		return a.Running && (state == Reverted || state != Confirmed && state != Stale && !state.Unsuccessful()) // Reverted: applies it again
 	})
-	if waiting && !s.late(2*s.spec().ConfirmTimeout) {
+	if waiting && !s.overdue(2*s.spec().ConfirmTimeout) {
 		return
 	}
 	s.next()
@@ -310,12 +310,12 @@ func (s *step) afterCommit() {
 func (s *step) next() {
 	switch {
 	case s.status.Wave+1 == len(s.spec().Waves):
-		s.to(PhaseSucceeded)
+		s.enter(PhaseSucceeded)
 	case s.spec().Abort:
 		s.fail("was aborted")
 	case !s.spec().Paused:
 		s.status.Wave++
-		s.to(PhaseApplying)
+		s.enter(PhaseApplying)
 	}
 }
 
@@ -323,25 +323,25 @@ func (s *step) next() {
 func (s *step) afterAbort() {
 	waiting := slices.ContainsFunc(s.members(s.status.Wave), func(label string) bool {
 		a := s.Agents[label]
-		return a.Running && a.Assignment.Rollout == s.name() && a.Assignment.Task != TaskPlan && !a.answer(s.name()).Lost()
+		return a.Running && a.Assignment.Rollout == s.name() && a.Assignment.Task != TaskPlan && !a.answer(s.name()).Unsuccessful()
 	})
-	if waiting && !s.late(2*s.spec().ConfirmTimeout) {
+	if waiting && !s.overdue(2*s.spec().ConfirmTimeout) {
 		return
 	}
 	s.status.Reason = fmt.Sprintf("wave %d was aborted: %s", s.status.Wave+1, s.Decisions[s.status.Wave].Reason)
 	if s.spec().RevertCommitted && s.status.Wave > 0 {
-		s.to(PhaseReverting)
+		s.enter(PhaseReverting)
 		return
 	}
-	s.to(PhaseFailed)
+	s.enter(PhaseFailed)
 }
 
-func (s *step) reason(lost []string) string {
+func (s *step) reason(failed []string) string {
 	if s.spec().Abort {
 		return "the rollout was aborted"
 	}
 	var texts []string
-	for _, label := range lost {
+	for _, label := range failed {
 		texts = append(texts, fmt.Sprintf("%s: %s", label, cmp.Or(s.Agents[label].Report.Reason, string(s.Agents[label].Report.State))))
 	}
 	if len(texts) == 0 {
@@ -352,11 +352,11 @@ func (s *step) reason(lost []string) string {
 
 // waveAlone is wave without a common decision.
 func (s *step) waveAlone() {
-	lost, _, open := s.progress()
+	failed, _, open := s.progress()
 	switch {
-	case len(lost) > s.spec().MaxFailures:
-		s.fail(fmt.Sprintf("wave %d: %s", s.status.Wave+1, s.reason(lost)))
-	case open == 0, s.late(2*s.spec().ConfirmTimeout) && s.begun():
+	case len(failed) > s.spec().MaxFailures:
+		s.fail(fmt.Sprintf("wave %d: %s", s.status.Wave+1, s.reason(failed)))
+	case open == 0, s.overdue(2*s.spec().ConfirmTimeout) && s.begun():
 		s.next()
 	case s.spec().Abort:
 		s.fail("was aborted")
@@ -374,18 +374,18 @@ func (s *step) revert() {
 			answer := a.answer(s.name())
 			switch {
 			case a.Assignment.Rollout != s.name():
-			case a.Assignment.Task != TaskGoBack && answer == Confirmed:
+			case a.Assignment.Task != TaskRollback && answer == Confirmed:
 				s.assign(label, Assignment{
-					Wave: wave, Revision: a.Report.Previous, Task: TaskGoBack, ConfirmTimeout: s.spec().ConfirmTimeout,
+					Wave: wave, Revision: a.Report.Previous, Task: TaskRollback, ConfirmTimeout: s.spec().ConfirmTimeout,
 				})
 				waiting = true
-			case a.Running && answer != Confirmed && !answer.Lost():
+			case a.Running && answer != Confirmed && !answer.Unsuccessful():
 				waiting = true
 			}
 		}
 	}
-	if !waiting || s.late(2*s.spec().ConfirmTimeout) && len(s.writes) == 0 {
-		s.to(PhaseFailed)
+	if !waiting || s.overdue(2*s.spec().ConfirmTimeout) && len(s.writes) == 0 {
+		s.enter(PhaseFailed)
 	}
 }
 

@@ -253,16 +253,16 @@ func (n *node) do(w *world, action rollout.Action) rollout.Memory {
 		return n.memory.PlanMade(rollout.Plan{Fingerprint: n.fingerprint(a.Revision)}, "")
 	case rollout.ApplyPlan:
 		return n.apply(w, a)
-	case rollout.ConfirmIt:
+	case rollout.ConfirmChange:
 		w.mayConfirm(n, a)
 		n.waiting = ""
 		return n.memory.ChangeConfirmed()
-	case rollout.RevertIt:
+	case rollout.RevertChange:
 		n.revision, n.waiting = n.before, ""
 		return n.memory.ChangeReverted()
-	case rollout.GiveUp:
+	case rollout.RevertUnhealthy:
 		n.revision, n.waiting = n.before, ""
-		return n.memory.ChangeGivenUp("a gate failed")
+		return n.memory.UnhealthyReverted("a gate failed")
 	case rollout.RequestAbort:
 		w.e.decide(a.Wave, rollout.Abort)
 	}

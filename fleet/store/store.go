@@ -167,7 +167,7 @@ func (s Store) WatchAgent(ctx context.Context, label string, f func(AgentStatus,
 	})
 }
 
-// set takes in a part of an agent; nil removes it.
+// set decodes a part of an agent; nil removes it.
 func (a *AgentStatus) set(part string, raw []byte) error {
 	switch part {
 	case "spec":

@@ -29,8 +29,8 @@ type AnnotatedField struct {
 	Form *AddressForm
 	// Limits are the limits of an integer; nil: none.
 	Limits *Limits
-	// Required says what is expected in the field, without which a message is invalid; empty: the field is
-	// optional, unless Limits exclude 0.
+	// Required is the expected value in words, for the error of a message without the field. Empty: the
+	// field is optional, unless Limits exclude 0.
 	Required string
 	// RequiredIf is the condition in words on which the field is required.
 	RequiredIf string

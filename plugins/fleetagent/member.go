@@ -120,7 +120,7 @@ var errWentBack = errors.New("etcd is another one, or was restored from a backup
 func (m *member) watch(ctx context.Context) {
 	logged := ""
 	for ctx.Err() == nil {
-		err := m.fleet.WatchAgent(ctx, m.label, m.take)
+		err := m.fleet.WatchAgent(ctx, m.label, m.observe)
 		m.mu.Lock()
 		m.connected = false
 		m.mu.Unlock()
@@ -144,8 +144,8 @@ func (m *member) watch(ctx context.Context) {
 	}
 }
 
-// take takes in what the engine has of the agent.
-func (m *member) take(a store.AgentStatus, o store.Origin) error {
+// observe records what the engine has of the agent.
+func (m *member) observe(a store.AgentStatus, o store.Origin) error {
 	if m.origin.WentBack(o) {
 		return fmt.Errorf("it went from revision %d to %d: %w", m.origin.Revision, o.Revision, errWentBack)
 	}
@@ -158,11 +158,11 @@ func (m *member) take(a store.AgentStatus, o store.Origin) error {
 	m.mu.Unlock()
 	m.engine.OK("")
 	m.metrics.followed.Store(true)
-	m.look()
+	m.notify()
 	return nil
 }
 
-func (m *member) look() {
+func (m *member) notify() {
 	select {
 	case m.wake <- struct{}{}:
 	default:
@@ -360,18 +360,18 @@ func (m *member) do(ctx context.Context, action rollout.Action) (rollout.Memory,
 		return m.memory.PlanMade(summary(shown), cannot(shown)), nil
 	case rollout.ApplyPlan:
 		return m.apply(ctx, a)
-	case rollout.ConfirmIt:
+	case rollout.ConfirmChange:
 		if _, err := m.Orchestrator.ConfirmCommit(a.CommitID()); err != nil {
 			return m.memory, m.ifWaiting(err)
 		}
 		return m.memory.ChangeConfirmed(), nil
-	case rollout.RevertIt, rollout.GiveUp:
+	case rollout.RevertChange, rollout.RevertUnhealthy:
 		trouble := m.trouble()
 		if err := m.Orchestrator.CancelCommit(ctx, a.CommitID()); err != nil {
 			return m.memory, m.ifWaiting(err)
 		}
-		if action == rollout.GiveUp {
-			return m.memory.ChangeGivenUp(cmp.Or(trouble, "an item was not in effect")), nil
+		if action == rollout.RevertUnhealthy {
+			return m.memory.UnhealthyReverted(cmp.Or(trouble, "an item was not in effect")), nil
 		}
 		return m.memory.ChangeReverted(), nil
 	case rollout.RequestAbort:

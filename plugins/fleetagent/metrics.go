@@ -11,7 +11,7 @@ import (
 var (
 	revisionDesc = prometheus.NewDesc("ligato_fleet_revision",
 		"revision of the fleet that the agent has confirmed last; 0: none", []string{"fleet"}, nil)
-	lostDesc = prometheus.NewDesc("ligato_fleet_rollout_lost",
+	failedDesc = prometheus.NewDesc("ligato_fleet_rollout_failed",
 		"1 if the agent did not keep the revision of its last rollout: it refused it, failed, reverted, or is quarantined", []string{"fleet"}, nil)
 	followedDesc = prometheus.NewDesc("ligato_fleet_followed",
 		"1 if the agent follows its assignments; 0: etcd cannot be reached, or is another one", []string{"fleet"}, nil)
@@ -27,7 +27,7 @@ type collector struct {
 // Describe implements prometheus.Collector.
 func (*collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- revisionDesc
-	ch <- lostDesc
+	ch <- failedDesc
 	ch <- followedDesc
 }
 
@@ -38,7 +38,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	if m := c.memory.Load(); m != nil {
 		gauge(revisionDesc, float64(m.Confirmed))
-		gauge(lostDesc, number(m.State.Lost()))
+		gauge(failedDesc, number(m.State.Unsuccessful()))
 	}
 	gauge(followedDesc, number(c.followed.Load()))
 }

@@ -166,9 +166,9 @@ var (
 	//
 	// optional bool lenient = 2002;
 	E_Lenient = &file_ligato_item_proto_extTypes[2]
-	// An item, or a message in it, is invalid without the field: the text says what is expected, as in
-	// "empty, expected the name of an interface". A list or text is there if it is not empty, a number
-	// if it is not 0, and an enum if it does not have its first value.
+	// The field is required: a message without it is invalid. The text is the expected value, for the
+	// error "empty, expected the name of an interface". Empty lists and texts, the number 0 and the
+	// first value of an enum count as missing.
 	//
 	// optional string required = 2003;
 	E_Required = &file_ligato_item_proto_extTypes[3]

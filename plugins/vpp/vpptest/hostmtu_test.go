@@ -43,8 +43,8 @@ func (h *hostLinks) set(host string, mtu uint32) bool {
 	return true
 }
 
-// The MTU of an AF_PACKET interface changes that of its host interface, which gets back the MTU that it had when
-// the MTU is removed, or the interface, also by the next agent.
+// VPP sets the MTU of an AF_PACKET interface on its host interface. When the MTU or the interface is removed, this
+// agent or the next one restores the MTU of the host interface.
 func TestHostMTU(t *testing.T) {
 	t.Run("simulator", func(t *testing.T) {
 		t.Parallel()

@@ -32,8 +32,8 @@ func (p *predictions) count() int {
 	return n
 }
 
-// predicted returns the constraints that the items of a document violate. Items of which a part has an error are
-// checked with the fields that could be read.
+// predicted returns the constraints that the items of a document violate. Items with errors are
+// checked by the fields that could be read.
 func (o *options) predicted(file string, doc *document.Document, locator *document.Locator) *predictions {
 	items, at := make([]constraints.Item, 0, len(doc.Items)), map[string]document.Position{}
 	for _, it := range doc.Items {
@@ -61,8 +61,8 @@ func (o *options) predicted(file string, doc *document.Document, locator *docume
 	return out
 }
 
-// note counts a violation, and reports whether it is certain: with items of which a part has an error, a likely
-// mistake and a field without a value may be due to the error.
+// note counts a violation, and reports whether it is certain. An error in an item can cause a likely mistake, or a
+// field without a value.
 func (p *predictions) note(f response.Finding, partial map[string]map[string]string) bool {
 	set, isPartial := partial[f.Key]
 	_, otherIsPartial := partial[f.Other]

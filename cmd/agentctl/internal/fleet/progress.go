@@ -42,7 +42,7 @@ func (p *progress) see(v controller.View) {
 
 // taking returns the agents of a wave that take part.
 func taking(r rollout.Rollout, wave int) []string {
-	return slices.DeleteFunc(slices.Clone(r.Spec.Waves[wave]), func(label string) bool { return r.Status.Left[label] != "" })
+	return slices.DeleteFunc(slices.Clone(r.Spec.Waves[wave]), func(label string) bool { return r.Status.Skipped[label] != "" })
 }
 
 // class is a group of agents with the same plan.
@@ -61,8 +61,8 @@ func classes(v controller.View) (list []class) {
 		report := v.Agents[label].Report
 		key := classKey{report.Plan.Effects, ""}
 		switch {
-		case r.Status.Left[label] != "":
-			key = classKey{"", r.Status.Left[label]}
+		case r.Status.Skipped[label] != "":
+			key = classKey{"", r.Status.Skipped[label]}
 		case v.Agents[label].Running == nil:
 			key = classKey{"", "does not run"}
 		case report.Rollout != r.Metadata.Name:

@@ -99,7 +99,7 @@ type agentView struct {
 	Wave    int            `json:"wave"`
 	Running bool           `json:"running"`
 	Report  rollout.Report `json:"report"`
-	Left    string         `json:"left,omitempty"`
+	Skipped string         `json:"skipped,omitempty"`
 	Other   string         `json:"other,omitempty"` // rollout that it was assigned to later
 }
 
@@ -108,7 +108,7 @@ func (o *showOptions) show(r store.RolloutStatus, agents map[string]store.AgentS
 	for wave, labels := range r.Rollout.Spec.Waves {
 		for _, label := range labels {
 			a := agents[label]
-			line := agentView{Label: label, Wave: wave, Running: a.Running != nil, Left: r.Rollout.Status.Left[label]}
+			line := agentView{Label: label, Wave: wave, Running: a.Running != nil, Skipped: r.Rollout.Status.Skipped[label]}
 			if a.Report.Rollout == v.Name {
 				line.Report = a.Report
 			} else if a.Report.Rollout != "" {
@@ -142,8 +142,8 @@ func (o *showOptions) print(v rolloutView) error {
 		switch {
 		case a.Other != "":
 			reason = "is in rollout " + a.Other + " now"
-		case a.Left != "":
-			state, reason = "left out", a.Left
+		case a.Skipped != "":
+			state, reason = "skipped", a.Skipped
 		case !a.Running:
 			state = strings.TrimSpace(state + " (does not run)")
 		case state == "":

@@ -13,8 +13,8 @@ import (
 // recorder writes the history and prints transactions. It belongs to the worker.
 type recorder struct{ *shared }
 
-// maxExplained is the maximum number of values of a transaction whose reasons, and whose fields
-// that force a re-creation, are recorded: as many items as clients are shown.
+// maxExplained limits how many reasons, and how many values with fields that force a re-creation, are
+// recorded for a transaction. Clients show as many items.
 const maxExplained = 1000
 
 // preRecord records the transaction with its plan, before it is executed.

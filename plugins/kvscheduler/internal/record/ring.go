@@ -291,7 +291,7 @@ func sizeOf(txn *api.RecordedTxn) int64 {
 		}
 	}
 	for i := range txn.Reasons {
-		s.fixed += int64(unsafe.Sizeof(txn.Reasons[i])) + int64(len(txn.Reasons[i].Reason)) // the keys are those of operations
+		s.fixed += int64(unsafe.Sizeof(txn.Reasons[i])) + int64(len(txn.Reasons[i].Reason)) // the operations have the keys already
 	}
 	for _, fields := range txn.Forced {
 		s.fixed += heapPerForced * int64(1+len(fields))

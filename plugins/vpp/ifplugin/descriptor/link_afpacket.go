@@ -19,7 +19,7 @@ import (
 // namespace of VPP. The value waits for that interface to be created, and outlives an agent that
 // cannot see it. VPP sets the link of
 // the host interface up and down together with its own, and leaves it down when
-// the VPP interface is deleted. An MTU of the VPP interface changes that of the host interface;
+// the VPP interface is deleted. VPP sets the MTU of the VPP interface on the host interface, too;
 // see host_mtu.go. The MAC address is chosen at creation.
 
 // HostInterfaces is what AF_PACKET interfaces need of the kernel.
