@@ -62,7 +62,7 @@ type member struct {
 	label    string
 	stateDir string
 	proxy    *kvtest.Proxy
-	claims   *kvtest.Agent // claims the label in etcd; nil: nobody does
+	claims   *kvtest.Agent // claims the label in etcd; nil: no agent does
 }
 
 func start(t *testing.T, labels ...string) *fleetOf {

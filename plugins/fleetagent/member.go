@@ -56,7 +56,7 @@ type member struct {
 	seen      store.AgentStatus // of the engine
 }
 
-// applied is what was applied last. It is stored before.
+// applied describes the last change. It is stored before the change is applied.
 type applied struct {
 	// Content identifies the items; see contentOf.
 	Content string `json:"content"`
