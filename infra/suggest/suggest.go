@@ -10,23 +10,84 @@ import (
 
 // Nearest returns the known word that is most similar to word; the first one if there
 // are several, and an empty string if none is similar. Case, underscores and dashes do
-// not count. Words are similar if at most a third of the letters of word, plus one, are
-// inserted, deleted or replaced. If none is, Nearest returns the only known word that
-// begins with word.
+// not count. Words are similar if at most a third of the letters are inserted, deleted,
+// replaced, or exchanged with the next; of two letters, none. If none is, Nearest returns the
+// only known word that begins with word, or else the only one that has word as a part
+// ("SOFTWARE_LOOPBACK" for "LOOPBACK").
 func Nearest(word string, known []string) string {
 	if len(word) > maxLetters {
 		return ""
 	}
-	best, limit := "", 1+len(word)/3
+	best, limit := "", 0
+	if n := len(letters(word)); n >= minPrefix {
+		limit = (n + 1) / 3
+	}
 	for _, k := range known {
-		if d := Distance(letters(word), letters(k)); d <= limit {
+		if d := Distance(letters(word), letters(k)); d <= limit && word != "" {
 			best, limit = k, d-1
 		}
 	}
 	if best == "" {
-		return onlyWithPrefix(letters(word), known)
+		best = onlyWithPrefix(letters(word), known)
+	}
+	if best == "" {
+		if of := WithPart(word, known); len(of) == 1 {
+			best = of[0]
+		}
 	}
 	return best
+}
+
+// WithPart returns the known names that contain word as a part, or as consecutive parts. Dots,
+// dashes and underscores separate parts; case and the "s" of a plural do not count.
+func WithPart(word string, known []string) (found []string) {
+	parts := singular(partsOf(word))
+	if len(letters(word)) < minPrefix || len(parts) == 0 {
+		return nil
+	}
+	for _, k := range known {
+		of := singular(partsOf(k))
+		for i := range of {
+			if i+len(parts) <= len(of) && slices.Equal(of[i:i+len(parts)], parts) {
+				found = append(found, k)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// WithElement returns the known names that contain word as an element between dots. Exact matches come first, then
+// shorter names. Case and the "s" of a plural do not count.
+func WithElement(word string, known []string) (found []string) {
+	rank := func(name string) int {
+		best := 2
+		for element := range strings.SplitSeq(strings.ToLower(name), ".") {
+			switch {
+			case element == strings.ToLower(word):
+				best = 0
+			case strings.TrimSuffix(element, "s") == strings.TrimSuffix(strings.ToLower(word), "s"):
+				best = min(best, 1)
+			}
+		}
+		return best
+	}
+	for _, k := range known {
+		if word != "" && rank(k) < 2 {
+			found = append(found, k)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(len(a), len(b)))
+	})
+	return found
+}
+
+func singular(parts []string) []string {
+	for i, p := range parts {
+		parts[i] = strings.TrimSuffix(p, "s")
+	}
+	return parts
 }
 
 // minPrefix is the number of letters that say which word is meant, if no other begins with them.
@@ -85,24 +146,26 @@ var separators = strings.NewReplacer("_", "", "-", "")
 // letters returns a word in lower case and without separators.
 func letters(word string) string { return strings.ToLower(separators.Replace(word)) }
 
-// Distance returns the Levenshtein distance between the first 100 bytes of two words: the
-// number of bytes to insert, delete or replace.
+// Distance returns the distance between the first 100 bytes of two words: the number of bytes to
+// insert, delete or replace, or to exchange with the next one.
 func Distance(a, b string) int {
 	a, b = a[:min(len(a), maxLetters)], b[:min(len(b), maxLetters)]
-	row := make([]int, len(b)+1)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row = last, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := last[j]
 			if a[i] != b[j] {
 				cost++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			row[j+1] = min(cost, row[j]+1, last[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

@@ -152,7 +152,7 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 			"Changes": {"Capacity": 200, "Waiting": 201, "Clients": 200, "Sources": {"grpc": 200, "filedb": 1}, "Most": "10.0.0.7:999", "MostWaiting": 198, "OldestAge": 61,
 				"Running": {"Source": "grpc", "What": "PUT /configuration", "For": 2.75}, "Refused": 12, "Canceled": 3}}`
 	case "GET /scheduler/why":
-		if key := q.Get("key"); strings.HasSuffix(key, "/gone") {
+		if key := q.Get("key"); strings.HasSuffix(key, "/gone") || strings.HasSuffix(key, "/lop7") {
 			text := key + " NONEXISTENT: not configured"
 			return http.StatusOK, "", map[string]string{"text": text + "\n", "json": fmt.Sprintf(`{"Key": %q, "State": "NONEXISTENT", "Reason": "not configured", "NotConfigured": true}`, key)}[q.Get("format")]
 		} else if !strings.HasPrefix(key, "config/vpp/l2/") && !strings.HasPrefix(key, "config/vpp/v2/interfaces/") {

@@ -191,7 +191,8 @@ func (c *causes) unknown(r *response.Item) (list []unknownItem) {
 			continue
 		}
 		u := unknownItem{key: key, field: referenceTo(c.items[r.Key], m.Label(key))}
-		u.similar = suggest.Nearest(m.Label(key), c.names[m.KeyPrefix()])
+		others := slices.DeleteFunc(slices.Clone(c.names[m.KeyPrefix()]), func(name string) bool { return m.KeyPrefix()+name == r.Key })
+		u.similar = suggest.Nearest(m.Label(key), others)
 		list = append(list, u)
 	}
 	return list

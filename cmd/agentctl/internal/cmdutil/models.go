@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
@@ -101,12 +103,33 @@ func (m *Models) Select(patterns []string) ([]models.Known, error) {
 // NoModelError is the error for the name of a model that does not exist.
 type NoModelError struct{ error }
 
-// NoModel returns the error for the name of a model that does not exist.
+// maxModels is the number of models that an error names.
+const maxModels = 6
+
+// NoModel returns the error for the name of a model that does not exist. It suggests the models
+// whose names contain it, or else a similar one.
 func NoModel(set *models.Set, name string) error {
+	for _, with := range [][]string{suggest.WithElement(name, names(set)), suggest.WithPart(name, names(set))} {
+		if len(with) > 0 {
+			return NoModelError{fmt.Errorf("no model %q, did you mean %s?", name, listed(with))}
+		}
+	}
 	if near := suggest.ByParts(name, names(set)); near != "" {
 		return NoModelError{fmt.Errorf("no model %q, did you mean %q?", name, near)}
 	}
 	return NoModelError{fmt.Errorf("no model %q; 'agentctl model list' has their names", name)}
+}
+
+// listed joins names for a question, and counts those that are too many.
+func listed(names []string) string {
+	if more := len(names) - maxModels; more > 0 {
+		return strings.Join(names[:maxModels], ", ") + fmt.Sprintf(" or %d more ('agentctl model list')", more)
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return strconv.Quote(names[0])
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 func names(set *models.Set) (names []string) {

@@ -14,6 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/infra/suggest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/custommodel"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/proto/ligato"
@@ -31,7 +32,8 @@ func NewExplain(f *cmdutil.Factory) *cobra.Command {
 		Use:   "explain MODEL[.FIELD...]",
 		Short: "Show what a model is for, and its fields",
 		Long: "Shows what a model or one of its fields is for, where it is in a file, and which fields it\n" +
-			"has, with their types and limits, and which are required. Without an agent it knows the models of\n" +
+			"has, with their types and limits, and which are required. A part of the name of a model is\n" +
+			"enough if no other has it (\"explain bridge-domain\"). Without an agent it knows the models of\n" +
 			"vpp-agent.",
 		Example:           "  agentctl explain vpp.interfaces\n  agentctl explain vpp.interfaces.memif.secret\n  agentctl explain vpp.interfaces -o json",
 		Args:              cmdutil.Args(cobra.ExactArgs(1)),
@@ -115,10 +117,29 @@ func (e *explainer) find(name string) (m models.Known, fields []string, err erro
 	if m != nil {
 		return m, fields, nil
 	}
-	if of := e.modelsWithField(name); len(of) > 0 {
+	with := e.modelsWithElement(name)
+	if len(with) == 1 {
+		return with[0], nil, nil
+	}
+	if of := e.modelsWithField(name); len(of) > 0 && len(with) == 0 {
 		return nil, nil, exit.Usagef("no model %q; it is a field of %s", name, strings.Join(of, ", "))
 	}
 	return nil, nil, exit.Usage(cmdutil.NoModel(e.set, name))
+}
+
+// modelsWithElement returns the models whose names contain a word as an element: vpp.l2.bridge-domain for
+// "bridge-domain".
+func (e *explainer) modelsWithElement(word string) (found []models.Known) {
+	var names []string
+	for _, m := range e.set.All() {
+		names = append(names, m.Spec().ModelName())
+	}
+	for _, name := range suggest.WithElement(word, names) {
+		if m, ok := e.set.ForName(name); ok {
+			found = append(found, m)
+		}
+	}
+	return found
 }
 
 // maxModels is the number of models that are named which have the same field.

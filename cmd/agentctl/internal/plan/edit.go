@@ -76,7 +76,7 @@ func (o *editOptions) editable(ctx context.Context, keys []string) (string, erro
 	for _, key := range keys {
 		value, ok := values[key]
 		if !ok {
-			return "", fmt.Errorf("no source has %s", o.Models.ShortKey(key))
+			return "", o.NoSource(ctx, key)
 		}
 		place, many := "", false
 		if m, ok := o.Models.Set().ForKey(key); ok {

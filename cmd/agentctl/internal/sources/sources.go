@@ -96,7 +96,7 @@ func (o *options) sourcesOf(ctx context.Context, keys []string) error {
 	}
 	for _, key := range keys {
 		if !found[key] {
-			return fmt.Errorf("no source has %s", o.Models.ShortKey(key))
+			return o.NoSource(ctx, key)
 		}
 	}
 	return nil

@@ -2,15 +2,12 @@ package values
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/infra/models"
-	"github.com/tenuto-dev/tenuto/infra/suggest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -41,11 +38,7 @@ func (o *options) checkKeys(ctx context.Context, list []valueData, patterns []st
 // noValue is the error for a key without a value.
 func noValue(ctx context.Context, f *cmdutil.Factory, key, reason string) error {
 	short := f.Models.ShortKey(key)
-	text := fmt.Sprintf("there is no value %s: %s", short, f.Models.ShortText(reason))
-	if similar := alike(ctx, f, short); len(similar) > 0 {
-		text += "; did you mean " + strings.Join(similar, ", ") + "?"
-	}
-	return errors.New(text)
+	return fmt.Errorf("there is no value %s: %s%s", short, f.Models.ShortText(reason), f.DidYouMean(ctx, short))
 }
 
 // didYouMean replaces the error about a word that is no model or key, if items have such a name.
@@ -53,8 +46,8 @@ func didYouMean(ctx context.Context, f *cmdutil.Factory, given string, err error
 	if strings.Contains(given, "/") {
 		return err
 	}
-	if similar := alike(ctx, f, given); len(similar) > 0 {
-		return fmt.Errorf("%s is no key; did you mean %s?", given, strings.Join(similar, ", "))
+	if similar := f.DidYouMean(ctx, given); similar != "" {
+		return fmt.Errorf("%s is no key%s", given, similar)
 	}
 	return err
 }
@@ -69,36 +62,6 @@ func whyKey(ctx context.Context, f *cmdutil.Factory, given, key string) (api.Exp
 		err = didYouMean(ctx, f, given, err)
 	}
 	return e, err
-}
-
-// maxNamed is the number of values with the same name that are suggested.
-const maxNamed = 5
-
-// alike returns the short keys of the items that were probably meant by a name, or by MODEL/NAME: those
-// with this name, or else one with a similar name.
-func alike(ctx context.Context, f *cmdutil.Factory, given string) (found []string) {
-	list, err := f.Client.Scheduler.Values(ctx)
-	if err != nil {
-		return nil // the first error says more
-	}
-	model, name, both := strings.Cut(given, "/")
-	if !both {
-		model, name = "", given
-	}
-	byName := map[string][]string{}
-	for _, v := range list {
-		key := v.Value.GetKey()
-		short := f.Models.ShortKey(key)
-		of, label, ok := strings.Cut(short, "/")
-		if short != key && ok && (model == "" || of == model) {
-			byName[label] = append(byName[label], short)
-		}
-	}
-	found = byName[name]
-	if len(found) == 0 {
-		found = byName[suggest.Nearest(name, slices.Sorted(maps.Keys(byName)))]
-	}
-	return found[:min(len(found), maxNamed)]
 }
 
 // notAKey explains why no value can have a key; given is the key as entered, e

@@ -120,7 +120,8 @@ func (o *waitOptions) checkConfigured(ctx context.Context, keys []string) error 
 			return err
 		}
 		if e.NotConfigured {
-			return fmt.Errorf("%s: %s; with --missing the command waits until it is configured", key, e.Reason)
+			short := o.Models.ShortKey(key)
+			return fmt.Errorf("%s: %s%s; with --missing the command waits until it is configured", short, o.Models.ShortText(e.Reason), o.DidYouMean(ctx, short))
 		}
 	}
 	return nil

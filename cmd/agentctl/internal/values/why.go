@@ -1,6 +1,9 @@
 package values
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
@@ -35,6 +38,12 @@ func (o *whyOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	return output.Show(o.Printer, e, func(api.Explanation) error {
 		text, err := o.Client.Scheduler.WhyText(cmd.Context(), key)
-		return o.PrintText(o.Models.ShortText(text), err)
+		if err := o.PrintText(o.Models.ShortText(text), err); err != nil || !e.NotConfigured {
+			return err
+		}
+		if similar := o.DidYouMean(cmd.Context(), o.Models.ShortKey(key)); similar != "" {
+			fmt.Fprintln(o.Err, strings.TrimPrefix(similar, "; "))
+		}
+		return nil
 	})
 }
