@@ -47,6 +47,8 @@ func (tr *trial) operate() (diff string) {
 				tr.agent.get(http.MethodPost, "/configuration/sources/accept?source="+source)
 				tr.accepted++
 				delete(held, source)
+				tr.look() // until now its former content was in effect, which need not have what is right
+				tr.guard.right, tr.guard.touched = state{}, nil
 			}
 		}
 	}
