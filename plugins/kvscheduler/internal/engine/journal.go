@@ -91,6 +91,7 @@ func (j *journal) load(name string) (map[string][]byte, error) {
 type intent struct {
 	key    string
 	self   *plan.Handle
+	former *registry.Value // what is on record before; nil: nothing
 	target *registry.Value
 }
 
@@ -137,14 +138,14 @@ func (j *journal) addIntent(b *ownership.Batch, op *plan.Op, now time.Time) (cha
 		return creates || op.Kind == plan.Down
 	case op.Kind == plan.Down && op.Have != nil && !op.Have.FromSB:
 		if op.Recreate {
-			b.Former = append(b.Former, j.made(op.Key, op.Desc, op.Have, j.seq, now))
+			b.Former = append(b.Former, j.replacedBy(op, now))
 		}
 		return true
 	case creates && !ofOthers(op, op.Target):
 		if replaces(op) {
-			b.Former = append(b.Former, j.made(op.Key, op.Desc, op.Have, j.seq, now))
+			b.Former = append(b.Former, j.replacedBy(op, now))
 		}
-		j.intended = append(j.intended, intent{op.Key, op.Self, op.Target})
+		j.intended = append(j.intended, intent{op.Key, op.Self, onRecord(op.Self.Node), op.Target})
 		b.Put = append(b.Put, j.made(op.Key, op.Desc, op.Target, j.seq, now))
 	}
 	return false
@@ -154,6 +155,28 @@ func (j *journal) addIntent(b *ownership.Batch, op *plan.Op, now time.Time) (cha
 // outcome has to expect both values.
 func replaces(op *plan.Op) bool {
 	return op.Kind == plan.Update && op.Desc.Retrieve != nil && op.Have != nil && !op.Have.FromSB && !proto.Equal(op.Have.Msg, op.Target.Msg)
+}
+
+// configured returns kept, a value on record, if have, which the southbound has, is equivalent to it: a read only added
+// details that the southbound chose, which are no part of the configuration. Otherwise it returns have.
+func configured(d *registry.Descriptor, key string, kept, have *registry.Value) *registry.Value {
+	if kept != nil && kept.Msg != nil && d.Equivalent(key, kept.Msg, have.Msg) {
+		return kept
+	}
+	return have
+}
+
+// onRecord returns what is on record of a node, which can be nil.
+func onRecord(n *graph.Node) *registry.Value {
+	if n == nil {
+		return nil
+	}
+	return n.Kept
+}
+
+// replacedBy returns the record of what an operation replaces.
+func (j *journal) replacedBy(op *plan.Op, now time.Time) ownership.Record {
+	return j.made(op.Key, op.Desc, configured(op.Desc, op.Key, onRecord(op.Self.Node), op.Have), j.seq, now)
 }
 
 // ofOthers reports whether the value v of an operation is not ours.
@@ -267,10 +290,10 @@ func (j *journal) settleAll(b *ownership.Batch) {
 			continue
 		}
 		n.Kept = in.target
-		j.settle(b, n, now)
+		j.settle(b, n, in.former, now)
 	}
 	for _, n := range j.state.graph.Tracked() {
-		j.settle(b, n, now)
+		j.settle(b, n, nil, now)
 	}
 	clear(j.intended)
 	j.intended = j.intended[:0]
@@ -279,8 +302,9 @@ func (j *journal) settleAll(b *ownership.Batch) {
 	}
 }
 
-// settle adds the changes of a value since the last batch to a batch.
-func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
+// settle adds the changes of a value since the last batch to a batch. former is what was on record before an
+// operation of the transaction; nil: nothing or no operation.
+func (j *journal) settle(b *ownership.Batch, n *graph.Node, former *registry.Value, now time.Time) {
 	if n.Base != nil || n.Desc.IsProperty() || j.unconfirmed.Doubted(n.Key) { // values that may exist keep their record
 		return
 	}
@@ -297,12 +321,14 @@ func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 	case kept == n.Have:
 	case kept != nil && proto.Equal(kept.Msg, n.Have.Msg):
 		n.Kept = n.Have
-	case kept != nil && kept.Msg != nil && n.Have != n.Want && n.Desc.Equivalent(n.Key, kept.Msg, n.Have.Msg):
-		// A read only added details of the southbound.
+	case n.Have != n.Want && configured(n.Desc, n.Key, kept, n.Have) == kept:
 	default:
 		n.Kept = n.Have
+		if n.Have != n.Want { // the operation failed
+			n.Kept = configured(n.Desc, n.Key, former, n.Have)
+		}
 		j.unconfirmed.Drop(n.Desc.Name, n.Key)
-		b.Put = append(b.Put, j.made(n.Key, n.Desc, n.Have, j.seq, now))
+		b.Put = append(b.Put, j.made(n.Key, n.Desc, n.Kept, j.seq, now))
 	}
 }
 
@@ -388,7 +414,7 @@ func (j *journal) lose(n *graph.Node) {
 		n.Kept = nil
 		return
 	}
-	rec := j.made(n.Key, n.Desc, n.Have, n.LastTxn, j.history.Start(n.LastTxn))
+	rec := j.made(n.Key, n.Desc, configured(n.Desc, n.Key, n.Kept, n.Have), n.LastTxn, j.history.Start(n.LastTxn))
 	j.unconfirmed.Lose(&rec)
 	n.Kept = nil
 }

@@ -43,7 +43,7 @@ func (j *journal) doubt(op *plan.Op) {
 	defer j.state.mu.Unlock()
 	j.unconfirmed.Doubt(&rec)
 	if replaces(op) {
-		former := j.made(op.Key, op.Desc, op.Have, j.seq, now)
+		former := j.replacedBy(op, now)
 		j.unconfirmed.Former(&former)
 	}
 }

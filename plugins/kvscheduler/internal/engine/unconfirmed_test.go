@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -22,14 +23,17 @@ import (
 // shelf is a southbound of objects without names: Retrieve recognises them by the
 // values that it gets in correlate, and by nothing else.
 type shelf struct {
-	mu        sync.Mutex
-	objects   map[int64]bool
-	calls     []string
-	stalled   chan struct{} // callbacks wait until it is closed; nil: they do not
-	failAfter bool          // Create fails after its effect
-	blind     bool          // Retrieve fails
-	updates   bool          // values can be updated
-	expected  []string      // correlate of the last Retrieve
+	mu         sync.Mutex
+	objects    map[int64]bool
+	calls      []string
+	stalled    chan struct{} // callbacks wait until it is closed; nil: they do not
+	failAfter  bool          // Create fails after its effect
+	blind      bool          // Retrieve fails
+	updates    bool          // values can be updated
+	failUpdate bool          // Update fails without an effect
+	details    bool          // Retrieve adds a detail, which makes no difference
+	expected   []string      // correlate of the last Retrieve
+	first      []string      // the same of the first Retrieve of a session that has values to correlate
 
 	unconfirmed bool // some Retrieve got an unconfirmed value
 }
@@ -73,20 +77,30 @@ func (s *shelf) descriptor() *api.KVDescriptor {
 			s.expected = nil
 			for _, kv := range correlate {
 				s.unconfirmed = s.unconfirmed || kv.Unconfirmed
-				s.expected = append(s.expected, fmt.Sprintf("%s %d", kv.Key, kv.Value.GetValue()))
+				s.expected = append(s.expected, strings.TrimSpace(fmt.Sprintf("%s %d %s", kv.Key, kv.Value.GetValue(), kv.Value.GetNote())))
 				if s.objects[kv.Value.GetValue()] {
 					kv.Origin = api.FromNB
+					if s.details {
+						kv.Value = &model.Item{Value: kv.Value.GetValue(), Note: "of the southbound"}
+					}
 					found = append(found, kv)
 				}
 			}
+			if s.first == nil {
+				s.first = s.expected
+			}
 			return found, nil
 		},
+		ValueComparator: func(_ string, a, b *model.Item) bool { return a.GetValue() == b.GetValue() },
 	}
 	if s.updates {
 		d.Update = func(_ string, from, to *model.Item, _ any) (any, error) {
 			s.begin("update", to)
 			s.mu.Lock()
 			defer s.mu.Unlock()
+			if s.failUpdate {
+				return nil, errInjected
+			}
 			delete(s.objects, from.GetValue())
 			s.objects[to.GetValue()] = true
 			return nil, nil
@@ -134,6 +148,7 @@ func (u *undecided) boot() {
 	done := make(chan struct{})
 	go func() { defer close(done); u.Run(ctx) }()
 	u.stop = func() { cancel(); <-done }
+	u.first = nil
 	u.SouthboundUp("s", 1)
 }
 
@@ -311,6 +326,41 @@ func TestUndecidedOperations(t *testing.T) {
 			u.want(2, api.FullResync)
 			if !slices.Equal(u.expected, []string{"a/1 1", "a/1 2"}) {
 				t.Errorf("correlate is %q", u.expected)
+			}
+		},
+		"update of a value that was read is killed": func(u *undecided) {
+			u.want(1)
+			u.stop()
+			u.details, u.updates = true, true
+			u.boot()
+			stall(u)
+			go u.want(2, api.FullResync)
+			synctest.Wait()
+			u.journal.Freeze()
+			u.stop()
+			unstall(u)
+			synctest.Wait()
+			u.set(func() { u.objects = map[int64]bool{1: true} })
+			u.journal.Thaw()
+			u.boot()
+			u.TransactionBarrier()
+			if !slices.Equal(u.first, []string{"a/1 1", "a/1 2"}) {
+				t.Errorf("correlate is %q", u.first)
+			}
+			u.want(2, api.FullResync)
+		},
+		"session ends after a failed update": func(u *undecided) {
+			u.stop()
+			u.details, u.updates, u.failUpdate = true, true, true
+			u.boot()
+			u.want(1, api.FullResync)
+			u.want(2)
+			u.SouthboundDown("s", errors.New("gone"))
+			u.set(func() { u.first, u.failUpdate = nil, false })
+			u.SouthboundUp("s", 2)
+			u.TransactionBarrier()
+			if len(u.first) == 0 || u.first[0] != "a/1 1" {
+				t.Errorf("correlate is %q", u.first)
 			}
 		},
 		"update is killed, and the value is withdrawn": func(u *undecided) {

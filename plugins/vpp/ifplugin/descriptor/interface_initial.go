@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.fd.io/govpp/api"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
@@ -178,25 +180,52 @@ func (d *interfaceDescriptor) updateMAC(ctx context.Context, i *interfaces.Inter
 // addInitial notes what is known of the initial state of an interface that was found.
 // Without metadata, what the configuration of found does not mention is as VPP chose it.
 func (r *reading) addInitial(found vppcalls.Details, i *interfaces.Interface, m *ifaceidx.IfMeta) {
-	last := r.wanted[i.GetName()]
+	defer func() {
+		if m.ChosenMAC == "" && i.GetPhysAddress() != "" {
+			markMAC(i)
+		}
+	}()
+	last := configuredMAC(r.wanted[i.GetName()])
 	if known := r.metas[i.GetName()]; known != nil && known.SwIfIndex == m.SwIfIndex && known.Type == i.GetType() && known.Initial != nil {
 		m.Initial, m.ChosenMAC = known.Initial, known.ChosenMAC
 		return
 	}
 	initial := &ifaceidx.Initial{MTU: initialMTU(r.d.kindOf(i), i)}
 	if kept, ok := r.keptInitial(i.GetName()); ok && kept.Device == found.Name && initial.MTU == ifaceidx.UnknownMTU {
-		m.Initial, m.ChosenMAC = kept.initial(), last.GetPhysAddress()
+		m.Initial, m.ChosenMAC = kept.initial(), last
 		return
 	}
-	if initial.MTU == ifaceidx.UnknownMTU && last.GetMtu() == 0 {
+	if initial.MTU == ifaceidx.UnknownMTU && r.wanted[i.GetName()].GetMtu() == 0 {
 		initial.MTU = found.OwnMTU
 	}
-	if last.GetPhysAddress() == "" {
+	if last == "" {
 		initial.MAC = found.MAC
 	} else {
-		m.ChosenMAC = last.GetPhysAddress()
+		m.ChosenMAC = last
 	}
 	m.Initial = initial
+}
+
+// foundMACNumber is the number of a field, which no model uses, of interfaces that Retrieve returns. As an unknown field
+// it is in records of the value, too: the next agent knows that no configuration chose the MAC address.
+const foundMACNumber = 536_870_001
+
+// markMAC notes that VPP chose the MAC address of an interface, not its configuration.
+func markMAC(i *interfaces.Interface) {
+	m := i.ProtoReflect()
+	m.SetUnknown(protowire.AppendVarint(protowire.AppendTag(slices.Clone(m.GetUnknown()), foundMACNumber, protowire.VarintType), 1))
+}
+
+// configuredMAC returns the MAC address that a configuration chose for an interface; empty if there was none.
+func configuredMAC(i *interfaces.Interface) string {
+	for unknown := i.ProtoReflect().GetUnknown(); len(unknown) > 0; {
+		number, _, size := protowire.ConsumeField(unknown)
+		if size < 0 || number == foundMACNumber {
+			return ""
+		}
+		unknown = unknown[size:]
+	}
+	return i.GetPhysAddress()
 }
 
 // keptInitial returns what an earlier run of the agent kept.
