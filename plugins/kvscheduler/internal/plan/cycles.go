@@ -153,7 +153,7 @@ func (c *cycles) component(steps []int32, _ bool) {
 // breakCycles is called when nothing is ready: the rest contains values that
 // depend on each other. Every component of the rest that waits for no other
 // component is made free of cycles, at once. It reports false if updates were
-// turned into re-creations instead.
+// turned into re-creations instead, or are left out; see planner.leave.
 func (s *sorter) breakCycles() bool {
 	c := s.cycles
 	if c == nil {
@@ -173,6 +173,8 @@ func (s *sorter) breakCycles() bool {
 				ok = false
 			} else if updates := c.updatesAmong(members, handsOver); len(updates) > 0 {
 				s.p.giveUp(updates)
+				ok = false
+			} else if handsOver && s.p.leave(c.heldAmong(members)) {
 				ok = false
 			} else if c.loosen(k) {
 				c.find(members)
@@ -217,6 +219,29 @@ func (c *cycles) updatesAmong(members []int32, removes bool) (updates []*node) {
 		return nil
 	}
 	return updates
+}
+
+// heldAmong returns the updates of a component whose values have to stay. One that gives up an identity for a value that
+// it needs cannot be made: it would be first without what it needs.
+func (c *cycles) heldAmong(members []int32) (held []*node) {
+	for _, id := range members {
+		if st := &c.s.steps[id]; st.kind == Update && st.n.holder != "" {
+			held = append(held, st.n)
+		}
+	}
+	return held
+}
+
+// leave makes held values stay as they are in the next attempt to plan. It reports whether one of them was not to stay in
+// this one.
+func (p *planner) leave(held []*node) (new bool) {
+	for _, n := range held {
+		if p.req.left[n.key] == "" {
+			p.noteUnmet(n, n.holder)
+			p.left, new = append(p.left, n), true
+		}
+	}
+	return new
 }
 
 // giveUp lets some of the updates go down instead, those with the smallest keys:

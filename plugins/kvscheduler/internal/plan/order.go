@@ -56,6 +56,9 @@ func (p *planner) order() *Plan {
 		if s.sort() {
 			return s.plan()
 		}
+		if len(p.left) > 0 {
+			return nil // plan for them from the start
+		}
 		// An update would have to be made both before and after something else
 		// goes down: the value goes down as well instead.
 	}

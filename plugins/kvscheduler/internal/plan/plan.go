@@ -152,7 +152,7 @@ type Request struct {
 	// they go down without an operation, after what stands on them, and stay down.
 	Notified, Lost map[string]bool
 
-	left map[string]string // adopted values that stay as they are, and what they lack; see leaving
+	left map[string]string // held values that stay as they are, and what they lack; see leaving
 }
 
 // Unfinished is what an operation that may still take effect can do to its value.
@@ -197,6 +197,9 @@ func Make(g *graph.Graph, req Request) *Plan {
 	var pl *Plan
 	if len(p.late) == 0 {
 		pl = p.order()
+	}
+	if len(p.left) > 0 {
+		return Make(g, p.leaving(req))
 	}
 	if len(p.late) > 0 {
 		// Values that were reached only now have something to change as well,
@@ -268,7 +271,7 @@ type planner struct {
 	settled bool             // all assumptions were made
 	late    []string         // touched after that, with a change of their own
 	failed  []*graph.Node    // not touched, and depend on what does not exist in the target
-	left    []*node          // adopted values that lack something for their change
+	left    []*node          // held values that lack something for their change
 	lackOf  map[*node]string // what held values lack; see Hold
 	spelled spellings
 

@@ -153,7 +153,7 @@ func (p *planner) assume(n *node) {
 	}
 	n.assumed = true
 	n.in = p.mayExist(n)
-	if lacks := p.req.left[n.key]; n.in && n.adopted() && (lacks != "" || !p.changesInPlace(n)) {
+	if lacks := p.req.left[n.key]; n.in && (lacks != "" && n.exists() && n.holder != "" || n.adopted() && !p.changesInPlace(n)) {
 		n.target = n.have
 		p.noteUnmet(n, lacks)
 	}
@@ -473,7 +473,7 @@ func (p *planner) noteUnmet(n *node, what string) {
 	p.lackOf[n] = what
 }
 
-// leaving returns the request with the adopted values that turned out to lack
+// leaving returns the request with the held values that turned out to lack
 // something for their change: their derived values stay as well, so that has to
 // be planned for from the start.
 func (p *planner) leaving(req Request) Request {
