@@ -153,7 +153,7 @@ func (c *cycles) component(steps []int32, _ bool) {
 // breakCycles is called when nothing is ready: the rest contains values that
 // depend on each other. Every component of the rest that waits for no other
 // component is made free of cycles, at once. It reports false if updates were
-// turned into re-creations instead, or are left out; see planner.leave.
+// turned into re-creations instead, or are left out; see leaveOut.
 func (s *sorter) breakCycles() bool {
 	c := s.cycles
 	if c == nil {
@@ -174,7 +174,7 @@ func (s *sorter) breakCycles() bool {
 			} else if updates := c.updatesAmong(members, handsOver); len(updates) > 0 {
 				s.p.giveUp(updates)
 				ok = false
-			} else if handsOver && s.p.leave(c.heldAmong(members)) {
+			} else if handsOver && c.leaveOut(c.heldAmong(members)) {
 				ok = false
 			} else if c.loosen(k) {
 				c.find(members)
@@ -232,9 +232,10 @@ func (c *cycles) heldAmong(members []int32) (held []*node) {
 	return held
 }
 
-// leave makes held values stay as they are in the next attempt to plan. It reports whether one of them was not to stay in
+// leaveOut makes held values stay as they are in the next attempt to plan. It reports whether one of them was not to stay in
 // this one.
-func (p *planner) leave(held []*node) (new bool) {
+func (c *cycles) leaveOut(held []*node) (new bool) {
+	p := c.s.p
 	for _, n := range held {
 		if p.req.left[n.key] == "" {
 			p.noteUnmet(n, n.holder)

@@ -153,9 +153,11 @@ func (p *planner) assume(n *node) {
 	}
 	n.assumed = true
 	n.in = p.mayExist(n)
-	if lacks := p.req.left[n.key]; n.in && (lacks != "" && n.exists() && n.holder != "" || n.adopted() && !p.changesInPlace(n)) {
-		n.target = n.have
-		p.noteUnmet(n, lacks)
+	if n.in && n.exists() && n.holder != "" {
+		if lacks := p.req.left[n.key]; lacks != "" || n.adopted() && !p.changesInPlace(n) {
+			n.target = n.have
+			p.noteUnmet(n, lacks)
+		}
 	}
 	mayDerive := n.base == nil && !n.derived && !n.pinned
 	if n.in && mayDerive && (n.target != n.have || n.appliedAgain()) {
