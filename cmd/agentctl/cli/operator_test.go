@@ -162,14 +162,23 @@ func TestEdit(t *testing.T) {
 	t.Parallel()
 	for editor, want := range map[string]string{
 		"sed -i s/1500/9000/": "transaction 12", "true": "nothing was changed", "false": `editor "false" ($VISUAL, $EDITOR): exit status 1`,
-		"sed -i s/mtu/mtuu/": "mtuu: unknown field",
+		"sed -i s/mtu/mtuu/":    "mtuu: unknown field",
+		"sed -i s/loop7/loop9/": "the saved text has vpp.interfaces/loop9 instead of vpp.interfaces/loop7, and edit renames no items",
+		"sed -i '/^vpp/,$d'":    "the saved text lacks vpp.interfaces/loop7, and edit removes no items",
+		`printf '%s\n' --- vppConfig: '  interfaces:' '  - name: loop8' | tee -a`: "transaction 12",
 	} {
 		f := newFakeAgent(t)
 		r := f.run(t, map[string]string{"EDITOR": editor}, "edit", "vpp.interfaces/loop7", "--verify")
 		if !strings.Contains(r.out+r.err, want) {
 			t.Errorf("%s: exit %d\n%s%s", editor, r.code, r.out, r.err)
 		}
-		if want == "transaction 12" && !strings.Contains(f.asked(1).body, "vppConfig:\n  interfaces:\n  -\n    name: loop7\n    mtu: 9000\n") {
+		if strings.Contains(want, "edit re") && f.asked(1).path != "" {
+			t.Errorf("%s: requested %+v", editor, f.asked(1))
+		}
+		if _, file, kept := strings.Cut(r.err, "(your text is in "); kept {
+			infratest.Fatal(t, os.Remove(strings.TrimSuffix(file, ")\n")))
+		}
+		if strings.Contains(editor, "9000") && !strings.Contains(f.asked(1).body, "vppConfig:\n  interfaces:\n  -\n    name: loop7\n    mtu: 9000\n") {
 			t.Errorf("applied\n%s", f.asked(1).body)
 		}
 	}

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
@@ -33,7 +35,10 @@ func NewEdit(f *cmdutil.Factory) *cobra.Command {
 			"$EDITOR (vi without them). The saved text is planned, shown and applied as with \"apply\"; a\n" +
 			"file with mistakes can be edited again. Nothing is applied if the items were changed\n" +
 			"meanwhile. Secrets that stay *** keep their values. The change counts as a client's, and\n" +
-			"overrides the stores that the items come from.\n\n" + outcome.ExitCodes,
+			"overrides the stores that the items come from.\n\n" +
+			"It neither renames nor removes items: a text without one of the items is refused. To rename an item,\n" +
+			"apply a file that has it with the new name and what refers to it, and remove the item with the old\n" +
+			"name with \"agentctl config delete FILE\".\n\n" + outcome.ExitCodes,
 		Example: "  agentctl edit vpp.interfaces/loop1\n  EDITOR=nano agentctl edit vpp.acls.acl/web --confirm-timeout 60s",
 		Args:    cmdutil.Args(cobra.MinimumNArgs(1)), ValidArgsFunction: f.CompleteKeys,
 		RunE: o.run,
@@ -118,7 +123,7 @@ func (o *editOptions) edited(cmd *cobra.Command, keys []string, text string, yes
 			fmt.Fprintln(o.Out, "nothing was changed")
 			return nil, os.Remove(f.Name())
 		}
-		p, err := planToApply(o.Factory, cmd, f.Name(), false, yes, true)
+		p, err := o.planEdited(cmd, keys, f.Name(), saved, yes)
 		if err == nil {
 			if err := o.unchanged(cmd.Context(), keys, text); p != nil && err != nil {
 				return nil, fmt.Errorf("%w (your text is in %s)", err, f.Name())
@@ -132,6 +137,37 @@ func (o *editOptions) edited(cmd *cobra.Command, keys []string, text string, yes
 			return nil, errors.Join(err, aerr)
 		}
 	}
+}
+
+// planEdited plans the saved text. A text without one of the items is refused: it would leave the item with the old
+// name next to the one with the new name.
+func (o *editOptions) planEdited(cmd *cobra.Command, keys []string, file string, saved []byte, yes bool) (*filePlan, error) {
+	hidden := func(_ string, value proto.Message) (proto.Message, bool) { return value, true }
+	doc := document.New(o.Models.Set()).WithSecrets(hidden).Decode(file, saved, "")
+	if len(doc.Errs) > 0 { // the agent names them all
+		return planToApply(o.Factory, cmd, file, false, yes, true)
+	}
+	var missing, added []string
+	has := map[string]bool{}
+	for _, it := range doc.Items {
+		has[it.Key] = true
+		if !slices.Contains(keys, it.Key) {
+			added = append(added, it.Key)
+		}
+	}
+	for _, key := range keys {
+		if !has[key] {
+			missing = append(missing, key)
+		}
+	}
+	switch {
+	case len(missing) == 0:
+		return planToApply(o.Factory, cmd, file, false, yes, true)
+	case len(added) == 0:
+		return nil, fmt.Errorf("nothing was applied: the saved text lacks %s, and edit removes no items; 'agentctl config delete FILE' does", strings.Join(missing, ", "))
+	}
+	return nil, fmt.Errorf("nothing was applied: the saved text has %s instead of %s, and edit renames no items; to rename one, apply a file with the new name, "+
+		"and remove the old one with 'agentctl config delete FILE'", strings.Join(added, ", "), strings.Join(missing, ", "))
 }
 
 // unchanged returns an error if the items are no longer what they were when the editor was
