@@ -88,6 +88,7 @@ func TestFleet(t *testing.T) {
 		{"fleet agents --selector role=nothing", 0, []string{"AGENT "}, ""},
 		{"fleet apply -y -f " + write(t, "none.yaml", strings.ReplaceAll(fleetAgents, "matchLabels: {role: edge}", "matchLabels: {role: egde}")), 1, nil,
 			"2 agents would lose all items, since no NetworkConfig gives them one: edge-1, edge-2; if that is right: --allow-empty"},
+		{"fleet apply -y -f " + t.TempDir(), 1, nil, "no files"},
 		{"fleet apply -y --soak 50s -f " + net("1300"), 1, nil, "--soak 50s: expected less than half of --confirm-timeout (1m0s)"},
 		{"fleet apply -y --waves x -f " + net("1300"), 1, nil, `--waves: "x", expected numbers of agents and percentages`},
 	} {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 )
@@ -42,6 +43,9 @@ func ReadOnlyFile(cmd *cobra.Command, flag string, args []string) (file string, 
 	}
 	return file, text, err
 }
+
+// KeepHidden lets a file have hidden secrets (***), for commands that do not use them.
+func KeepHidden(_ string, value proto.Message) (proto.Message, bool) { return value, true }
 
 // WritePrivate writes a file that may contain secrets: only its owner can read it,
 // even if the file existed with other permissions.

@@ -112,8 +112,7 @@ func (o *deleteOptions) decode(file string, text []byte) (cfg *configurator.Conf
 
 // decodeHidden parses a document whose secrets may be hidden: the agent has them.
 func decodeHidden(f *cmdutil.Factory, file string, text []byte) *document.Document {
-	hidden := func(_ string, value proto.Message) (proto.Message, bool) { return value, true }
-	return document.New(f.Models.Set()).WithSecrets(hidden).Decode(file, text, "")
+	return document.New(f.Models.Set()).WithSecrets(cmdutil.KeepHidden).Decode(file, text, "")
 }
 
 type retrieveOptions struct {

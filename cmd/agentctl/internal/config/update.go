@@ -6,13 +6,15 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/outcome"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
 type updateOptions struct {
 	*cmdutil.Factory
-	change client.ChangeOptions
-	wait   bool
+	change    client.ChangeOptions
+	replacing plan.Replacing
+	wait      bool
 }
 
 func newUpdate(f *cmdutil.Factory) *cobra.Command {
@@ -26,7 +28,7 @@ func newUpdate(f *cmdutil.Factory) *cobra.Command {
 		Args: cmdutil.Args(cobra.ExactArgs(1)),
 		RunE: o.run,
 	})
-	cmd.Flags().BoolVar(&o.change.Replace, "replace", false, "remove items that were given before and are not in the file")
+	o.replacing.Define(cmd)
 	cmd.Flags().StringVar(&o.change.Labels, "labels", fromAgentctl, "`labels` of the items, as in team=blue,owner")
 	cmd.Flags().DurationVarP(&f.Flags.Timeout, "timeout", "t", cmdutil.DefaultTimeout, "request timeout (0 disables it)") // the global --timeout
 	outcome.WaitFlag(cmd, &o.wait)
@@ -38,6 +40,10 @@ func (o *updateOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := o.replacing.Check(cmd.Context(), o.Factory, args[0], text); err != nil {
+		return err
+	}
+	o.change.Replace = o.replacing.Replace
 	if o.wait {
 		o.change.Wait = o.Flags.WaitTime()
 	}

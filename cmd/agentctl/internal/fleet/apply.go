@@ -316,7 +316,7 @@ func (o *applyOptions) defineObjects(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringArrayVarP(&o.objects.paths, "file", "f", nil, "`file` or directory with objects (\"-\" is the standard input); may be repeated")
 	selectorFlag(cmd, &o.objects.selector, "only agents with these `labels`, such as site=paris,role!=core")
-	fs.BoolVar(&o.empty, "allow-empty", false, "agents that get no items lose their configuration; without it this is an error")
+	cmdutil.AllowEmptyFlag(cmd, &o.empty, "agents that get no items lose their configuration")
 	fs.StringVar(&o.objects.models, "models", "", "`file` with the models of the agents, as \"model export\" prints them")
 }
 
@@ -424,8 +424,7 @@ func (o *applyOptions) collect(r *render.Rendering, agents map[string]store.Agen
 		return nil, errors.New("nothing was written: there are agents whose configuration cannot be rendered")
 	}
 	if len(emptied) > 0 {
-		return nil, fmt.Errorf("%s would lose all items, since no NetworkConfig gives them one: %s; if that is right: --allow-empty",
-			counted(len(emptied), "agent"), named(emptied))
+		return nil, cmdutil.LoseAll(counted(len(emptied), "agent"), "no NetworkConfig gives them one: "+named(emptied))
 	}
 	if len(out.labels) == 0 {
 		return nil, errors.New("there is no agent to configure")

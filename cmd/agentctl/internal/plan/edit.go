@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
@@ -142,10 +141,9 @@ func (o *editOptions) edited(cmd *cobra.Command, keys []string, text string, yes
 // planEdited plans the saved text. A text without one of the items is refused: it would leave the item with the old
 // name next to the one with the new name.
 func (o *editOptions) planEdited(cmd *cobra.Command, keys []string, file string, saved []byte, yes bool) (*filePlan, error) {
-	hidden := func(_ string, value proto.Message) (proto.Message, bool) { return value, true }
-	doc := document.New(o.Models.Set()).WithSecrets(hidden).Decode(file, saved, "")
+	doc := document.New(o.Models.Set()).WithSecrets(cmdutil.KeepHidden).Decode(file, saved, "")
 	if len(doc.Errs) > 0 { // the agent names them all
-		return planToApply(o.Factory, cmd, file, false, yes, true)
+		return planToApply(o.Factory, cmd, file, Replacing{}, yes, true)
 	}
 	var missing, added []string
 	has := map[string]bool{}
@@ -162,7 +160,7 @@ func (o *editOptions) planEdited(cmd *cobra.Command, keys []string, file string,
 	}
 	switch {
 	case len(missing) == 0:
-		return planToApply(o.Factory, cmd, file, false, yes, true)
+		return planToApply(o.Factory, cmd, file, Replacing{}, yes, true)
 	case len(added) == 0:
 		return nil, fmt.Errorf("nothing was applied: the saved text lacks %s, and edit removes no items; 'agentctl config delete FILE' does", strings.Join(missing, ", "))
 	}

@@ -51,16 +51,16 @@ func applyPlan(ctx context.Context, f *cmdutil.Factory, p *filePlan, o client.Ap
 
 // planToApply reads a plan file, or plans a configuration file and shows the plan. It
 // asks on a terminal, unless yes. part: the file has a part of the configuration only. Nil: there is nothing to do, or the user said no.
-func planToApply(f *cmdutil.Factory, cmd *cobra.Command, file string, replace, yes, part bool) (*filePlan, error) {
+func planToApply(f *cmdutil.Factory, cmd *cobra.Command, file string, replacing Replacing, yes, part bool) (*filePlan, error) {
 	text, err := cmdutil.ReadDocument(cmd, file)
 	if err != nil {
 		return nil, err
 	}
 	if isPlan(text) {
-		return openSaved(file, text, replace)
+		return openSaved(file, text, replacing)
 	}
 	view := planView{perKind: shownPerKind, part: part}
-	p, err := planText(cmd.Context(), f, file, text, replace, view)
+	p, err := planText(cmd.Context(), f, file, text, replacing, view)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func isPlan(text []byte) bool {
 }
 
 // openSaved reads a saved plan.
-func openSaved(file string, text []byte, replace bool) (*filePlan, error) {
-	if replace {
+func openSaved(file string, text []byte, replacing Replacing) (*filePlan, error) {
+	if replacing.Replace {
 		return nil, exit.Usagef("--replace: %s is a saved plan, which is applied as it is", file)
 	}
 	p := &filePlan{}
@@ -99,13 +99,16 @@ func openSaved(file string, text []byte, replace bool) (*filePlan, error) {
 }
 
 // planText plans the text of a configuration file.
-func planText(ctx context.Context, f *cmdutil.Factory, file string, document []byte, replace bool, view planView) (p *filePlan, err error) {
-	p = &filePlan{savedPlan: savedPlan{Request: client.PlanRequest{Document: string(document), Replace: replace}}}
+func planText(ctx context.Context, f *cmdutil.Factory, file string, document []byte, replacing Replacing, view planView) (p *filePlan, err error) {
+	p = &filePlan{savedPlan: savedPlan{Request: client.PlanRequest{Document: string(document), Replace: replacing.Replace}}}
 	if p.shown, err = f.Client.Plans.Make(ctx, p.Request, view.atMost()); err != nil {
 		return nil, outcome.PrintProblems(f, file, err)
 	}
 	plan, err := openPlan(p.shown)
 	if err != nil {
+		return nil, err
+	}
+	if err := replacing.check(f, file, document, plan); err != nil {
 		return nil, err
 	}
 	p.refused = outcome.PrintPredictions(f, file, plan.Findings)

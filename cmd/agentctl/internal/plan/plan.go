@@ -23,7 +23,7 @@ import (
 type options struct {
 	*cmdutil.Factory
 	file, output string
-	replace      bool
+	replacing    Replacing
 	view         planView
 }
 
@@ -47,7 +47,7 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	}
 	cmdutil.FileFlag(cmd, &o.file)
 	cmd.Flags().StringVar(&o.output, "out", "", "save the plan in this `file`")
-	cmd.Flags().BoolVar(&o.replace, "replace", false, "remove items that were given before and are not in the file")
+	o.replacing.Define(cmd)
 	cmd.Flags().UintVar(&o.view.perKind, "limit", shownPerKind, "show this `number` of items of each kind at most; 0 is all")
 	cmd.Flags().BoolVar(&o.view.derived, "all", false, "show all items, with the operations on the values that are derived from them")
 	cmdutil.FlagOnTargets(cmd, "out", cmdutil.OneTarget)
@@ -88,13 +88,13 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 // it returns them with an error.
 func (o *options) plan(cmd *cobra.Command, file string, text []byte) (*filePlan, error) {
 	if !isPlan(text) {
-		return planText(cmd.Context(), o.Factory, file, text, o.replace, o.view)
+		return planText(cmd.Context(), o.Factory, file, text, o.replacing, o.view)
 	}
-	saved, err := openSaved(file, text, o.replace)
+	saved, err := openSaved(file, text, o.replacing)
 	if err != nil {
 		return nil, err
 	}
-	p, err := planText(cmd.Context(), o.Factory, file, []byte(saved.Request.Document), saved.Request.Replace, o.view)
+	p, err := planText(cmd.Context(), o.Factory, file, []byte(saved.Request.Document), Replacing{saved.Request.Replace, true}, o.view)
 	if err == nil && p.Fingerprint != saved.Fingerprint {
 		err = fmt.Errorf("%s: %w: the request has these effects now", file, api.ErrPlanStale)
 	}
@@ -143,7 +143,7 @@ func checkTimeout(o client.ApplyOptions) error {
 type applyOptions struct {
 	*cmdutil.Factory
 	file      string
-	replace   bool
+	replacing Replacing
 	apply     client.ApplyOptions
 	wait, yes bool
 }
@@ -165,7 +165,7 @@ func NewApply(f *cmdutil.Factory) *cobra.Command {
 	cmdutil.FileFlag(cmd, &o.file)
 	outcome.WaitFlag(cmd, &o.wait)
 	yesFlag(cmd, &o.yes)
-	cmd.Flags().BoolVar(&o.replace, "replace", false, "remove items that were given before and are not in the file")
+	o.replacing.Define(cmd)
 	applyFlags(cmd, &o.apply)
 	return cmd
 }
@@ -178,7 +178,7 @@ func (o *applyOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := planToApply(o.Factory, cmd, file, o.replace, o.yes, false)
+	p, err := planToApply(o.Factory, cmd, file, o.replacing, o.yes, false)
 	if err != nil || p == nil {
 		return err
 	}
