@@ -8,7 +8,11 @@
 // see Decode.
 package fleet
 
-import "github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+import (
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+)
 
 // APIVersion is the version of the objects in files.
 const APIVersion = "fleet.tenuto.dev/v1alpha1"
@@ -36,6 +40,9 @@ type Metadata struct {
 	Name string `json:"name"`
 	// Labels are what selectors match.
 	Labels map[string]string `json:"labels,omitempty"`
+	// Created is when an object in a store was created, and CreatedBy by whom.
+	Created   time.Time `json:"creationTimestamp,omitzero"`
+	CreatedBy string    `json:"createdBy,omitempty"`
 	// Source is where the object was read from; the zero value for others.
 	Source document.Position `json:"-"`
 }

@@ -23,6 +23,8 @@ import (
 type Item struct {
 	Key   string          `json:"key"`
 	Value json.RawMessage `json:"value"`
+	// Config is the name of the NetworkConfig that gives the item; empty: unknown. It is no part of the content.
+	Config string `json:"-"`
 }
 
 // Revision is a configuration of the fleet.
@@ -34,12 +36,46 @@ type Revision struct {
 	Message string    `json:"message,omitempty"`
 	Author  string    `json:"author,omitempty"`
 	Created time.Time `json:"created"`
+	// Configs describe the NetworkConfigs that it was rendered from, by name.
+	Configs map[string]ConfigOrigin `json:"configs,omitempty"`
+}
+
+// ConfigOrigin describes a NetworkConfig.
+type ConfigOrigin struct {
+	Position string `json:"position,omitempty"` // file:line:column
+	Priority int    `json:"priority,omitempty"`
 }
 
 // Manifest is the configuration of an agent: the digests of its chunks in their order.
 type Manifest struct {
 	Items  int      `json:"items"`
 	Chunks []string `json:"chunks"`
+	// From says which NetworkConfigs the items come from, in their order; missing if that would be long.
+	From []Run `json:"from,omitempty"`
+}
+
+// Run is how many items in a row come from a NetworkConfig.
+type Run struct {
+	Config string `json:"config"`
+	Items  int    `json:"items"`
+}
+
+// maxRuns is the maximum length of Manifest.From. A manifest with so many is about 200 KiB.
+const maxRuns = 4000
+
+// runs returns Manifest.From of sorted items.
+func runs(items []Item) (list []Run) {
+	for i := range items {
+		if n := len(list); n > 0 && list[n-1].Config == items[i].Config {
+			list[n-1].Items++
+			continue
+		}
+		list = append(list, Run{items[i].Config, 1})
+	}
+	if len(list) > maxRuns || len(list) == 1 && list[0].Config == "" {
+		return nil
+	}
+	return list
 }
 
 // Chunks are cut after an item whose key has a hash that is a multiple of cutEvery, so that a changed
@@ -57,7 +93,7 @@ var ErrDigest = errors.New("the content does not have its digest")
 func pack(items []Item) (m Manifest, chunks map[string][]byte, err error) {
 	items = slices.Clone(items)
 	slices.SortFunc(items, func(a, b Item) int { return strings.Compare(a.Key, b.Key) })
-	m.Items, chunks = len(items), map[string][]byte{}
+	m.Items, m.From, chunks = len(items), runs(items), map[string][]byte{}
 	var text bytes.Buffer
 	cut := func() error {
 		if text.Len() == 0 {
@@ -188,7 +224,18 @@ func (s Store) Config(ctx context.Context, manifest string) (items []Item, err e
 		}
 		items = append(items, part...)
 	}
+	m.name(items)
 	return items, nil
+}
+
+// name sets the NetworkConfigs of items.
+func (m *Manifest) name(items []Item) {
+	for _, r := range m.From {
+		for i := range items[:min(r.Items, len(items))] {
+			items[i].Config = r.Config
+		}
+		items = items[min(r.Items, len(items)):]
+	}
 }
 
 // CreateRevision stores a revision with the next free number, which it returns.
@@ -225,3 +272,19 @@ func (s Store) Revision(ctx context.Context, number int64) (Revision, error) {
 }
 
 func revisionKey(number int64) string { return "revision/" + strconv.FormatInt(number, 10) }
+
+// Revisions returns all revisions, by number.
+func (s Store) Revisions(ctx context.Context) (map[int64]Revision, error) {
+	all := map[int64]Revision{}
+	err := s.list(ctx, "revision/", func(rest string, raw []byte) error {
+		n, err := strconv.ParseInt(rest, 10, 64)
+		if err != nil {
+			return err
+		}
+		var r Revision
+		err = json.Unmarshal(raw, &r)
+		all[n] = r
+		return err
+	})
+	return all, err
+}

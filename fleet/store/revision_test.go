@@ -18,7 +18,7 @@ func routes(n int, change string) (items []Item) {
 		if key == change {
 			gw = "192.0.2.9"
 		}
-		items = append(items, Item{key, json.RawMessage(fmt.Sprintf(`{"dst_network":"10.%d.%d.0/24","next_hop_addr":%q}`, i/256, i%256, gw))})
+		items = append(items, Item{Key: key, Value: json.RawMessage(fmt.Sprintf(`{"dst_network":"10.%d.%d.0/24","next_hop_addr":%q}`, i/256, i%256, gw))})
 	}
 	slices.Reverse(items)
 	return items
@@ -67,7 +67,7 @@ func TestPackRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := pack([]Item{{"config/large", large}}); err == nil || !strings.Contains(err.Error(), "config/large: the item has 1048") {
+	if _, _, err := pack([]Item{{Key: "config/large", Value: large}}); err == nil || !strings.Contains(err.Error(), "config/large: the item has 1048") {
 		t.Errorf("error %v", err)
 	}
 	_, chunks, err := pack(routes(1, ""))

@@ -11,10 +11,12 @@
 //	agent/<label>/spec                      a fleet.Agent
 //	agent/<label>/assignment                a rollout.Assignment
 //	agent/<label>/report                    a rollout.Report
+//	agent/<label>/status                    a Status
 //	agent/<label>/hold                      a Hold: exists while the agent runs
+//	agent/<label>/rival                     a Hold of an agent that does not act, because another one has the label
 //
 // Revisions, manifests and chunks are never changed, and a decision is created at most once. An
-// agent writes its report and its hold, and may create a decision. Everything else is written by
+// agent writes its report, status and hold, and may create a decision. Everything else is written by
 // controllers and operators.
 package store
 
@@ -182,6 +184,12 @@ func (a *AgentStatus) set(part string, raw []byte) error {
 	case "hold":
 		a.Running = nil
 		return decodePart(part, raw, &a.Running)
+	case "rival":
+		a.Rival = nil
+		return decodePart(part, raw, &a.Rival)
+	case "status":
+		a.Status = Status{}
+		return decodePart(part, raw, &a.Status)
 	case "assignment":
 		a.Assignment, a.assignment = rollout.Assignment{}, raw
 		return decodePart(part, raw, &a.Assignment)
@@ -279,8 +287,10 @@ type AgentStatus struct {
 	Label      string
 	Spec       fleet.Agent // the zero value if operators said nothing about it
 	Running    *Hold       // nil: it does not run
+	Rival      *Hold       // another agent with the label, which does not act; nil: none
 	Assignment rollout.Assignment
 	Report     rollout.Report
+	Status     Status
 
 	assignment []byte // as it was read
 }

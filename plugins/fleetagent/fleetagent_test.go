@@ -89,7 +89,7 @@ func (m *member) start(t *testing.T, sb *kvstest.MockSB) {
 		}
 	}))
 	p := &fleetagent.Plugin{Deps: fleetagent.Deps{
-		Engine: engine, Orchestrator: m.Orchestrator, State: m.Scheduler, Identity: identity{m.label},
+		Engine: engine, Orchestrator: m.Orchestrator, State: m.Scheduler, Identity: identity{m.label}, Values: m.Scheduler,
 	}}
 	p.Cfg = config.Text("fleet", "fleet: test")
 	m.Start(m.Scheduler, m.Orchestrator, m.GRPC, engine, p)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/fleet/rollout"
@@ -51,9 +52,12 @@ type member struct {
 	engine health.Reporter
 	origin store.Origin // that was followed last; of watch
 
-	mu        sync.Mutex
-	connected bool
-	seen      store.AgentStatus // of the engine
+	past atomic.Pointer[past]
+
+	mu          sync.Mutex
+	connected   bool
+	notFollowed string            // why the engine is not followed although it answers; empty: it is
+	seen        store.AgentStatus // of the engine
 }
 
 // applied describes the last change. It is stored before the change is applied.
@@ -77,7 +81,8 @@ func (m *member) load() error {
 	if err != nil {
 		return err
 	}
-	for key, into := range map[string]any{memoryKey: &m.memory, appliedKey: &m.applied, originKey: &m.origin} {
+	var before past
+	for key, into := range map[string]any{memoryKey: &m.memory, appliedKey: &m.applied, originKey: &m.origin, pastKey: &before} {
 		if data := state[key]; data != nil {
 			if err := json.Unmarshal(data, into); err != nil {
 				return fmt.Errorf("%s: %w", key, err)
@@ -85,14 +90,20 @@ func (m *member) load() error {
 		}
 	}
 	m.metrics.memory.Store(new(m.memory))
+	m.past.Store(&before)
 	return nil
 }
 
-// save stores a value in the state of the plugin.
-func (m *member) save(key string, value any) error {
-	data, err := json.Marshal(value)
+// save stores values in the state of the plugin.
+func (m *member) save(values map[string]any) (err error) {
+	put := map[string][]byte{}
+	for key, value := range values {
+		if put[key], err = json.Marshal(value); err != nil {
+			break
+		}
+	}
 	if err == nil {
-		err = m.State.SaveState(m.String(), map[string][]byte{key: data}, false)
+		err = m.State.SaveState(m.String(), put, false)
 	}
 	if err != nil {
 		return fmt.Errorf("store the state of the rollout: %w", err)
@@ -105,10 +116,12 @@ func (m *member) remember(memory rollout.Memory) error {
 	if memory == m.memory {
 		return nil
 	}
-	if err := m.save(memoryKey, memory); err != nil {
+	p := m.past.Load().note(m.memory, memory, time.Now().UTC().Truncate(time.Second))
+	if err := m.save(map[string]any{memoryKey: memory, pastKey: p}); err != nil {
 		return err
 	}
 	m.memory = memory
+	m.past.Store(&p)
 	m.metrics.memory.Store(&memory)
 	return nil
 }
@@ -122,7 +135,10 @@ func (m *member) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := m.fleet.WatchAgent(ctx, m.label, m.observe)
 		m.mu.Lock()
-		m.connected = false
+		m.connected, m.notFollowed = false, ""
+		if errors.Is(err, errWentBack) {
+			m.notFollowed = err.Error()
+		}
 		m.mu.Unlock()
 		m.metrics.followed.Store(false)
 		if ctx.Err() != nil {
@@ -149,12 +165,12 @@ func (m *member) observe(a store.AgentStatus, o store.Origin) error {
 	if m.origin.WentBack(o) {
 		return fmt.Errorf("it went from revision %d to %d: %w", m.origin.Revision, o.Revision, errWentBack)
 	}
-	if err := m.save(originKey, o); err != nil {
+	if err := m.save(map[string]any{originKey: o}); err != nil {
 		return err
 	}
 	m.origin = o
 	m.mu.Lock()
-	m.connected, m.seen = true, a
+	m.connected, m.notFollowed, m.seen = true, "", a
 	m.mu.Unlock()
 	m.engine.OK("")
 	m.metrics.followed.Store(true)
@@ -501,7 +517,7 @@ func (m *member) apply(ctx context.Context, a rollout.Assignment) (rollout.Memor
 			m.applied.Keys = append(m.applied.Keys, it.Key)
 		}
 	}
-	if err := m.save(appliedKey, m.applied); err != nil {
+	if err := m.save(map[string]any{appliedKey: m.applied}); err != nil {
 		return m.memory, err
 	}
 	_, err = m.Orchestrator.ApplyPlan(ctx, plan, orchestrator.ApplyOptions{

@@ -46,6 +46,8 @@ type Deps struct {
 	State State
 	// Identity names the agent.
 	Identity Identity
+	// Values describes the values of the agent in its status; nil: the status has none.
+	Values Values `optional:"true"`
 	// Metrics is where the metrics are registered; nil: none.
 	Metrics metrics.Registerer `optional:"true"`
 }
@@ -144,5 +146,6 @@ func (p *Plugin) AfterInit() error {
 	}
 	p.Go(m.watch)
 	p.Go(m.run)
+	p.Go(m.watchStatus)
 	return nil
 }

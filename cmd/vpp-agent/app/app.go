@@ -175,7 +175,9 @@ func New(opts ...Option) (*VPPAgent, error) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = a.GRPC, a.Orchestrator, a.Scheduler, vppStates{a}, a.Telemetry
 		d.LinuxInterfaces, d.LinuxStats, d.HTTP = linuxStates{a}, linuxStates{a}, a.HTTP
 	}))
-	a.Fleet = &fleetagent.Plugin{Deps: fleetagent.Deps{Engine: a.Etcd, Orchestrator: a.Orchestrator, State: a.Scheduler, Identity: a.Identity, Metrics: a.Metrics}}
+	a.Fleet = &fleetagent.Plugin{Deps: fleetagent.Deps{
+		Engine: a.Etcd, Orchestrator: a.Orchestrator, State: a.Scheduler, Identity: a.Identity, Values: a.Scheduler, Metrics: a.Metrics,
+	}}
 	a.AgentAPI = &agentapi.Plugin{Deps: agentapi.Deps{GRPC: a.GRPC, HTTP: a.HTTP, Orchestrator: a.Orchestrator, Scheduler: a.Scheduler}}
 	a.GNMI = &gnmi.Plugin{Deps: gnmi.Deps{
 		GRPC: a.GRPC, Orchestrator: a.Orchestrator, Scheduler: a.Scheduler, Label: a.Label,
