@@ -2,7 +2,8 @@ package rollout
 
 import "time"
 
-// maxRetries is how often an agent applies a revision again that was committed while it was cut off.
+// maxRetries is how often an agent applies a revision by itself, which was committed while it was
+// away or cut off.
 const maxRetries = 2
 
 // Memory is what an agent remembers of its assignment, over restarts. It is stored before the agent
@@ -15,15 +16,18 @@ type Memory struct {
 	// Confirmed is the revision that was confirmed last, and Previous the one before.
 	Confirmed int64 `json:"confirmed"`
 	Previous  int64 `json:"previous"`
-	// Retries counts how often a committed revision was applied after the agent had reverted it.
+	// Retries counts how often the agent applied the revision by itself: one that was committed while it
+	// was away or cut off, or the one before.
 	Retries int `json:"retries,omitempty"`
+	// Quarantined is the last revision with which the agent was Quarantined, until it confirms one.
+	Quarantined int64 `json:"quarantined,omitempty"`
 }
 
 // Report returns what the agent reports.
 func (m Memory) Report() Report {
 	return Report{
 		Rollout: m.Assignment.Rollout, Attempt: m.Assignment.Attempt, State: m.State,
-		Plan: m.Plan, Reason: m.Reason, Confirmed: m.Confirmed, Previous: m.Previous,
+		Plan: m.Plan, Reason: m.Reason, Confirmed: m.Confirmed, Previous: m.Previous, Quarantined: m.Quarantined,
 	}
 }
 
@@ -33,6 +37,8 @@ type View struct {
 	// and the decision are those that were read last.
 	Connected  bool
 	Assignment Assignment
+	// Maintenance: operators do not want that the agent catches up now.
+	Maintenance bool
 	// Decided is the decision that was read last.
 	Decided Decided
 	// Waiting reports whether the change of Memory.Assignment waits for its confirmation in the agent,
@@ -92,21 +98,36 @@ func Next(m Memory, v View) (Memory, Action) {
 		return whileWaiting(m, v)
 	}
 	if v.Assignment != m.Assignment {
-		return Memory{Assignment: v.Assignment, Confirmed: m.Confirmed, Previous: m.Previous, Plan: m.planFor(v.Assignment)}, Wait
+		return Memory{
+			Assignment: v.Assignment, Confirmed: m.Confirmed, Previous: m.Previous, Quarantined: m.Quarantined, Plan: m.planFor(v.Assignment),
+		}, Wait
 	}
 	switch {
 	case m.Assignment.Rollout == "":
 		return m, Wait
 	case m.State == Assigned && m.Assignment.Task == TaskPlan:
 		return m, MakePlan
+	case m.catchesUp(v):
+		return catchUp(m, v)
+	case m.State == Assigned && v.decision(m.Assignment) == Abort:
+		return m.ChangeReverted(), Wait
 	case m.State == Assigned:
 		m.State = Applying
 		return m, ApplyPlan
-	case m.State == Reverted && v.decision(m.Assignment) == Commit:
-		return afterMissedCommit(m)
 	}
 	return m, Wait
 }
+
+// Fingerprint is the plan that the agent may apply; empty: any.
+func (m Memory) Fingerprint() string {
+	if m.Retries > 0 {
+		return ""
+	}
+	return m.Assignment.Fingerprint
+}
+
+// Guarded reports whether the agent does not apply a plan that deletes most of its items; see PlanHeld.
+func (m Memory) Guarded() bool { return m.Retries > 0 && m.Assignment.Task != TaskRollback }
 
 // planFor returns the plan if it is the one of another assignment, too.
 func (m Memory) planFor(a Assignment) Plan {
@@ -177,11 +198,29 @@ func whileAlone(m Memory, v View) (Memory, Action) {
 	return m, Wait
 }
 
-// afterMissedCommit applies a revision again that was committed after the agent, cut off from the
-// engine, had reverted it: with a confirm timeout of its own, and not for ever.
-func afterMissedCommit(m Memory) (Memory, Action) {
-	if m.Retries == maxRetries {
-		m.State = Quarantined // for the reason of the last time
+// catchesUp reports whether the agent applies the revision by itself: because it is assigned to, or
+// because the revision was committed before the agent applied it or after the agent, cut off from the
+// engine, had reverted it.
+func (m Memory) catchesUp(v View) bool {
+	committed := m.Assignment.Task == TaskApply && v.decision(m.Assignment) == Commit
+	switch m.State {
+	case Assigned, Stale, Reverted:
+		return committed || m.Assignment.Task.byItself()
+	case Failed:
+		return m.Retries > 0
+	}
+	return false
+}
+
+// catchUp applies a revision by itself, with a confirm timeout of its own, and not for ever.
+func catchUp(m Memory, v View) (Memory, Action) {
+	switch {
+	case m.Retries == maxRetries:
+		m.State, m.Quarantined = Quarantined, m.Assignment.Revision // for the reason of the last time
+		return m, Wait
+	case !v.Connected: // it could not confirm
+		return m, Wait
+	case v.Maintenance && m.Assignment.Task == TaskCatchUp:
 		return m, Wait
 	}
 	m.Retries++
@@ -198,13 +237,22 @@ func (m Memory) PlanMade(p Plan, reason string) Memory {
 	return m
 }
 
-// PlanApplied records the result of ApplyPlan. stale: the plan has become another one; reason says
-// why the change was reverted at once.
+// PlanHeld records that ApplyPlan applied nothing, because the agent is Guarded and the plan deletes
+// most of its items. The next rollout plans again, and asks for an approval.
+func (m Memory) PlanHeld(reason string) Memory {
+	m.State, m.Reason = Held, reason
+	return m
+}
+
+// PlanApplied records the result of ApplyPlan. stale: the plan has become another one, or cannot be made
+// now; reason says why the change was reverted at once. An agent that catches up is Assigned again if
+// the plan is stale, and tries again later.
 func (m Memory) PlanApplied(stale bool, reason string) Memory {
 	m.State, m.Reason = Applied, reason
 	switch {
 	case stale && m.Retries > 0:
-		m.State = Reverted // no controller asks for another plan any longer
+		m.State = Assigned // no controller asks for another plan
+		m.Retries--
 	case stale:
 		m.State = Stale
 	case reason != "":
@@ -219,7 +267,7 @@ func (m Memory) ChangeConfirmed() Memory {
 	if m.Confirmed != m.Assignment.Revision {
 		m.Confirmed, m.Previous = m.Assignment.Revision, m.Confirmed
 	}
-	m.State, m.Reason = Confirmed, ""
+	m.State, m.Reason, m.Quarantined = Confirmed, "", 0
 	return m
 }
 

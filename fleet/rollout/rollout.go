@@ -33,6 +33,9 @@ type Spec struct {
 	Revision int64 `json:"revision"`
 	// Waves are the agents of each wave. An agent is in at most one.
 	Waves [][]string `json:"waves"`
+	// Later are agents in maintenance: they catch up when the rollout has succeeded and their maintenance
+	// has ended.
+	Later []string `json:"later,omitempty"`
 	// PlanOnly ends the rollout when the agents have planned the revision.
 	PlanOnly bool `json:"planOnly,omitempty"`
 	// Approval: an operator has to approve the plans before the first wave.
@@ -76,7 +79,7 @@ type Offline string
 
 // The values of Offline.
 const (
-	OfflineSkip Offline = ""     // they are left out
+	OfflineSkip Offline = ""     // they are left out, and catch up when they run again
 	OfflineFail Offline = "fail" // the rollout fails
 )
 
@@ -138,9 +141,15 @@ const (
 	TaskApply Task = "Apply"
 	// TaskApplyAlone: apply the plan, and confirm it when healthy.
 	TaskApplyAlone Task = "ApplyAlone"
-	// TaskRollback is TaskApplyAlone of the revision before, by any plan.
+	// TaskCatchUp: apply the revision, which was committed while the agent was away, by any plan, and
+	// confirm it when healthy; after repeated failures the agent is Quarantined.
+	TaskCatchUp Task = "CatchUp"
+	// TaskRollback is TaskCatchUp with the revision before.
 	TaskRollback Task = "Rollback"
 )
+
+// byItself reports whether the agent does the task without a controller, and tries it again.
+func (t Task) byItself() bool { return t == TaskCatchUp || t == TaskRollback }
 
 // CommitID identifies the change that an assignment makes in the agent.
 func (a Assignment) CommitID() string {
@@ -175,6 +184,8 @@ type Report struct {
 	// Confirmed is the revision that the agent has confirmed last; 0: none. Previous is the one before.
 	Confirmed int64 `json:"confirmed"`
 	Previous  int64 `json:"previous"`
+	// Quarantined is the last revision with which the agent was Quarantined, until it confirms one.
+	Quarantined int64 `json:"quarantined,omitempty"`
 }
 
 // Plan is what an agent would do to have a revision.
@@ -202,13 +213,20 @@ const (
 	Refused     State = "Refused"     // the revision cannot be planned
 	Failed      State = "Failed"      // was reverted, because a value failed or the agent was not healthy
 	Reverted    State = "Reverted"    // was reverted, by the decision or the confirm timeout
-	Quarantined State = "Quarantined" // cut the agent off repeatedly; it keeps the revision before
+	Quarantined State = "Quarantined" // failed or cut the agent off repeatedly; it keeps the revision before
+	Held        State = "Held"        // would delete most of its items, by a plan that was not approved
 )
 
 // Unsuccessful reports whether the agent does not have the revision and will not get it by this assignment.
 func (s State) Unsuccessful() bool {
-	return s == Refused || s == Failed || s == Reverted || s == Quarantined
+	return s == Failed || s == Reverted || s.givenUp()
 }
+
+// final reports whether the agent has the revision, or failed; one that was Reverted may apply it again.
+func (s State) final() bool { return s == Confirmed || s == Failed || s.givenUp() }
+
+// givenUp reports whether the agent does not try the task again.
+func (s State) givenUp() bool { return s == Refused || s == Quarantined || s == Held }
 
 // waits reports whether the change of the assignment waits for its confirmation.
 func (s State) waits() bool { return s == Applying || s == Applied || s == Healthy }

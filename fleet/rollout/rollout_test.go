@@ -67,7 +67,7 @@ func (w *world) expect(phase rollout.Phase, updated ...string) {
 		if (n.memory.Confirmed == newRevision) != want[label] || n.waiting != "" {
 			w.failf("%s has revision %d (%s, waiting %q)", label, n.memory.Confirmed, n.memory.State, n.waiting)
 		}
-		if n.revision != n.memory.Confirmed && !n.same {
+		if n.revision != n.content(n.memory.Confirmed) {
 			w.failf("%s has revision %d, and says %d", label, n.revision, n.memory.Confirmed)
 		}
 	}
@@ -155,20 +155,20 @@ func TestMissedCommit(t *testing.T) {
 	t.Parallel()
 	for _, selfcut := range []bool{false, true} {
 		w := newWorld(t, 0, specOf(2))
-		for w.e.decisions[0] == "" {
+		for w.e.decision(0) == "" {
 			if w.e.reports["a1"].State == rollout.Healthy {
 				w.nodes["a1"].cut = true
 			}
 			w.control(w.e.clone(), -1)
 			for _, label := range w.labels() {
-				if w.e.decisions[0] == "" {
+				if w.e.decision(0) == "" {
 					w.nodes[label].act(w, w.e, false, false)
 				}
 			}
 			w.now += time.Second
 		}
-		if w.e.decisions[0] != rollout.Commit {
-			w.failf("the decision is %s", w.e.decisions[0])
+		if w.e.decision(0) != rollout.Commit {
+			w.failf("the decision is %s", w.e.decision(0))
 		}
 		w.now += time.Hour
 		w.run()
@@ -186,6 +186,18 @@ func TestMissedCommit(t *testing.T) {
 	}
 }
 
+// An agent that was installed again after its wave was committed gets the revision from the decision.
+func TestAgentLosesItsState(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 0, specOf(2))
+	w.run()
+	w.expect(rollout.PhaseSucceeded, "a0", "a1")
+	n := w.nodes["a1"]
+	n.memory, n.revision = rollout.Memory{}, 0
+	w.run()
+	w.expect(rollout.PhaseSucceeded, "a0", "a1")
+}
+
 // An agent that applies late, when COMMIT was decided, confirms only if it still reaches the engine.
 func TestCommitBeforeApply(t *testing.T) {
 	t.Parallel()
@@ -194,7 +206,7 @@ func TestCommitBeforeApply(t *testing.T) {
 		w.e.rollout.Spec.MaxFailures = 1
 		slow := w.nodes["a1"]
 		slow.selfcut = selfcut
-		for w.e.decisions[0] == "" {
+		for w.e.decision(0) == "" {
 			w.control(w.e.clone(), -1)
 			w.nodes["a0"].act(w, w.e, false, false)
 			if w.e.assignments["a1"].Task != rollout.TaskApply || slow.memory.Assignment.Task != rollout.TaskApply {
@@ -211,8 +223,8 @@ func TestCommitBeforeApply(t *testing.T) {
 	}
 }
 
-// Agents and controllers are killed and cut off at any time: there is one decision for a wave,
-// and in the end every agent that is reached has followed it.
+// Agents and controllers are killed and cut off at any time, and agents are away for whole rollouts:
+// there is one decision for a wave, and in the end every agent that is reached has followed it.
 func TestRandomHistories(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(*histories) {
@@ -221,11 +233,41 @@ func TestRandomHistories(t *testing.T) {
 }
 
 func history(t *testing.T, seed uint64) {
-	spec := specOf(1, 3, 4)
-	w := newWorld(t, seed, spec)
-	s := &w.e.rollout.Spec
+	w := newWorld(t, seed, specOf(1, 3, 4))
 	r := w.rand
+	for _, label := range w.labels() {
+		n := w.nodes[label]
+		n.fragile, n.selfcut, n.same, n.guards = r.IntN(12) == 0, r.IntN(12) == 0, r.IntN(12) == 0, r.IntN(12) == 0
+	}
+	decided := map[string]int64{}
+	last := r.IntN(3)
+	for round := range last + 1 {
+		if round > 0 {
+			w.e.begin(fmt.Sprintf("r%d", round), specOf(1, 3, 4))
+		}
+		w.randomRollout(round)
+		for range 100 + r.IntN(300) {
+			w.event()
+		}
+		for _, label := range w.labels() {
+			n := w.nodes[label]
+			n.running, n.cut, n.sick = round == last || !n.away, false, false
+		}
+		w.e.rollout.Spec.Approved, w.e.rollout.Spec.Paused = true, false
+		w.e.versions[""]++
+		w.run()
+		w.decide(decided)
+	}
+	w.checkEnd(decided)
+}
+
+// randomRollout makes a specification at random. Some agents are in maintenance or away.
+func (w *world) randomRollout(round int) {
+	s, r := &w.e.rollout.Spec, w.rand
+	w.reverts = false
+	s.Revision = newRevision + int64(round)
 	s.MaxFailures, s.RevertCommitted, s.Approval = r.IntN(3), r.IntN(2) == 0, r.IntN(3) == 0
+	s.PlanOnly = r.IntN(8) == 0
 	if r.IntN(4) == 0 {
 		s.Atomic = rollout.AtomicAgent
 	}
@@ -233,20 +275,46 @@ func history(t *testing.T, seed uint64) {
 		s.Offline = rollout.OfflineFail
 	}
 	for _, label := range w.labels() {
-		n := w.nodes[label]
-		n.fragile, n.selfcut, n.same = r.IntN(12) == 0, r.IntN(12) == 0, r.IntN(12) == 0
+		w.e.maintenance[label] = r.IntN(8) == 0
+		if w.nodes[label].away = r.IntN(8) == 0; w.nodes[label].away {
+			w.logf("%s is away", label)
+			w.nodes[label].kill(w)
+		}
 	}
-	for range 100 + r.IntN(300) {
-		w.event()
+	for i, labels := range s.Waves {
+		s.Waves[i] = nil
+		for _, label := range labels {
+			if w.e.maintenance[label] {
+				s.Later = append(s.Later, label)
+			} else {
+				s.Waves[i] = append(s.Waves[i], label)
+			}
+		}
 	}
-	for _, label := range w.labels() {
-		n := w.nodes[label]
-		n.running, n.cut, n.sick = true, false, false
+	w.logf("rollout %s to revision %d: %+v", w.e.rollout.Metadata.Name, s.Revision, *s)
+}
+
+// decide records which revision each agent is to have after a rollout; 0: it is not known.
+func (w *world) decide(decided map[string]int64) {
+	spec, phase := w.e.rollout.Spec, w.e.rollout.Status.Phase
+	if !phase.Ended() {
+		w.failf("the rollout does not end: %+v", w.e.rollout.Status)
 	}
-	s.Approved, s.Paused = true, false
-	w.e.versions[""]++
-	w.run()
-	w.checkEnd()
+	for i, labels := range spec.Waves {
+		for _, label := range labels {
+			switch {
+			case spec.Atomic == rollout.AtomicAgent && phase == rollout.PhaseFailed:
+				decided[label] = 0
+			case spec.Atomic == rollout.AtomicAgent && phase == rollout.PhaseSucceeded, w.e.decision(i) == rollout.Commit && !w.reverts:
+				decided[label] = spec.Revision
+			}
+		}
+	}
+	if phase == rollout.PhaseSucceeded {
+		for _, label := range spec.Later {
+			decided[label] = spec.Revision
+		}
+	}
 }
 
 // event does something at random.
@@ -270,7 +338,7 @@ func (w *world) event() {
 		if !n.running {
 			w.logf("%s is started", n.label)
 		}
-		n.running = true
+		n.running = !n.away
 	case k < 86:
 		n.sick = !n.sick
 		w.logf("%s is sick: %t", n.label, n.sick)
@@ -310,31 +378,28 @@ func (w *world) snapshot() *engine {
 }
 
 // checkEnd checks what holds when everybody is reached and nothing happens any longer.
-func (w *world) checkEnd() {
-	status := w.e.rollout.Status
-	if !status.Phase.Ended() {
-		w.failf("the rollout does not end: %+v", status)
-	}
-	for wave, labels := range w.e.rollout.Spec.Waves {
-		for _, label := range labels {
-			n := w.nodes[label]
-			if n.waiting != "" {
-				w.failf("%s waits for ever", label)
-			}
-			if n.revision != n.memory.Confirmed && !n.same {
-				w.failf("%s has revision %d, and says %d", label, n.revision, n.memory.Confirmed)
-			}
-			has, reverted := n.memory.Confirmed == newRevision, status.Phase == rollout.PhaseFailed && w.e.rollout.Spec.RevertCommitted
-			if w.e.rollout.Spec.Atomic == rollout.AtomicAgent {
-				continue
-			}
-			_, left := status.Skipped[label]
-			switch d := w.e.decisions[wave]; {
-			case has && d != rollout.Commit:
-				w.failf("%s has the revision, and the decision of wave %d is %q", label, wave, d)
-			case !has && d == rollout.Commit && !left && !reverted && (n.memory.State == rollout.Confirmed || n.memory.State == rollout.Reverted):
-				w.failf("%s does not have the revision of the committed wave %d (%s)", label, wave, n.memory.State)
-			}
+func (w *world) checkEnd(decided map[string]int64) {
+	for _, label := range w.labels() {
+		n := w.nodes[label]
+		m := n.memory
+		if n.waiting != "" {
+			w.failf("%s waits for ever", label)
+		}
+		if n.revision != n.content(m.Confirmed) {
+			w.failf("%s has revision %d, and says %d", label, n.revision, m.Confirmed)
+		}
+		if w.e.reports[label] != m.Report() && m.State != rollout.Assigned {
+			w.failf("%s has reported %+v, and knows %+v", label, w.e.reports[label], m)
+		}
+		want, known := decided[label]
+		if !known {
+			want = oldRevision
+		}
+		switch {
+		case want == 0, n.lost[want]:
+		case w.e.maintenance[label] && m.Assignment.Revision == want && m.State != rollout.Confirmed: // waits
+		case m.Confirmed != want:
+			w.failf("%s has revision %d (%s), and %d was decided", label, m.Confirmed, m.State, want)
 		}
 	}
 }

@@ -14,7 +14,7 @@ const maxReplans = 3
 // World is what a controller has read of a rollout.
 type World struct {
 	Rollout Rollout
-	// Agents are the agents of the waves.
+	// Agents are the agents of the waves, and those that are to catch up later.
 	Agents map[string]Agent
 	// Decisions are the decisions of waves, by index.
 	Decisions map[int]WaveDecision
@@ -42,6 +42,12 @@ func (a Agent) answer(rollout string) State {
 // staleTooOften reports whether the plan of the agent has become stale too often.
 func (a Agent) staleTooOften(answer State) bool {
 	return answer == Stale && a.Assignment.Attempt >= 2+2*maxReplans
+}
+
+// pending reports whether the agent still has to do by itself what it is assigned to.
+func (a Agent) pending() bool {
+	answer := a.answer(a.Assignment.Rollout)
+	return a.Assignment.Task.byItself() && answer != Confirmed && !answer.givenUp()
 }
 
 // Write is a change of the engine. It is done only if what it replaces is still as it was read. A
@@ -112,9 +118,44 @@ func (s *step) enter(p Phase) {
 	s.writes = append(s.writes, Write{Status: &s.status})
 }
 
-func (s *step) fail(reason string) {
+// fail ends the rollout after some waves.
+func (s *step) fail(reason string, waves int) {
 	s.status.Reason = reason
-	s.enter(PhaseFailed)
+	s.finish(PhaseFailed, waves)
+}
+
+// finish ends the rollout after some waves. Agents of committed waves that were away are assigned to
+// catch up first.
+func (s *step) finish(p Phase, waves int) {
+	for wave, labels := range s.spec().Waves[:waves] {
+		if s.spec().Atomic == AtomicAgent || s.Decisions[wave].Decision == Commit {
+			s.catchUp(wave, labels)
+		}
+	}
+	if p == PhaseSucceeded {
+		s.catchUp(len(s.spec().Waves)-1, s.spec().Later)
+	}
+	if len(s.writes) == 0 {
+		s.enter(p)
+	}
+}
+
+// catchUp assigns to agents that they catch up with the revision. Those that are assigned to apply it
+// follow the decision of the wave, and those on which it failed do not get it.
+func (s *step) catchUp(wave int, labels []string) {
+	for _, label := range labels {
+		a := s.Agents[label]
+		answer := a.answer(s.name())
+		switch {
+		case a.Busy != "":
+		case a.Assignment.Rollout == s.name() && (a.Assignment.Task == TaskApply || a.Assignment.Task.byItself()):
+		case answer.final():
+		default:
+			s.assign(label, Assignment{
+				Wave: wave, Revision: s.spec().Revision, Task: TaskCatchUp, ConfirmTimeout: s.spec().ConfirmTimeout, Soak: s.spec().Soak,
+			})
+		}
+	}
 }
 
 // assign gives an agent its next task.
@@ -133,7 +174,7 @@ func (s *step) overdue(limit time.Duration) bool { return s.now.Sub(s.status.Sin
 // plan has all agents plan the revision.
 func (s *step) plan() {
 	if s.spec().Abort {
-		s.fail("was aborted")
+		s.fail("was aborted", 0)
 		return
 	}
 	refused, missing := s.plans()
@@ -142,13 +183,13 @@ func (s *step) plan() {
 	}
 	switch {
 	case len(refused) > 0:
-		s.fail("agents cannot have the revision: " + first(refused))
+		s.fail("agents cannot have the revision: "+first(refused), 0)
 	case len(missing) > 0 && s.spec().Offline == OfflineFail:
-		s.fail("agents did not plan the revision: " + first(reasons(missing)))
+		s.fail("agents did not plan the revision: "+first(reasons(missing)), 0)
 	default:
 		s.skip(missing)
 		if len(s.all()) == 0 {
-			s.fail("no agent planned the revision: " + first(reasons(missing)))
+			s.fail("no agent planned the revision: "+first(reasons(missing)), 0)
 			return
 		}
 		if s.spec().PlanOnly {
@@ -169,6 +210,8 @@ func (s *step) plans() (refused []string, missing map[string]string) {
 		switch {
 		case a.Busy != "":
 			missing[label] = "is in rollout " + a.Busy
+		case a.Assignment.Rollout != s.name() && a.Running && a.pending():
+			missing[label] = fmt.Sprintf("has not caught up with rollout %s yet", a.Assignment.Rollout)
 		case a.Assignment.Rollout != s.name() && a.Running:
 			s.assign(label, Assignment{Revision: s.spec().Revision, Task: TaskPlan})
 		case answer == Refused:
@@ -199,7 +242,7 @@ func (s *step) skip(missing map[string]string) {
 func (s *step) awaitApproval() {
 	switch {
 	case s.spec().Abort:
-		s.fail("was aborted")
+		s.fail("was aborted", 0)
 	case s.spec().Paused:
 	case !s.spec().Approval || s.spec().Approved:
 		s.status.Wave = 0
@@ -297,8 +340,8 @@ func (s *step) decide(d Decision, reason string) {
 func (s *step) afterCommit() {
 	waiting := slices.ContainsFunc(s.members(s.status.Wave), func(label string) bool {
 		a := s.Agents[label]
-		state := a.answer(s.name())
-		return a.Running && (state == Reverted || state != Confirmed && state != Stale && !state.Unsuccessful()) // Reverted: applies it again
+		follows := a.Assignment.Task == TaskApply || a.Assignment.Task == TaskApplyAlone
+		return a.Running && follows && !a.answer(s.name()).final()
 	})
 	if waiting && !s.overdue(2*s.spec().ConfirmTimeout) {
 		return
@@ -310,9 +353,9 @@ func (s *step) afterCommit() {
 func (s *step) next() {
 	switch {
 	case s.status.Wave+1 == len(s.spec().Waves):
-		s.enter(PhaseSucceeded)
+		s.finish(PhaseSucceeded, s.status.Wave+1)
 	case s.spec().Abort:
-		s.fail("was aborted")
+		s.fail("was aborted", s.status.Wave+1)
 	case !s.spec().Paused:
 		s.status.Wave++
 		s.enter(PhaseApplying)
@@ -333,7 +376,7 @@ func (s *step) afterAbort() {
 		s.enter(PhaseReverting)
 		return
 	}
-	s.enter(PhaseFailed)
+	s.finish(PhaseFailed, s.status.Wave)
 }
 
 func (s *step) reason(failed []string) string {
@@ -355,17 +398,18 @@ func (s *step) waveAlone() {
 	failed, _, open := s.progress()
 	switch {
 	case len(failed) > s.spec().MaxFailures:
-		s.fail(fmt.Sprintf("wave %d: %s", s.status.Wave+1, s.reason(failed)))
+		s.fail(fmt.Sprintf("wave %d: %s", s.status.Wave+1, s.reason(failed)), s.status.Wave)
 	case open == 0, s.overdue(2*s.spec().ConfirmTimeout) && s.begun():
 		s.next()
 	case s.spec().Abort:
-		s.fail("was aborted")
+		s.fail("was aborted", s.status.Wave)
 	default:
 		s.begin()
 	}
 }
 
-// revert gives the agents of the earlier waves the revision that they had before.
+// revert gives the agents of the earlier waves the revision that they had before. Agents that are away
+// get it when they run again.
 func (s *step) revert() {
 	waiting := false
 	for wave := range s.status.Wave {
@@ -373,13 +417,13 @@ func (s *step) revert() {
 			a := s.Agents[label]
 			answer := a.answer(s.name())
 			switch {
-			case a.Assignment.Rollout != s.name():
-			case a.Assignment.Task != TaskRollback && answer == Confirmed:
+			case a.Assignment.Rollout != s.name(), a.Assignment.Task == TaskPlan:
+			case a.Assignment.Task == TaskRollback:
+				waiting = waiting || a.Running && a.pending()
+			default: // also if it failed: an agent that loses its memory would follow the decision
 				s.assign(label, Assignment{
-					Wave: wave, Revision: a.Report.Previous, Task: TaskRollback, ConfirmTimeout: s.spec().ConfirmTimeout,
+					Wave: wave, Revision: a.revisionBefore(answer), Task: TaskRollback, ConfirmTimeout: s.spec().ConfirmTimeout,
 				})
-				waiting = true
-			case a.Running && answer != Confirmed && !answer.Unsuccessful():
 				waiting = true
 			}
 		}
@@ -387,6 +431,15 @@ func (s *step) revert() {
 	if !waiting || s.overdue(2*s.spec().ConfirmTimeout) && len(s.writes) == 0 {
 		s.enter(PhaseFailed)
 	}
+}
+
+// revisionBefore returns the revision that an agent had before the one that it is assigned to apply. An
+// agent that has not reported that it confirmed it may have confirmed it nevertheless.
+func (a Agent) revisionBefore(answer State) int64 {
+	if answer == Confirmed {
+		return a.Report.Previous
+	}
+	return a.Report.Confirmed
 }
 
 // reasons returns one text for each agent, sorted.

@@ -14,18 +14,26 @@ import (
 
 // engine is a store as the protocol needs it: each key has a version, writes are conditional.
 type engine struct {
-	rollout     rollout.Rollout
-	versions    map[string]int // of the rollout ("") and of the assignments
+	rollout     rollout.Rollout            // that runs, or ended last
+	ended       map[string]rollout.Rollout // before
+	versions    map[string]int             // of the rollout ("") and of the assignments
 	assignments map[string]rollout.Assignment
 	reports     map[string]rollout.Report
-	decisions   map[int]rollout.Decision
+	maintenance map[string]bool
+	decisions   map[wave]rollout.Decision
 	writes      map[string]int // that were done, by agent
+}
+
+// wave is a wave of a rollout.
+type wave struct {
+	rollout string
+	index   int
 }
 
 func (e *engine) clone() *engine {
 	return &engine{
-		rollout: e.rollout, versions: maps.Clone(e.versions), assignments: maps.Clone(e.assignments),
-		reports: maps.Clone(e.reports), decisions: maps.Clone(e.decisions),
+		rollout: e.rollout, ended: maps.Clone(e.ended), versions: maps.Clone(e.versions), assignments: maps.Clone(e.assignments),
+		reports: maps.Clone(e.reports), maintenance: maps.Clone(e.maintenance), decisions: maps.Clone(e.decisions),
 	}
 }
 
@@ -33,7 +41,7 @@ func (e *engine) clone() *engine {
 func (e *engine) do(w rollout.Write, snapshot *engine) bool {
 	switch {
 	case w.Status != nil:
-		if e.versions[""] != snapshot.versions[""] {
+		if e.rollout.Metadata.Name != snapshot.rollout.Metadata.Name || e.versions[""] != snapshot.versions[""] {
 			return false
 		}
 		e.rollout.Status = *w.Status
@@ -46,17 +54,38 @@ func (e *engine) do(w rollout.Write, snapshot *engine) bool {
 		e.versions[w.Agent]++
 		e.writes[w.Agent]++
 	default:
-		e.decide(w.Wave, w.Decision)
+		e.decide(wave{snapshot.rollout.Metadata.Name, w.Wave}, w.Decision)
 	}
 	return true
 }
 
 // decide creates a decision unless there is one, and returns the decision in force.
-func (e *engine) decide(wave int, d rollout.Decision) rollout.Decision {
-	if e.decisions[wave] == "" {
-		e.decisions[wave] = d
+func (e *engine) decide(w wave, d rollout.Decision) rollout.Decision {
+	if e.decisions[w] == "" {
+		e.decisions[w] = d
 	}
-	return e.decisions[wave]
+	return e.decisions[w]
+}
+
+// decision returns the decision of a wave of the rollout.
+func (e *engine) decision(index int) rollout.Decision {
+	return e.decisions[wave{e.rollout.Metadata.Name, index}]
+}
+
+// of returns a rollout.
+func (e *engine) of(name string) rollout.Rollout {
+	if name == e.rollout.Metadata.Name {
+		return e.rollout
+	}
+	return e.ended[name]
+}
+
+// begin creates a rollout after the one before has ended.
+func (e *engine) begin(name string, spec rollout.Spec) {
+	e.ended[e.rollout.Metadata.Name] = e.rollout
+	e.rollout = rollout.Rollout{Metadata: fleet.Metadata{Name: name}, Spec: spec}
+	e.versions[""]++
+	clear(e.writes)
 }
 
 // node is an agent with what it controls.
@@ -64,7 +93,7 @@ type node struct {
 	label string
 	// on disk
 	memory    rollout.Memory
-	revision  int64 // in effect
+	revision  int64 // whose content is in effect; see content
 	before    int64 // to revert to
 	waiting   string
 	appliedAt time.Duration
@@ -73,11 +102,22 @@ type node struct {
 	// in memory
 	running bool
 	view    rollout.View
-	cut     bool // from the engine, by the network
-	sick    bool // a gate fails
-	fragile bool // the new revision fails on it
-	selfcut bool // the new revision cuts it off
-	same    bool // the new revision has the same content as the old one
+	away    bool           // does not run for a while
+	cut     bool           // from the engine, by the network
+	sick    bool           // a gate fails
+	fragile bool           // the new revision fails on it
+	selfcut bool           // the new revision cuts it off
+	same    bool           // the new revision has the same content as the old one
+	guards  bool           // the new revision deletes most items
+	lost    map[int64]bool // revisions that the node did not keep, for a reason that it reported
+}
+
+// content returns the revision that has the same content, which is the same or the old one.
+func (n *node) content(revision int64) int64 {
+	if n.same && revision == newRevision {
+		return oldRevision
+	}
+	return revision
 }
 
 // world is a fleet with one rollout.
@@ -90,6 +130,8 @@ type world struct {
 	old   []*engine // that lagging readers may still see
 	nodes map[string]*node
 	log   []entry
+	// reverts: the rollout reverts the agents of committed waves.
+	reverts bool
 }
 
 // entry is a line of the history. It is formatted when a test has failed.
@@ -106,13 +148,13 @@ const (
 
 func newWorld(t testing.TB, seed uint64, spec rollout.Spec) *world {
 	w := &world{t: t, seed: seed, rand: rand.New(rand.NewPCG(seed, 0)), nodes: map[string]*node{}, e: &engine{
-		rollout:  rollout.Rollout{Metadata: fleet.Metadata{Name: "r"}, Spec: spec},
+		rollout: rollout.Rollout{Metadata: fleet.Metadata{Name: "r"}, Spec: spec}, ended: map[string]rollout.Rollout{},
 		versions: map[string]int{}, assignments: map[string]rollout.Assignment{}, reports: map[string]rollout.Report{},
-		decisions: map[int]rollout.Decision{}, writes: map[string]int{},
+		maintenance: map[string]bool{}, decisions: map[wave]rollout.Decision{}, writes: map[string]int{},
 	}}
-	for _, wave := range spec.Waves {
-		for _, label := range wave {
-			w.nodes[label] = &node{label: label, running: true, revision: oldRevision, memory: rollout.Memory{Confirmed: oldRevision}}
+	for _, label := range slices.Concat(spec.Waves...) {
+		w.nodes[label] = &node{
+			label: label, running: true, revision: oldRevision, memory: rollout.Memory{Confirmed: oldRevision}, lost: map[int64]bool{},
 		}
 	}
 	return w
@@ -141,8 +183,10 @@ func (n *node) connected() bool {
 // read returns what a controller reads of an engine, perhaps of a former state.
 func (w *world) read(e *engine) rollout.World {
 	in := rollout.World{Rollout: e.rollout, Agents: map[string]rollout.Agent{}, Decisions: map[int]rollout.WaveDecision{}}
-	for wave, d := range e.decisions {
-		in.Decisions[wave] = rollout.WaveDecision{Decision: d}
+	for of, d := range e.decisions {
+		if of.rollout == e.rollout.Metadata.Name {
+			in.Decisions[of.index] = rollout.WaveDecision{Decision: d}
+		}
 	}
 	for label, n := range w.nodes {
 		in.Agents[label] = rollout.Agent{Running: n.connected(), Assignment: e.assignments[label], Report: e.reports[label]}
@@ -161,11 +205,12 @@ func (w *world) control(snapshot *engine, limit int) (done int) {
 			done++
 			switch {
 			case write.Status != nil:
+				w.reverts = w.reverts || write.Status.Phase == rollout.PhaseReverting
 				w.logf("rollout: %s, wave %d %s", write.Status.Phase, write.Status.Wave, write.Status.Reason)
 			case write.Assignment != nil:
 				w.logf("%s is to %s %d (attempt %d)", write.Agent, write.Assignment.Task, write.Assignment.Revision, write.Assignment.Attempt)
 			default:
-				w.logf("decision of wave %d: %s", write.Wave, w.e.decisions[write.Wave])
+				w.logf("decision of wave %d: %s", write.Wave, w.e.decision(write.Wave))
 			}
 		}
 	}
@@ -186,16 +231,20 @@ func (n *node) look(w *world, e *engine) {
 	v := rollout.View{
 		Connected: n.connected(), Assignment: n.view.Assignment, Decided: n.view.Decided,
 		Waiting: n.waiting != "" && n.waiting == n.memory.Assignment.CommitID(), SinceApplied: w.now - n.appliedAt,
-		InEffect: n.same || n.revision == n.memory.Assignment.Revision,
+		InEffect: n.revision == n.content(n.memory.Assignment.Revision), Maintenance: n.view.Maintenance,
+	}
+	if n.view == (rollout.View{}) { // nothing was read since the start
+		v.Assignment = n.memory.Assignment
 	}
 	if v.Connected {
 		v.Assignment = e.assignments[n.label]
 		v.Decided = n.decided(e)
+		v.Maintenance = e.maintenance[n.label]
 	}
 	switch {
 	case n.sick:
 		v.Health = rollout.Bad
-	case v.SinceApplied >= w.e.rollout.Spec.Soak:
+	case v.SinceApplied >= n.memory.Assignment.Soak:
 		v.Health = rollout.Good
 	}
 	n.view = v
@@ -204,7 +253,7 @@ func (n *node) look(w *world, e *engine) {
 // decided reads the decision for the assignment that a node works on.
 func (n *node) decided(e *engine) rollout.Decided {
 	a := n.memory.Assignment
-	return rollout.Decided{Rollout: a.Rollout, Wave: a.Wave, Decision: e.decisions[a.Wave]}
+	return rollout.Decided{Rollout: a.Rollout, Wave: a.Wave, Decision: e.decisions[wave{a.Rollout, a.Wave}]}
 }
 
 // act lets a node do one thing. It may be killed before or after it.
@@ -215,6 +264,7 @@ func (n *node) act(w *world, e *engine, killBefore, killAfter bool) (acted bool)
 	n.look(w, e)
 	memory, action := rollout.Next(n.memory, n.view)
 	acted = memory != n.memory || action != rollout.Wait && action != rollout.RequestAbort
+	n.gaveUp(memory)
 	n.memory = memory
 	if killBefore {
 		n.kill(w)
@@ -226,6 +276,7 @@ func (n *node) act(w *world, e *engine, killBefore, killAfter bool) (acted bool)
 		return true
 	}
 	n.memory = after
+	n.gaveUp(after)
 	if n.connected() && n.memory.State != rollout.Assigned && w.e.reports[n.label] != n.memory.Report() {
 		w.e.reports[n.label] = n.memory.Report()
 		w.e.writes[n.label]++
@@ -233,6 +284,14 @@ func (n *node) act(w *world, e *engine, killBefore, killAfter bool) (acted bool)
 		acted = true
 	}
 	return acted
+}
+
+// gaveUp records a revision that the node does not keep.
+func (n *node) gaveUp(m rollout.Memory) {
+	switch m.State {
+	case rollout.Quarantined, rollout.Failed, rollout.Held:
+		n.lost[m.Assignment.Revision] = true
+	}
 }
 
 func (n *node) kill(w *world) {
@@ -264,24 +323,28 @@ func (n *node) do(w *world, action rollout.Action) rollout.Memory {
 		n.revision, n.waiting = n.before, ""
 		return n.memory.UnhealthyReverted("a gate failed")
 	case rollout.RequestAbort:
-		w.e.decide(a.Wave, rollout.Abort)
+		w.e.decide(wave{a.Rollout, a.Wave}, rollout.Abort)
 	}
 	return n.memory
 }
 
 func (n *node) apply(w *world, a rollout.Assignment) rollout.Memory {
 	w.mayApply(n, a)
+	approved := n.memory.Fingerprint()
 	switch {
-	case a.Fingerprint != "" && a.Fingerprint != n.fingerprint(a.Revision):
+	case approved != "" && approved != n.fingerprint(a.Revision):
 		return n.memory.PlanApplied(true, "")
+	case n.memory.Retries > 0 && w.rand.IntN(8) == 0:
+		return n.memory.PlanApplied(true, "a change of another client waits")
+	case n.guards && a.Revision == newRevision && n.memory.Guarded():
+		return n.memory.PlanHeld("deletes most items")
 	case n.fragile && a.Revision == newRevision:
 		return n.memory.PlanApplied(false, "a value failed")
-	}
-	if n.same {
+	case n.revision == n.content(a.Revision):
 		n.appliedAt = w.now
 		return n.memory.PlanApplied(false, "")
 	}
-	n.before, n.revision, n.waiting, n.appliedAt, n.timeout = n.revision, a.Revision, a.CommitID(), w.now, a.ConfirmTimeout
+	n.before, n.revision, n.waiting, n.appliedAt, n.timeout = n.revision, n.content(a.Revision), a.CommitID(), w.now, a.ConfirmTimeout
 	w.logf("%s has %d, unconfirmed", n.label, n.revision)
 	return n.memory.PlanApplied(false, "")
 }
@@ -291,19 +354,26 @@ func (w *world) mayApply(n *node, a rollout.Assignment) {
 	if n.waiting != "" {
 		w.failf("%s applies %s while %s is unconfirmed", n.label, a.CommitID(), n.waiting)
 	}
-	if a.Revision != newRevision {
+	if a.Task == rollout.TaskRollback {
 		return
 	}
-	if spec := w.e.rollout.Spec; spec.Approval && !spec.Approved {
+	r := w.e.of(a.Rollout)
+	if r.Spec.Approval && !r.Spec.Approved {
 		w.failf("%s applies a plan that was not approved", n.label)
 	}
-	if a.Fingerprint == "" {
+	if n.memory.Fingerprint() == "" && n.memory.Retries == 0 {
 		w.failf("%s applies any plan", n.label)
 	}
-	for wave := range a.Wave {
-		if w.e.decisions[wave] != rollout.Commit && w.e.rollout.Spec.Atomic == rollout.AtomicWave {
-			w.failf("%s applies in wave %d, and wave %d is not committed", n.label, a.Wave, wave)
+	if r.Spec.Atomic == rollout.AtomicAgent {
+		return
+	}
+	for i := range a.Wave {
+		if w.e.decisions[wave{a.Rollout, i}] != rollout.Commit {
+			w.failf("%s applies in wave %d, and wave %d is not committed", n.label, a.Wave, i)
 		}
+	}
+	if n.memory.Retries > 0 && w.e.decisions[wave{a.Rollout, a.Wave}] != rollout.Commit {
+		w.failf("%s catches up, and wave %d is not committed", n.label, a.Wave)
 	}
 }
 
@@ -312,7 +382,7 @@ func (w *world) mayConfirm(n *node, a rollout.Assignment) {
 	if n.waiting != a.CommitID() {
 		w.failf("%s confirms %s, but %q waits", n.label, a.CommitID(), n.waiting)
 	}
-	if a.Task == rollout.TaskApply && w.e.decisions[a.Wave] != rollout.Commit {
-		w.failf("%s confirms, but the decision is %q", n.label, w.e.decisions[a.Wave])
+	if d := w.e.decisions[wave{a.Rollout, a.Wave}]; a.Task == rollout.TaskApply && d != rollout.Commit {
+		w.failf("%s confirms, but the decision is %q", n.label, d)
 	}
 }

@@ -377,8 +377,8 @@ func (s Store) Rollouts(ctx context.Context) (Rollouts, error) {
 func (all Rollouts) World(name string, agents map[string]AgentStatus) rollout.World {
 	r := all[name]
 	w := rollout.World{Rollout: r.Rollout, Agents: map[string]rollout.Agent{}, Decisions: r.Decisions}
-	for _, wave := range r.Rollout.Spec.Waves {
-		for _, label := range wave {
+	for _, labels := range append([][]string{r.Rollout.Spec.Later}, r.Rollout.Spec.Waves...) {
+		for _, label := range labels {
 			a := agents[label]
 			seen := rollout.Agent{Running: a.Running != nil, Assignment: a.Assignment, Report: a.Report}
 			if other := a.Assignment.Rollout; other != name && other != "" && !all[other].Rollout.Status.Phase.Ended() {

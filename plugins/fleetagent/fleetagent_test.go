@@ -1,6 +1,7 @@
 package fleetagent_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,15 +132,24 @@ func (f *fleetOf) expect(v controller.View, phase rollout.Phase, reason string, 
 	if status.Phase != phase || !strings.Contains(status.Reason, reason) {
 		f.t.Errorf("the rollout is %s (%s), expected %s (%s)", status.Phase, status.Reason, phase, reason)
 	}
-	for label, a := range f.agents {
-		var names []string
-		for _, key := range a.SB.Keys() {
-			i := a.SB.Get(key).(*interfaces.Interface)
-			names = append(names, fmt.Sprintf("%s/%d", i.Name, i.Mtu))
-		}
-		if got := strings.Join(names, " "); got != has[label] {
-			f.t.Errorf("%s has %q, expected %q; it reports %+v", label, got, has[label], v.Agents[label].Report)
-		}
+	for label := range f.agents {
+		f.has(label, has[label])
+	}
+	if f.t.Failed() {
+		f.t.Logf("%+v", v)
+	}
+}
+
+// has checks which interfaces an agent has.
+func (f *fleetOf) has(label, want string) {
+	f.t.Helper()
+	var names []string
+	for _, key := range f.agents[label].SB.Keys() {
+		i := f.agents[label].SB.Get(key).(*interfaces.Interface)
+		names = append(names, fmt.Sprintf("%s/%d", i.Name, i.Mtu))
+	}
+	if got := strings.Join(names, " "); got != want {
+		f.t.Errorf("%s has %q, expected %q", label, got, want)
 	}
 }
 
@@ -336,4 +346,85 @@ func (m *member) memory(t *testing.T) []byte {
 	state, err := m.Scheduler.LoadState("fleet")
 	must(t, err)
 	return state["memory"]
+}
+
+// wait waits until the report of an agent is as it should be.
+func (f *fleetOf) wait(label string, ok func(rollout.Report) bool) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+	defer cancel()
+	var last rollout.Report
+	err := f.store.WatchAgent(ctx, label, func(a store.AgentStatus, _ store.Origin) error {
+		if last = a.Report; ok(last) {
+			return errSeen
+		}
+		return nil
+	})
+	if !errors.Is(err, errSeen) {
+		f.t.Fatalf("%s reports %+v (%v)", label, last, err)
+	}
+}
+
+var errSeen = errors.New("seen")
+
+// An agent that is away during rollouts has the newest revision when it runs again, without a controller. One in
+// maintenance gets it when the maintenance ends.
+func TestCatchUp(t *testing.T) {
+	t.Parallel()
+	f := start(t, "a", "b")
+	skip := func(revision int64) rollout.Spec {
+		s := spec(revision, []string{"a", "b"})
+		s.Offline, s.Deadline = rollout.OfflineSkip, 10*time.Second
+		return s
+	}
+	b := f.agents["b"]
+	f.roll("one", skip(f.revise(iface("loop1", 1500), iface("loop2", 1500))))
+	b.Stop()
+	f.roll("two", skip(f.revise(iface("loop1", 1450), iface("loop2", 1500))))
+	third := f.revise(iface("loop1", 1400), iface("loop2", 1500))
+	f.expect(f.roll("three", skip(third)), rollout.PhaseSucceeded, "", map[string]string{"a": "loop1/1400 loop2/1500", "b": "loop1/1500 loop2/1500"})
+	b.start(t, b.SB)
+	f.wait("b", func(r rollout.Report) bool { return r.Confirmed == third && r.State == rollout.Confirmed })
+	f.has("b", "loop1/1400 loop2/1500")
+
+	must(t, f.store.EditAgent(t.Context(), "b", func(a *fleet.Agent) { a.Spec.Maintenance = true }))
+	fourth := f.revise(iface("loop1", 1300), iface("loop2", 1500))
+	s := spec(fourth, []string{"a"})
+	s.Later = []string{"b"}
+	f.expect(f.roll("four", s), rollout.PhaseSucceeded, "", map[string]string{"a": "loop1/1300 loop2/1500", "b": "loop1/1400 loop2/1500"})
+	must(t, f.store.EditAgent(t.Context(), "b", func(a *fleet.Agent) { a.Spec.Maintenance = false }))
+	f.wait("b", func(r rollout.Report) bool { return r.Confirmed == fourth && r.State == rollout.Confirmed })
+	f.has("b", "loop1/1300 loop2/1500")
+}
+
+// An agent that cannot keep the revision that it missed tries twice, and one that would delete most of its items does not
+// try. Both say so, and keep what they have.
+func TestCatchUpFails(t *testing.T) {
+	t.Parallel()
+	f := start(t, "a", "b", "c")
+	first := f.revise(iface("loop1", 1500), iface("loop2", 1500), iface("loop3", 1500))
+	f.roll("one", spec(first, []string{"a", "b", "c"}))
+	for _, label := range []string{"b", "c"} {
+		f.agents[label].Stop()
+	}
+	second := f.revise(iface("loop1", 1400), iface("loop2", 1500), iface("loop3", 1500))
+	s := spec(second, []string{"a", "b"})
+	s.Offline = rollout.OfflineSkip
+	f.roll("two", s)
+	key := ifmodel.InterfaceModel.KeyFor("loop1")
+	f.agents["b"].SB.Inject(kvstest.Fault{Op: kvscheduler.TxnOperation_UPDATE, Times: 2, Key: key, Err: errors.New("no")})
+	f.agents["b"].start(t, f.agents["b"].SB)
+	f.wait("b", func(r rollout.Report) bool {
+		return r.State == rollout.Quarantined && r.Quarantined == second && r.Confirmed == first && strings.Contains(r.Reason, "loop1")
+	})
+	f.has("b", "loop1/1500 loop2/1500 loop3/1500")
+
+	s = spec(f.revise(iface("loop3", 1500)), []string{"a", "c"})
+	s.Offline = rollout.OfflineSkip
+	f.roll("three", s)
+	f.agents["c"].start(t, f.agents["c"].SB)
+	f.wait("c", func(r rollout.Report) bool {
+		return r.State == rollout.Held && r.Confirmed == first && strings.HasPrefix(r.Reason, "would delete 2 of 3 items")
+	})
+	f.has("c", "loop1/1500 loop2/1500 loop3/1500")
 }

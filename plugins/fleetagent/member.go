@@ -248,8 +248,11 @@ func (m *member) step(ctx context.Context) (again time.Duration, err error) {
 		if err != nil {
 			return retryInterval, err
 		}
-		if action == rollout.RequestAbort {
+		switch {
+		case action == rollout.RequestAbort:
 			return lookInterval, nil
+		case action == rollout.ApplyPlan && after.State == rollout.Assigned:
+			return retryInterval, errors.New(after.Reason)
 		}
 	}
 	return 0, ctx.Err()
@@ -260,7 +263,7 @@ func (m *member) pause() time.Duration {
 	switch m.memory.State {
 	case rollout.Applying, rollout.Applied, rollout.Healthy:
 		return lookInterval
-	case rollout.Reverted:
+	case rollout.Reverted, rollout.Stale:
 		if m.decided.Decision == "" || m.decided.Wave != m.memory.Assignment.Wave || m.decided.Rollout != m.memory.Assignment.Rollout {
 			return retryInterval
 		}
@@ -298,13 +301,13 @@ func (m *member) report(ctx context.Context) error {
 // agent still reaches the engine with the applied change.
 func (m *member) view(ctx context.Context, connected bool) rollout.View {
 	m.mu.Lock()
-	v := rollout.View{Connected: connected, Assignment: m.seen.Assignment}
+	v := rollout.View{Connected: connected, Assignment: m.seen.Assignment, Maintenance: m.seen.Spec.Spec.Maintenance}
 	if m.seen.Label == "" { // nothing was read since the start
 		v.Assignment = m.memory.Assignment
 	}
 	m.mu.Unlock()
 	a := m.memory.Assignment
-	if connected && a.Task == rollout.TaskApply && m.pause() > 0 {
+	if connected && a.Task == rollout.TaskApply && (m.pause() > 0 || m.memory.State == rollout.Assigned) {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		d, err := m.fleet.Decision(ctx, a.Rollout, a.Wave)
 		cancel()
@@ -508,8 +511,16 @@ func (m *member) apply(ctx context.Context, a rollout.Assignment) (rollout.Memor
 	if err != nil {
 		return m.memory.PlanApplied(isTemporary(err), err.Error()), nil
 	}
-	if a.Fingerprint != "" && plan.Reference(1).Fingerprint != a.Fingerprint {
+	if approved := m.memory.Fingerprint(); approved != "" && plan.Reference(1).Fingerprint != approved {
 		return m.memory.PlanApplied(true, "the plan is another one now"), nil
+	}
+	if m.memory.Retries > 0 { // no controller has seen the plan
+		if shown := plan.Shown(0, false); cannot(shown) != "" {
+			return m.memory.PlanMade(summary(shown), cannot(shown)), nil
+		}
+	}
+	if reason := m.deletesMost(plan); reason != "" && m.memory.Guarded() {
+		return m.memory.PlanHeld(reason), nil
 	}
 	m.applied = applied{Content: content}
 	for _, it := range plan.Items {
@@ -533,6 +544,24 @@ func (m *member) apply(ctx context.Context, a rollout.Assignment) (rollout.Memor
 	}
 	m.appliedAt = time.Now()
 	return m.memory.PlanApplied(false, ""), nil
+}
+
+// deletesMost says how many items of the fleet a plan deletes if it is more than half of them.
+func (m *member) deletesMost(plan *orchestrator.Plan) string {
+	keep := map[string]bool{}
+	for _, it := range plan.Items {
+		keep[it.Key] = it.Value != nil
+	}
+	now, deleted := m.Orchestrator.ListData(Source), 0
+	for _, it := range now {
+		if !keep[it.Key] {
+			deleted++
+		}
+	}
+	if 2*deleted <= len(now) {
+		return ""
+	}
+	return fmt.Sprintf("would delete %d of %d items by a plan that was not approved; the next rollout plans it", deleted, len(now))
 }
 
 // trouble describes the first item of the change that is in trouble; empty if there is none.

@@ -164,7 +164,7 @@ func newMaintenance(f *cmdutil.Factory) *cobra.Command {
 	o := &engine{Factory: f}
 	cmd := &cobra.Command{
 		Use: "maintenance AGENT on|off", Short: "Leave an agent out of rollouts", Args: cmdutil.Args(cobra.ExactArgs(2)),
-		Long: "Leaves an agent out of the rollouts that begin from now on, until it is switched off.", Example: "  agentctl fleet maintenance edge-1 on",
+		Long: "Leaves an agent out of the rollouts that begin from now on, until it is switched off. Then it catches up.", Example: "  agentctl fleet maintenance edge-1 on",
 		ValidArgsFunction: cobra.FixedCompletions([]string{"on", "off"}, cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[1] != "on" && args[1] != "off" {

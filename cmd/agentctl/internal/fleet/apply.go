@@ -46,7 +46,7 @@ func (o *rolloutFlags) define(cmd *cobra.Command) {
 	f.DurationVar(&o.spec.Soak, "soak", 0, "how long an agent has to be healthy before it says so; less than half of --confirm-timeout")
 	f.DurationVar(&o.spec.Deadline, "deadline", 30*time.Second, "how long to wait for the plans of the agents")
 	f.BoolVar(&o.alone, "each-alone", false, "each agent confirms its change when it is healthy, without a common decision of its wave")
-	f.BoolVar(&o.skip, "skip-offline", false, "leave out agents that do not run; without it the rollout fails")
+	f.BoolVar(&o.skip, "skip-offline", false, "continue without agents that do not run: they catch up when they run again; without it the rollout fails")
 	f.BoolVar(&o.spec.RevertCommitted, "revert-committed", false, "if a wave fails, the agents of earlier waves go back, too")
 	f.BoolVar(&o.spec.Approval, "approval", false, "another user approves the plans, with 'agentctl fleet approve'")
 }
@@ -224,9 +224,13 @@ func (o *undoOptions) undo(cmd *cobra.Command, s store.Store, name string) error
 		return err
 	}
 	before := map[int64][]string{}
-	for _, label := range members(r.Rollout) {
-		if a := agents[label].Report; a.Confirmed == revision {
-			before[a.Previous] = append(before[a.Previous], label)
+	var later []string // agents that would get the revision when they run again
+	for _, label := range append(members(r.Rollout), r.Rollout.Spec.Later...) {
+		switch a := agents[label]; {
+		case a.Report.Confirmed == revision:
+			before[a.Report.Previous] = append(before[a.Report.Previous], label)
+		case a.Assignment.Rollout == name:
+			later = append(later, label)
 		}
 	}
 	switch len(before) {
@@ -244,6 +248,7 @@ func (o *undoOptions) undo(cmd *cobra.Command, s store.Store, name string) error
 	if err != nil {
 		return err
 	}
+	back.Later = later
 	o.name = cmp.Or(o.name, name+"-undo")
 	return o.execute(cmd, s, back, false)
 }
@@ -341,6 +346,7 @@ func (o *applyOptions) run(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
+		spec.Later = configs.later
 		return o.execute(cmd, s, spec, o.planOnly)
 	})
 }
@@ -349,6 +355,7 @@ func (o *applyOptions) run(cmd *cobra.Command, args []string) error {
 type fleetConfig struct {
 	items  map[string][]store.Item // by agent
 	labels []string                // of the agents that are not in maintenance, sorted
+	later  []string                // of the agents in maintenance, sorted
 }
 
 // render renders the objects, with the agents and allocations of the store.
@@ -414,7 +421,8 @@ func (o *applyOptions) collect(r *render.Rendering, agents map[string]store.Agen
 		}
 		out.items[name] = items
 		if result.Agent.Spec.Maintenance {
-			fmt.Fprintf(o.Err, "NOTE: %s is left out: maintenance\n", name)
+			fmt.Fprintf(o.Err, "NOTE: %s is left out until its maintenance ends\n", name)
+			out.later = append(out.later, name)
 			continue
 		}
 		out.labels = append(out.labels, name)
@@ -430,6 +438,7 @@ func (o *applyOptions) collect(r *render.Rendering, agents map[string]store.Agen
 		return nil, errors.New("there is no agent to configure")
 	}
 	slices.Sort(out.labels)
+	slices.Sort(out.later)
 	return out, nil
 }
 
