@@ -111,7 +111,7 @@ func (o *resyncOptions) printResync(txn *api.RecordedTxn) error {
 	for _, op := range txn.Executed {
 		if !op.NOOP || op.NewErrMsg != "" {
 			done++
-			t.Row(op.Operation, op.Key, o.PaintState(cmdutil.StateName(op.NewState)), op.NewErrMsg)
+			t.Row(op.Operation, o.Models.ShortKey(op.Key), o.PaintState(cmdutil.StateName(op.NewState)), o.Models.ShortText(op.NewErrMsg))
 		}
 	}
 	drift.PrintUnread(o.Factory, txn.Unread)

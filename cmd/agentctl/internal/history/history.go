@@ -107,7 +107,7 @@ func (o *options) criticalPath(ctx context.Context, args []string, limit uint) e
 	if err != nil {
 		return err
 	}
-	if o.Format == "" || strings.EqualFold(o.Format, "log") {
+	if strings.EqualFold(o.Format, "log") {
 		return o.PrintText(o.Client.History.CriticalPathText(ctx, seq, limit))
 	}
 	path, err := o.Client.History.CriticalPath(ctx, seq, limit)
@@ -115,7 +115,7 @@ func (o *options) criticalPath(ctx context.Context, args []string, limit uint) e
 		return err
 	}
 	o.NamesKept = false // Ligato does not have it
-	return output.ShowAnswer(o.Printer, path, nil)
+	return output.ShowAnswer(o.Printer, path, o.printCriticalPath)
 }
 
 func (o *options) history(ctx context.Context, seq *uint64, details bool) error {

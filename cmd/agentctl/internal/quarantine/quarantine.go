@@ -121,13 +121,13 @@ func printQuarantine(f *cmdutil.Factory, q response.Quarantine) error {
 		for i, at := range s.Crashes {
 			times[i] = at.UTC().Format(time.RFC3339)
 		}
-		t.Row(s.Key, state, s.Southbound, operation, strings.Join(times, "\n"))
+		t.Row(f.Models.ShortKey(s.Key), state, s.Southbound, operation, strings.Join(times, "\n"))
 	}
 	if err := t.Write(f.Printer); err != nil {
 		return err
 	}
 	for _, search := range searches {
-		fmt.Fprintln(f.Out, "\n"+search)
+		fmt.Fprintln(f.Out, "\n"+f.Models.ShortText(search))
 	}
 	return nil
 }

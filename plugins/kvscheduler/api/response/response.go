@@ -5,6 +5,8 @@ package response
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -216,4 +218,30 @@ type Step struct {
 	// and SkippedTook the time that they waited and ran.
 	Skipped     int     `json:",omitempty"`
 	SkippedTook float64 `json:",omitempty"`
+}
+
+// Because says what a step waited for, and whether it failed.
+func (s *Step) Because() string {
+	text := ""
+	switch s.For {
+	case api.OpWaitDependency:
+		text = fmt.Sprintf("it follows %d", s.After)
+	case api.OpWaitSlot:
+		text = fmt.Sprintf("%d made room: no more may run at once", s.After)
+	case api.OpWaitTurn:
+		text = fmt.Sprintf("it is the next after %d: one at a time", s.After)
+	case api.OpWaitRemovals:
+		text = fmt.Sprintf("removals go first, %d was the last", s.After)
+	case api.OpWaitReplan:
+		text = fmt.Sprintf("planned again after %d, because of failures", s.After)
+	case api.OpWaitNone:
+		text = "it could start at once"
+		if s.Waited > 0 {
+			text = "the first; before it came what takes no callback"
+		}
+	}
+	if s.Error != "" {
+		text += "; failed: " + strings.ReplaceAll(strings.TrimSpace(s.Error), "\n", "; ")
+	}
+	return text
 }

@@ -176,33 +176,7 @@ func writeStep(w io.Writer, p *response.CriticalPath, s *response.Step) {
 		fmt.Fprintf(w, "    ...\t%d more\t\t\t%s\t%s\n", s.Skipped, inSeconds(s.SkippedTook), percent(share(p, s.SkippedTook)))
 	}
 	fmt.Fprintf(w, "    %d\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Number, s.Operation, s.Key,
-		inSeconds(s.Waited), inSeconds(s.Ran), percent(s.Share), because(s))
-}
-
-// because says what a step waited for, and whether it failed.
-func because(s *response.Step) string {
-	text := ""
-	switch s.For {
-	case api.OpWaitDependency:
-		text = fmt.Sprintf("it follows %d", s.After)
-	case api.OpWaitSlot:
-		text = fmt.Sprintf("%d made room: no more may run at once", s.After)
-	case api.OpWaitTurn:
-		text = fmt.Sprintf("it is the next after %d: one at a time", s.After)
-	case api.OpWaitRemovals:
-		text = fmt.Sprintf("removals go first, %d was the last", s.After)
-	case api.OpWaitReplan:
-		text = fmt.Sprintf("planned again after %d, because of failures", s.After)
-	case api.OpWaitNone:
-		text = "it could start at once"
-		if s.Waited > 0 {
-			text = "the first; before it came what takes no callback"
-		}
-	}
-	if s.Error != "" {
-		text += "; failed: " + oneLine(s.Error)
-	}
-	return text
+		inSeconds(s.Waited), inSeconds(s.Ran), percent(s.Share), s.Because())
 }
 
 func inSeconds(s float64) string {
