@@ -1,13 +1,16 @@
 // Package controller executes rollouts: it reads the state of a fleet, calls rollout.Step, and does the
-// writes. It has no state of its own, so that it can be stopped and started at any time, and several
-// controllers can run at once.
+// writes. It has no state of its own, so that it can be stopped and started at any time. Of several
+// controllers one executes a rollout at a time, under a lease of etcd; the others follow it, and one of
+// them takes over when the lease ends.
 package controller
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/fleet/rollout"
@@ -24,6 +27,8 @@ type Controller struct {
 	Store store.Store
 	// Name identifies the controller in the decisions that it creates.
 	Name string
+	// Follows is called when another controller executes the rollout; nil: it is not.
+	Follows func(other store.Controller)
 }
 
 // View is the state of a rollout.
@@ -32,18 +37,22 @@ type View struct {
 	Agents  map[string]store.AgentStatus
 }
 
-// Run executes a rollout until it has ended or ctx ends, and calls see with every state that it read. It
-// returns the last state. The error is kv.ErrNotFound if there is no such rollout, or ctx's error; it goes
-// on after errors of the store, which it passes to failed.
+// Run executes a rollout, or follows the controller that does, until it has ended or ctx ends, and calls
+// see with every state that it read. It returns the last state. The error is kv.ErrNotFound if there is no
+// such rollout, or ctx's error; it continues after errors of the store, which it passes to failed.
 func (c Controller) Run(ctx context.Context, name string, see func(View), failed func(error)) (View, error) {
-	changes := make(chan struct{}, 1)
+	host, _ := os.Hostname() // for people
+	r := &run{Controller: c, rollout: name, changes: make(chan struct{}, 1), failed: failed, self: store.Controller{
+		Name: c.Name, Host: host, PID: os.Getpid(), Since: time.Now().UTC(),
+	}}
 	ctx, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() { c.watch(ctx, changes, failed) })
-	defer watching.Wait()
+	var tasks sync.WaitGroup
+	tasks.Go(func() { r.watch(ctx) })
+	tasks.Go(func() { r.campaign(ctx) })
+	defer tasks.Wait()
 	defer cancel()
 	for {
-		view, err := c.step(ctx, name)
+		view, err := r.step(ctx)
 		switch {
 		case errors.Is(err, kv.ErrNotFound):
 			return view, err
@@ -58,53 +67,121 @@ func (c Controller) Run(ctx context.Context, name string, see func(View), failed
 		select {
 		case <-ctx.Done():
 			return view, ctx.Err()
-		case <-changes:
+		case <-r.changes:
 		case <-time.After(lookInterval):
 		}
 	}
 }
 
-// watch puts a token into changes when something changes in the fleet.
-func (c Controller) watch(ctx context.Context, changes chan<- struct{}, failed func(error)) {
+// run is a call of Run.
+type run struct {
+	Controller
+
+	rollout string
+	self    store.Controller
+	changes chan struct{} // has a token when there is something to look at
+	failed  func(error)
+	leads   atomic.Pointer[store.Store] // for the writes of the leader; nil: another controller leads
+	leader  store.Controller            // that Follows was called with
+}
+
+// campaign leads whenever no other controller does.
+func (r *run) campaign(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := c.Store.Watch(ctx, func() {
+		s, leadership, err := r.Store.Lead(ctx, r.rollout, r.self)
+		if err == nil {
+			r.leads.Store(&s)
+			r.notify()
 			select {
-			case changes <- struct{}{}:
-			default:
+			case <-ctx.Done():
+			case <-leadership.Lost():
 			}
-		})
-		if ctx.Err() == nil && err != nil {
-			failed(err)
+			r.leads.Store(nil)
+			_ = leadership.Resign() // it expires otherwise
+			continue
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(lookInterval):
+		if ctx.Err() == nil {
+			r.failed(err)
 		}
+		pause(ctx)
 	}
 }
 
-// step reads the fleet, and does what is to be done, until a write fails because something has changed
-// meanwhile.
-func (c Controller) step(ctx context.Context, name string) (View, error) {
+// pause waits before what failed is tried again.
+func pause(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(lookInterval):
+	}
+}
+
+func (r *run) notify() {
+	select {
+	case r.changes <- struct{}{}:
+	default:
+	}
+}
+
+// watch notices what changes in the fleet.
+func (r *run) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := r.Store.Watch(ctx, r.notify)
+		if ctx.Err() == nil && err != nil {
+			r.failed(err)
+		}
+		pause(ctx)
+	}
+}
+
+// step reads the fleet. The leader does what is to be done, and reads again until that is nothing.
+func (r *run) step(ctx context.Context) (View, error) {
 	for {
-		view, w, err := c.read(ctx, name)
+		leads := r.leads.Load()
+		view, w, err := r.read(ctx, r.rollout)
 		if err != nil {
 			return view, err
+		}
+		if leads == nil {
+			return view, r.follow(ctx)
 		}
 		writes := rollout.Step(w, time.Now())
 		if len(writes) == 0 {
 			return view, nil
 		}
-		for _, write := range writes {
-			err := c.Store.Write(ctx, view.Rollout, view.Agents, write, c.Name)
-			if errors.Is(err, store.ErrConflict) {
-				break
-			}
-			if err != nil {
-				return view, err
-			}
+		if err := r.write(ctx, *leads, view, writes); err != nil {
+			return view, err
 		}
 	}
+}
+
+// write does writes until one fails because something has changed meanwhile, or another controller leads.
+func (r *run) write(ctx context.Context, leads store.Store, view View, writes []rollout.Write) error {
+	for _, w := range writes {
+		err := leads.Write(ctx, view.Rollout, view.Agents, w, r.Name)
+		switch {
+		case errors.Is(err, store.ErrConflict):
+			return nil
+		case errors.Is(err, kv.ErrNotLeader):
+			r.leads.Store(nil) // campaign tries again
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// follow says which other controller executes the rollout.
+func (r *run) follow(ctx context.Context) error {
+	if r.Follows == nil {
+		return nil
+	}
+	leader, ok, err := r.Store.Leader(ctx, r.rollout)
+	if ok && leader != r.self && leader != r.leader {
+		r.leader = leader
+		r.Follows(leader)
+	}
+	return err
 }
 
 func (c Controller) read(ctx context.Context, name string) (view View, w rollout.World, err error) {

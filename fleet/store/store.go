@@ -13,6 +13,7 @@
 //	agent/<label>/report                    a rollout.Report
 //	agent/<label>/status                    a Status
 //	agent/<label>/hold                      a Hold: exists while the agent runs
+//	controller/<rollout>/<lease>            a Controller: exists while it executes the rollout, or waits for that
 //	agent/<label>/rival                     a Hold of an agent that does not act, because another one has the label
 //
 // Revisions, manifests and chunks are never changed, and a decision is created at most once. An
@@ -46,10 +47,11 @@ var ErrConflict = errors.New("was changed meanwhile")
 type Store struct {
 	db     kv.DB
 	prefix string
+	leader kv.Leadership // that conditional writes need; nil: none
 }
 
 // New returns the store of a fleet. The DB must be able to expire keys with their client.
-func New(db kv.DB, name string) Store { return Store{db, Root + name + "/"} }
+func New(db kv.DB, name string) Store { return Store{db: db, prefix: Root + name + "/"} }
 
 // Hold says that an agent runs. It expires with the agent.
 type Hold struct {
@@ -93,7 +95,11 @@ func swap[V any](ctx context.Context, s Store, key string, before []byte, value 
 	if err != nil {
 		return describe(key, err)
 	}
-	done, err := s.db.CompareAndSwap(ctx, s.prefix+key, before, raw)
+	write := s.db.CompareAndSwap
+	if s.leader != nil {
+		write = s.leader.CompareAndSwap
+	}
+	done, err := write(ctx, s.prefix+key, before, raw)
 	if err == nil && !done {
 		err = ErrConflict
 	}

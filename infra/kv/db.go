@@ -62,6 +62,27 @@ type Claimer interface {
 	Claim(ctx context.Context, key string, old, value []byte, ttl time.Duration) (present []byte, err error)
 }
 
+// Elector is implemented by a DB whose clients can elect one of them as the leader.
+type Elector interface {
+	// Campaign waits until this client is the leader of an election, whose name is a key without entries
+	// of others below it, or until ctx ends. The value is for Leader. A leader that the store does not hear from
+	// for the TTL is replaced.
+	Campaign(ctx context.Context, name string, value []byte, ttl time.Duration) (Leadership, error)
+	// Leader returns the value of the leader of an election, or ErrNotFound.
+	Leader(ctx context.Context, name string) ([]byte, error)
+}
+
+// Leadership is the right of a leader to write. All methods may be called concurrently.
+type Leadership interface {
+	// Lost returns a channel that is closed when the leadership has ended.
+	Lost() <-chan struct{}
+	// CompareAndSwap is that of the DB. It returns ErrNotLeader, and does nothing, if the leadership has
+	// ended, also if this client does not know it yet.
+	CompareAndSwap(ctx context.Context, key string, old, value []byte) (bool, error)
+	// Resign ends the leadership.
+	Resign() error
+}
+
 // Connector is a plugin that provides access to the entries of its store.
 type Connector interface {
 	Store
@@ -78,6 +99,8 @@ var (
 	// ErrNotSupported is returned if the store does not support the operation,
 	// see Features.
 	ErrNotSupported = errors.New("the store does not support this operation")
+	// ErrNotLeader is returned for a write of a client whose leadership has ended.
+	ErrNotLeader = errors.New("another client is the leader")
 	// ErrCompacted is returned if the store does not have the history from that
 	// revision on. The caller should list the entries and continue from there.
 	ErrCompacted = errors.New("the store has no history from that revision on")

@@ -231,15 +231,9 @@ func request(op kv.Op) *pb.RequestOp {
 func (d *database) CompareAndSwap(ctx context.Context, key string, old, value []byte) (bool, error) {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
-	cmp := &pb.Compare{Key: []byte(key), Result: pb.Compare_EQUAL}
-	if old == nil {
-		cmp.Target, cmp.TargetUnion = pb.Compare_CREATE, &pb.Compare_CreateRevision{}
-	} else {
-		cmp.Target, cmp.TargetUnion = pb.Compare_VALUE, &pb.Compare_Value{Value: old}
-	}
 	d.lifetime.forget(kv.Op{Key: key})
 	resp, err := d.kv.Txn(ctx, &pb.TxnRequest{
-		Compare: []*pb.Compare{cmp}, Success: []*pb.RequestOp{request(kv.Op{Key: key, Value: value})},
+		Compare: []*pb.Compare{unchanged(key, old)}, Success: []*pb.RequestOp{request(kv.Op{Key: key, Value: value})},
 	})
 	if err != nil {
 		return false, wrap("compare and swap", key, err)

@@ -108,7 +108,9 @@ func (o *rolloutFlags) follow(cmd *cobra.Command, s store.Store, name string) er
 			}
 		}
 	}
-	c := controller.Controller{Store: s, Name: "agentctl"}
+	c := controller.Controller{Store: s, Name: "agentctl", Follows: func(other store.Controller) {
+		fmt.Fprintf(o.Err, "NOTE: %s executes the rollout; this command follows it, and takes over if it stops\n", other)
+	}}
 	view, err := c.Run(ctx, name, see, func(err error) { fmt.Fprintln(o.Err, "WARNING: "+err.Error()) })
 	if stop != nil {
 		return o.end(context.WithoutCancel(ctx), c, s, name, stop)
@@ -179,7 +181,7 @@ func newRun(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run [ROLLOUT]", Short: "Execute a rollout that was begun elsewhere or interrupted", Args: cmdutil.Args(cobra.MaximumNArgs(1)),
 		Long: "Executes a rollout to its end. The state of a rollout is in etcd: if 'apply' was interrupted, 'run'\n" +
-			"continues. Several of them do no harm.",
+			"continues. If another controller executes the rollout, the command follows it, and takes over if it stops.",
 		Example: "  agentctl fleet run r-42", ValidArgsFunction: o.names,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.with(cmd.Context(), func(ctx context.Context, s store.Store) error {
