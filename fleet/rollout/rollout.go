@@ -47,6 +47,10 @@ type Spec struct {
 	// MaxFailures is how many agents of a wave may fail without ABORT. They keep the revision that
 	// they had.
 	MaxFailures int `json:"maxFailures,omitempty"`
+	// MaxUnavailable is how many agents of the rollout may be unavailable when another one begins to apply the
+	// revision: agents that do not run, that report trouble, or that are applying it; 0: any number. Agents
+	// that go back are not limited.
+	MaxUnavailable int `json:"maxUnavailable,omitempty"`
 	// ConfirmTimeout is how long an agent waits for the decision, from the moment when it has applied
 	// the revision, before it reverts. It includes Soak.
 	ConfirmTimeout time.Duration `json:"confirmTimeout"`
@@ -110,6 +114,8 @@ type Status struct {
 	Since time.Time `json:"since,omitzero"`
 	// Skipped are the agents that the rollout continues without, with the reasons.
 	Skipped map[string]string `json:"skipped,omitempty"`
+	// Stalled says why no agent can begin at the moment.
+	Stalled string `json:"stalled,omitempty"`
 	// Reason says why the rollout failed.
 	Reason string `json:"reason,omitempty"`
 }

@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"flag"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,13 @@ func TestRollouts(t *testing.T) {
 		{"nothing changes on an agent of an aborted wave", func(w *world, _ *rollout.Spec) {
 			w.nodes["a1"].same, w.nodes["a2"].fragile = true, true
 		}, rollout.PhaseFailed, []string{"a0"}},
+		{"one agent after the other", func(_ *world, s *rollout.Spec) { s.MaxUnavailable = 1 }, rollout.PhaseSucceeded, []string{"a0", "a1", "a2", "a3", "a4"}},
+		{"one agent after the other, each alone", func(_ *world, s *rollout.Spec) {
+			s.MaxUnavailable, s.Atomic = 1, rollout.AtomicAgent
+		}, rollout.PhaseSucceeded, []string{"a0", "a1", "a2", "a3", "a4"}},
+		{"too many agents are unavailable", func(w *world, s *rollout.Spec) {
+			s.MaxUnavailable, w.nodes["a3"].sick, w.nodes["a4"].running = 2, true, false
+		}, rollout.PhaseApplying, nil},
 		{"no approval", func(_ *world, s *rollout.Spec) { s.Approval = true }, rollout.PhaseApproval, nil},
 		{"paused", func(_ *world, s *rollout.Spec) { s.Paused = true }, rollout.PhaseApproval, nil},
 		{"only planned", func(_ *world, s *rollout.Spec) { s.PlanOnly = true }, rollout.PhasePlanned, nil},
@@ -256,6 +264,11 @@ func history(t *testing.T, seed uint64) {
 		w.e.rollout.Spec.Approved, w.e.rollout.Spec.Paused = true, false
 		w.e.versions[""]++
 		w.run()
+		if w.e.rollout.Status.Stalled != "" { // agents that are away are too many
+			w.e.rollout.Spec.Abort = true
+			w.e.versions[""]++
+			w.run()
+		}
 		w.decide(decided)
 	}
 	w.checkEnd(decided)
@@ -268,6 +281,9 @@ func (w *world) randomRollout(round int) {
 	s.Revision = newRevision + int64(round)
 	s.MaxFailures, s.RevertCommitted, s.Approval = r.IntN(3), r.IntN(2) == 0, r.IntN(3) == 0
 	s.PlanOnly = r.IntN(8) == 0
+	if r.IntN(2) == 0 {
+		s.MaxUnavailable = 1 + r.IntN(4)
+	}
 	if r.IntN(4) == 0 {
 		s.Atomic = rollout.AtomicAgent
 	}
@@ -303,6 +319,7 @@ func (w *world) decide(decided map[string]int64) {
 	for i, labels := range spec.Waves {
 		for _, label := range labels {
 			switch {
+			case strings.HasPrefix(w.e.rollout.Status.Skipped[label], "could not catch up"):
 			case spec.Atomic == rollout.AtomicAgent && phase == rollout.PhaseFailed:
 				decided[label] = 0
 			case spec.Atomic == rollout.AtomicAgent && phase == rollout.PhaseSucceeded, w.e.decision(i) == rollout.Commit && !w.reverts:
@@ -312,7 +329,9 @@ func (w *world) decide(decided map[string]int64) {
 	}
 	if phase == rollout.PhaseSucceeded {
 		for _, label := range spec.Later {
-			decided[label] = spec.Revision
+			if w.e.rollout.Status.Skipped[label] == "" {
+				decided[label] = spec.Revision
+			}
 		}
 	}
 }

@@ -22,9 +22,11 @@ type World struct {
 
 // Agent is an agent as a controller sees it.
 type Agent struct {
-	Running    bool // holds its label
-	Assignment Assignment
-	Report     Report
+	Running     bool // holds its label
+	Trouble     bool // reports items in trouble
+	Maintenance bool // does not catch up at the moment
+	Assignment  Assignment
+	Report      Report
 	// Busy is the name of another rollout that has not ended and that the agent is assigned to;
 	// empty: none.
 	Busy string
@@ -88,6 +90,7 @@ type step struct {
 	now    time.Time
 	status Status
 	writes []Write
+	full   bool // MaxUnavailable has prevented a write
 }
 
 func (s *step) spec() Spec { return s.Rollout.Spec }
@@ -114,7 +117,7 @@ func (s *step) all() (labels []string) {
 
 // enter begins a phase.
 func (s *step) enter(p Phase) {
-	s.status.Phase, s.status.Since = p, s.now
+	s.status.Phase, s.status.Since, s.status.Stalled = p, s.now, ""
 	s.writes = append(s.writes, Write{Status: &s.status})
 }
 
@@ -135,10 +138,17 @@ func (s *step) finish(p Phase, waves int) {
 	if p == PhaseSucceeded {
 		s.catchUp(len(s.spec().Waves)-1, s.spec().Later)
 	}
-	if len(s.writes) == 0 {
+	switch {
+	case len(s.writes) > 0:
+	case s.full:
+		s.stall()
+	default:
 		s.enter(p)
 	}
 }
+
+// notCaughtUp is why an agent does not have a revision that was committed.
+const notCaughtUp = "could not catch up before the rollout was aborted: too many agents were unavailable"
 
 // catchUp assigns to agents that they catch up with the revision. Those that are assigned to apply it
 // follow the decision of the wave, and those on which it failed do not get it.
@@ -150,6 +160,11 @@ func (s *step) catchUp(wave int, labels []string) {
 		case a.Busy != "":
 		case a.Assignment.Rollout == s.name() && (a.Assignment.Task == TaskApply || a.Assignment.Task.byItself()):
 		case answer.final():
+		case a.Running && !a.Maintenance && !s.mayBegin(label):
+			if s.spec().Abort {
+				s.full = false
+				s.skip(map[string]string{label: notCaughtUp})
+			}
 		default:
 			s.assign(label, Assignment{
 				Wave: wave, Revision: s.spec().Revision, Task: TaskCatchUp, ConfirmTimeout: s.spec().ConfirmTimeout, Soak: s.spec().Soak,
@@ -273,7 +288,7 @@ func (s *step) wave() {
 	case len(failed)+len(healthy) == members:
 		s.decide(Commit, "")
 	case s.overdue(decisionTime(s.spec().ConfirmTimeout)) && !s.begun():
-		s.enter(PhaseApplying) // no controller ran for a while: the time starts again
+		s.beginLate()
 	case s.overdue(decisionTime(s.spec().ConfirmTimeout)):
 		if len(failed)+open > s.spec().MaxFailures {
 			s.decide(Abort, s.reason(failed))
@@ -320,6 +335,7 @@ func (s *step) begin() {
 	for _, label := range s.members(s.status.Wave) {
 		a := s.Agents[label]
 		switch state := a.answer(s.name()); {
+		case a.Assignment.Task == TaskPlan && state == Planned && !s.mayBegin(label):
 		case a.Assignment.Task == TaskPlan && state == Planned:
 			s.assign(label, Assignment{
 				Wave: s.status.Wave, Revision: s.spec().Revision, Task: task, Fingerprint: a.Report.Plan.Fingerprint,
@@ -328,6 +344,18 @@ func (s *step) begin() {
 		case state == Stale && !a.staleTooOften(state):
 			s.assign(label, Assignment{Wave: s.status.Wave, Revision: s.spec().Revision, Task: TaskPlan})
 		}
+	}
+	if s.full && len(s.writes) == 0 {
+		s.stall()
+	}
+}
+
+// beginLate is begin if no controller ran for a while, or no agent could begin: the time starts again.
+func (s *step) beginLate() {
+	s.begin()
+	if slices.ContainsFunc(s.writes, func(w Write) bool { return w.Assignment != nil }) {
+		s.writes = nil
+		s.enter(PhaseApplying)
 	}
 }
 
@@ -388,7 +416,7 @@ func (s *step) reason(failed []string) string {
 		texts = append(texts, fmt.Sprintf("%s: %s", label, cmp.Or(s.Agents[label].Report.Reason, string(s.Agents[label].Report.State))))
 	}
 	if len(texts) == 0 {
-		return "agents were not healthy in time"
+		return cmp.Or(s.status.Stalled, "agents were not healthy in time")
 	}
 	return first(texts)
 }
@@ -399,7 +427,7 @@ func (s *step) waveAlone() {
 	switch {
 	case len(failed) > s.spec().MaxFailures:
 		s.fail(fmt.Sprintf("wave %d: %s", s.status.Wave+1, s.reason(failed)), s.status.Wave)
-	case open == 0, s.overdue(2*s.spec().ConfirmTimeout) && s.begun():
+	case open == 0, s.overdue(2*s.spec().ConfirmTimeout) && s.begun() && !s.limited():
 		s.next()
 	case s.spec().Abort:
 		s.fail("was aborted", s.status.Wave)

@@ -21,6 +21,7 @@ type engine struct {
 	reports     map[string]rollout.Report
 	maintenance map[string]bool
 	decisions   map[wave]rollout.Decision
+	lease       int            // of the controller that writes
 	writes      map[string]int // that were done, by agent
 }
 
@@ -33,7 +34,7 @@ type wave struct {
 func (e *engine) clone() *engine {
 	return &engine{
 		rollout: e.rollout, ended: maps.Clone(e.ended), versions: maps.Clone(e.versions), assignments: maps.Clone(e.assignments),
-		reports: maps.Clone(e.reports), maintenance: maps.Clone(e.maintenance), decisions: maps.Clone(e.decisions),
+		lease: e.lease, reports: maps.Clone(e.reports), maintenance: maps.Clone(e.maintenance), decisions: maps.Clone(e.decisions),
 	}
 }
 
@@ -189,13 +190,20 @@ func (w *world) read(e *engine) rollout.World {
 		}
 	}
 	for label, n := range w.nodes {
-		in.Agents[label] = rollout.Agent{Running: n.connected(), Assignment: e.assignments[label], Report: e.reports[label]}
+		in.Agents[label] = rollout.Agent{Running: n.connected(), Trouble: n.sick, Maintenance: e.maintenance[label], Assignment: e.assignments[label], Report: e.reports[label]}
 	}
 	return in
 }
 
 // control runs a controller once. It stops after some writes, or never if limit is negative.
+// With a limit for unavailable agents, its writes need the lease: what it has read is newer than all other writes.
 func (w *world) control(snapshot *engine, limit int) (done int) {
+	if w.e.rollout.Spec.MaxUnavailable > 0 {
+		if snapshot.lease != w.e.lease || snapshot.rollout.Metadata.Name != w.e.rollout.Metadata.Name {
+			return 0
+		}
+		w.e.lease++
+	}
 	for i, write := range rollout.Step(w.read(snapshot), time.Unix(0, 0).Add(w.now)) {
 		if i == limit {
 			w.logf("the controller is killed")
@@ -208,6 +216,7 @@ func (w *world) control(snapshot *engine, limit int) (done int) {
 				w.reverts = w.reverts || write.Status.Phase == rollout.PhaseReverting
 				w.logf("rollout: %s, wave %d %s", write.Status.Phase, write.Status.Wave, write.Status.Reason)
 			case write.Assignment != nil:
+				w.mayBegin(write.Agent, snapshot)
 				w.logf("%s is to %s %d (attempt %d)", write.Agent, write.Assignment.Task, write.Assignment.Revision, write.Assignment.Attempt)
 			default:
 				w.logf("decision of wave %d: %s", write.Wave, w.e.decision(write.Wave))
@@ -375,6 +384,51 @@ func (w *world) mayApply(n *node, a rollout.Assignment) {
 	if n.memory.Retries > 0 && w.e.decisions[wave{a.Rollout, a.Wave}] != rollout.Commit {
 		w.failf("%s catches up, and wave %d is not committed", n.label, a.Wave)
 	}
+}
+
+// mayBegin checks that not too many agents are unavailable when one is assigned to apply a revision. One that was
+// unavailable before may.
+func (w *world) mayBegin(label string, snapshot *engine) {
+	r, task := w.e.rollout, w.e.assignments[label].Task
+	begins := task != rollout.TaskPlan && task != rollout.TaskRollback && !w.e.maintenance[label]
+	if r.Spec.MaxUnavailable == 0 || !begins || w.unavailable(label, snapshot, snapshot) {
+		return
+	}
+	var unavailable []string
+	for _, label := range slices.Concat(r.Spec.Waves...) {
+		if w.unavailable(label, w.e, snapshot) {
+			unavailable = append(unavailable, label)
+		}
+	}
+	if len(unavailable) > r.Spec.MaxUnavailable {
+		w.failf("%s begins while others are unavailable: %v, the limit is %d", label, unavailable, r.Spec.MaxUnavailable)
+	}
+}
+
+// unavailable reports whether a node does not run, is sick, or may be applying what it is assigned to.
+func (w *world) unavailable(label string, assigned, reported *engine) bool {
+	n, a, seen := w.nodes[label], assigned.assignments[label], reported.reports[label]
+	if !n.connected() || n.sick {
+		return true
+	}
+	state := rollout.Assigned
+	if seen.Rollout == a.Rollout && seen.Attempt == a.Attempt {
+		state = seen.State
+	}
+	itself := a.Task == rollout.TaskCatchUp || a.Task == rollout.TaskRollback
+	switch {
+	case a.Rollout == "", a.Task == rollout.TaskPlan, !itself && a.Rollout != w.e.rollout.Metadata.Name:
+		return false
+	case state == rollout.Confirmed, state == rollout.Refused, state == rollout.Quarantined, state == rollout.Held:
+		return false
+	case itself:
+		return !w.e.maintenance[label] || state == rollout.Applied || state == rollout.Healthy
+	case state == rollout.Healthy, state == rollout.Failed:
+		return false
+	case state == rollout.Reverted, state == rollout.Stale:
+		return a.Task == rollout.TaskApply && w.e.decisions[wave{a.Rollout, a.Wave}] == rollout.Commit
+	}
+	return true
 }
 
 // mayConfirm checks what has to be so when a node confirms a revision.

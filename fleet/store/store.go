@@ -386,7 +386,10 @@ func (all Rollouts) World(name string, agents map[string]AgentStatus) rollout.Wo
 	for _, labels := range append([][]string{r.Rollout.Spec.Later}, r.Rollout.Spec.Waves...) {
 		for _, label := range labels {
 			a := agents[label]
-			seen := rollout.Agent{Running: a.Running != nil, Assignment: a.Assignment, Report: a.Report}
+			seen := rollout.Agent{
+				Running: a.Running != nil, Trouble: a.Status.Trouble.Count > 0, Maintenance: a.Spec.Spec.Maintenance,
+				Assignment: a.Assignment, Report: a.Report,
+			}
 			if other := a.Assignment.Rollout; other != name && other != "" && !all[other].Rollout.Status.Phase.Ended() {
 				seen.Busy = other
 			}

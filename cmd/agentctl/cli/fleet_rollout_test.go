@@ -84,12 +84,15 @@ func TestFleet(t *testing.T) {
 		{"fleet apply -y --deadline 2s -f " + net("1500"), 1, []string{"    1 agent: cannot: does not run (edge-3)"}, "agents did not plan the revision: edge-3 does not run"},
 		{"fleet apply -y --deadline 1s --skip-offline -f " + net("1500"), 0, []string{"wave 1 of 1, 2 agents: COMMIT", "rollout r-6: 2 agents have revision 6, and not: edge-3"}, ""},
 		{"fleet maintenance edge-3 on", 0, nil, ""},
-		{"fleet apply -y -f " + net("1300"), 0, nil, "NOTE: edge-3 is left out: maintenance"},
+		{"fleet apply -y -f " + net("1300"), 0, nil, "NOTE: edge-3 is left out until its maintenance ends"},
 		{"fleet agents --selector role=nothing", 0, []string{"AGENT "}, ""},
 		{"fleet apply -y -f " + write(t, "none.yaml", strings.ReplaceAll(fleetAgents, "matchLabels: {role: edge}", "matchLabels: {role: egde}")), 1, nil,
 			"2 agents would lose all items, since no NetworkConfig gives them one: edge-1, edge-2; if that is right: --allow-empty"},
 		{"fleet apply -y -f " + t.TempDir(), 1, nil, "no files"},
 		{"fleet apply -y --soak 50s -f " + net("1300"), 1, nil, "--soak 50s: expected less than half of --confirm-timeout (1m0s)"},
+		{"fleet apply -y --max-unavailable 1 -f " + net("1300"), 0, []string{"wave 1 of 1, 2 agents: COMMIT"}, ""},
+		{"fleet apply -y --max-unavailable 0% -f " + net("1300"), 1, nil, `--max-unavailable: "0%", expected a number of agents or a percentage, such as 2 or 10%`},
+		{"fleet apply -y --max-unavailable 50% --soak 25s -f " + net("1300"), 1, nil, "--max-unavailable 50%: a wave of 2 agents, 1 at a time with --soak 25s, takes 50s, expected at most three quarters of --confirm-timeout (1m0s)"},
 		{"fleet apply -y --waves x -f " + net("1300"), 1, nil, `--waves: "x", expected numbers of agents and percentages`},
 	} {
 		r := agentctl(step.line)

@@ -27,6 +27,7 @@ type rolloutFlags struct {
 	engine
 	spec  rollout.Spec
 	waves string
+	limit string // of unavailable agents
 	name  string
 	alone bool
 	skip  bool
@@ -42,6 +43,8 @@ func (o *rolloutFlags) define(cmd *cobra.Command) {
 	f.StringVar(&o.waves, "waves", "", wavesHelp+"; without it there is one wave")
 	f.StringVar(&o.name, "name", "", "name of the rollout; default: r- and the number of the revision")
 	f.IntVar(&o.spec.MaxFailures, "max-failures", 0, "number of agents of a wave that may fail; they keep the revision that they have")
+	f.StringVar(&o.limit, "max-unavailable", "", "number or percentage of agents that may be unavailable when another one begins: not running, reporting\n"+
+		"trouble, or applying the revision; such as 2 or 10%; without it there is no limit")
 	f.DurationVar(&o.spec.ConfirmTimeout, "confirm-timeout", time.Minute, "how long an agent waits for the decision of its wave before it reverts")
 	f.DurationVar(&o.spec.Soak, "soak", 0, "how long an agent has to be healthy before it says so; less than half of --confirm-timeout")
 	f.DurationVar(&o.spec.Deadline, "deadline", 30*time.Second, "how long to wait for the plans of the agents")
@@ -67,8 +70,10 @@ func (o *rolloutFlags) complete(revision int64, agents []string) (s rollout.Spec
 	if !o.skip {
 		s.Offline = rollout.OfflineFail
 	}
-	s.Waves, err = waves(agents, o.waves)
-	return s, err
+	if s.Waves, err = waves(agents, o.waves); err != nil {
+		return s, err
+	}
+	return s, maxUnavailable(&s, o.limit, len(agents))
 }
 
 // minConfirmTimeout is the least time in which agents and controllers find each other.

@@ -18,6 +18,7 @@ type progress struct {
 	planned bool
 	asked   bool
 	decided int // waves whose decision was printed
+	stalled string
 }
 
 // see prints what is new in a view.
@@ -29,6 +30,11 @@ func (p *progress) see(v controller.View) {
 	if !p.planned {
 		p.planned = true
 		_ = p.Printf("revision %d for %s:\n%s", r.Spec.Revision, counted(len(members(r)), "agent"), describe(classes(v)))
+	}
+	if why := r.Status.Stalled; why != p.stalled {
+		if p.stalled = why; why != "" {
+			_ = p.Printf("wave %d of %d waits: %s\n", r.Status.Wave+1, len(r.Spec.Waves), why)
+		}
 	}
 	for ; p.decided < len(r.Spec.Waves); p.decided++ {
 		d, ok := v.Rollout.Decisions[p.decided]
