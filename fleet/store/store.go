@@ -272,8 +272,8 @@ func (s Store) Decide(ctx context.Context, name string, wave int, d rollout.Wave
 	return d, err
 }
 
-// EditAgent changes an agent of the fleet, which is created if it does not exist.
-func (s Store) EditAgent(ctx context.Context, label string, edit func(*fleet.Agent)) error {
+// EditAgent changes an agent of the fleet, which is created if it does not exist. If edit fails, nothing is changed.
+func (s Store) EditAgent(ctx context.Context, label string, edit func(*fleet.Agent) error) error {
 	key := agentKey(label, "spec")
 	for {
 		o, err := get[fleet.Agent](ctx, s, key)
@@ -281,7 +281,9 @@ func (s Store) EditAgent(ctx context.Context, label string, edit func(*fleet.Age
 			return err
 		}
 		o.value.Metadata.Name = label
-		edit(&o.value)
+		if err := edit(&o.value); err != nil {
+			return err
+		}
 		if err := swap(ctx, s, key, o.raw, o.value); !errors.Is(err, ErrConflict) {
 			return err
 		}

@@ -139,7 +139,7 @@ func watch(t *testing.T, s store.Store) {
 	if a := <-seen; a.Label != "edge" || a.Running != nil {
 		t.Errorf("at first %+v", a)
 	}
-	must(t, s.EditAgent(t.Context(), "edge-2", func(*fleet.Agent) {}))
+	must(t, s.EditAgent(t.Context(), "edge-2", func(*fleet.Agent) error { return nil }))
 	must(t, s.WriteReport(t.Context(), "edge", rollout.Report{Rollout: "r"}))
 	if a := <-seen; a.Report.Rollout != "r" {
 		t.Errorf("then %+v", a)
@@ -153,17 +153,25 @@ func edits(t *testing.T, s store.Store) {
 	const n = 8
 	for i := range n {
 		group.Go(func() {
-			if err := s.EditAgent(t.Context(), "many", func(a *fleet.Agent) {
+			if err := s.EditAgent(t.Context(), "many", func(a *fleet.Agent) error {
 				if a.Spec.Values == nil {
 					a.Spec.Values = map[string]any{}
 				}
 				a.Spec.Values[fmt.Sprint(i)] = true
+				return nil
 			}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	group.Wait()
+	refuse := func(a *fleet.Agent) error {
+		a.Spec.Values["refused"] = true
+		return errors.New("refused")
+	}
+	if err := s.EditAgent(t.Context(), "many", refuse); err == nil || err.Error() != "refused" {
+		t.Errorf("a refused edit: %v", err)
+	}
 	agents, err := s.Agents(t.Context())
 	must(t, err)
 	if got := len(agents["many"].Spec.Spec.Values); got != n {

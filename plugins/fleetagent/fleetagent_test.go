@@ -387,12 +387,12 @@ func TestCatchUp(t *testing.T) {
 	f.wait("b", func(r rollout.Report) bool { return r.Confirmed == third && r.State == rollout.Confirmed })
 	f.has("b", "loop1/1400 loop2/1500")
 
-	must(t, f.store.EditAgent(t.Context(), "b", func(a *fleet.Agent) { a.Spec.Maintenance = true }))
+	must(t, f.store.EditAgent(t.Context(), "b", maintenance(true)))
 	fourth := f.revise(iface("loop1", 1300), iface("loop2", 1500))
 	s := spec(fourth, []string{"a"})
 	s.Later = []string{"b"}
 	f.expect(f.roll("four", s), rollout.PhaseSucceeded, "", map[string]string{"a": "loop1/1300 loop2/1500", "b": "loop1/1400 loop2/1500"})
-	must(t, f.store.EditAgent(t.Context(), "b", func(a *fleet.Agent) { a.Spec.Maintenance = false }))
+	must(t, f.store.EditAgent(t.Context(), "b", maintenance(false)))
 	f.wait("b", func(r rollout.Report) bool { return r.Confirmed == fourth && r.State == rollout.Confirmed })
 	f.has("b", "loop1/1300 loop2/1500")
 }
@@ -427,4 +427,11 @@ func TestCatchUpFails(t *testing.T) {
 		return r.State == rollout.Held && r.Confirmed == first && strings.HasPrefix(r.Reason, "would delete 2 of 3 items")
 	})
 	f.has("c", "loop1/1500 loop2/1500 loop3/1500")
+}
+
+func maintenance(on bool) func(*fleet.Agent) error {
+	return func(a *fleet.Agent) error {
+		a.Spec.Maintenance = on
+		return nil
+	}
 }

@@ -193,8 +193,8 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 	case "GET /scheduler/quarantine":
 		return http.StatusOK, "quarantine.json", ""
 	case "POST /scheduler/quarantine":
-		if q.Get("key") == "x" {
-			return http.StatusConflict, "", `{"error": "x: not in quarantine"}`
+		if key := q.Get("key"); key == "x" || strings.HasSuffix(key, "/mmif1") {
+			return http.StatusConflict, "", fmt.Sprintf(`{"error": "%s: not in quarantine"}`, key)
 		}
 		return http.StatusOK, "", `{"Suspects": []}`
 	case "GET /scheduler/orphans":

@@ -34,7 +34,7 @@ func TestKVDB(t *testing.T) {
 		{"kvdb ls / --keys-only", 0, "/elsewhere/x\n" + loop1 + "\n/vnf-agent/vpp10/x\n", ""},
 		{"kvdb list config/ -f {{range.}}{{.Value}}{{.Revision}}{{end}}", 0, "{}2\n", ""},
 		{"kvdb del config/vpp/v2/interfaces/loop1", 0, "deleted\n", ""},
-		{"kvdb del config/vpp/v2/interfaces/loop1", 0, "key did not exist\n", ""},
+		{"kvdb del config/vpp/v2/interfaces/loop1", 0, "key did not exist; the store has no keys of agent vpp1, did you mean --service-label vpp10?\n", ""},
 		{"kvdb get config/vpp/v2/interfaces/loop1", 1, "", loop1 + ": no such key"},
 		{"kvdb put x", 125, "", "expected 'agentctl kvdb put KEY VALUE', got 1 argument"},
 		{"-e 127.0.0.1:1 --timeout 5s kvdb get x", 1, "", "store at 127.0.0.1:1"},

@@ -21,6 +21,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/tenuto-dev/tenuto/infra/suggest"
 )
 
 // Server is the server of a connection. It must not be used concurrently.
@@ -146,7 +148,15 @@ func (s *Server) Call(ctx context.Context, service, method string, request []byt
 	}
 	m := desc.Methods().ByName(protoreflect.Name(method))
 	if m == nil {
-		return fmt.Errorf("service %s has no method %q ('agentctl service list --methods' has all)", service, method)
+		var names []string
+		for i := range desc.Methods().Len() {
+			names = append(names, string(desc.Methods().Get(i).Name()))
+		}
+		hint := "'agentctl service list --methods' has all"
+		if near := suggest.Nearest(method, names); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return fmt.Errorf("service %s has no method %q; %s", service, method, hint)
 	}
 	types := dynamicpb.NewTypes(files)
 	in := dynamicpb.NewMessage(m.Input())

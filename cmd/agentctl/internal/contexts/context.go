@@ -132,7 +132,7 @@ func (o *deleteOptions) run(_ *cobra.Command, args []string) error {
 		contexts := field(root, "contexts", yaml.MappingNode)
 		i := slices.IndexFunc(contexts.Content, func(n *yaml.Node) bool { return n.Value == args[0] })
 		if i < 0 {
-			return exit.Usagef("no context %q", args[0])
+			return exit.Usagef("no context %q%s", args[0], cmdutil.Meant(args[0], namesIn(contexts)))
 		}
 		contexts.Content = slices.Delete(contexts.Content, i, i+2)
 		if current := field(root, "current-context", yaml.ScalarNode); current.Value == args[0] {
@@ -140,6 +140,14 @@ func (o *deleteOptions) run(_ *cobra.Command, args []string) error {
 		}
 		return nil
 	})
+}
+
+// namesIn returns the names of the fields of a mapping.
+func namesIn(n *yaml.Node) (names []string) {
+	for i := 0; i < len(n.Content); i += 2 {
+		names = append(names, n.Content[i].Value)
+	}
+	return names
 }
 
 // completeContexts completes the name of a context.

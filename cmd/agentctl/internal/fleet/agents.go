@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -97,28 +98,26 @@ func (o *agentsOptions) print(lines []memberLine) error {
 }
 
 // newAssign returns a command that gives an agent named values, as KEY=VALUE; KEY- removes one.
-func newAssign(f *cmdutil.Factory, name, short, long, example string, put func(a *fleet.Agent, key, value string) error, remove func(a *fleet.Agent, key string)) *cobra.Command {
+func newAssign(f *cmdutil.Factory, name, short, long, example string, put func(a *fleet.Agent, key, value string) error, remove func(a *fleet.Agent, key string) []string) *cobra.Command {
 	o := &engine{Factory: f}
 	cmd := &cobra.Command{
 		Use: name + " AGENT KEY=VALUE... | KEY-...", Short: short, Long: long, Example: example,
 		Args: cmdutil.Args(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.with(cmd.Context(), func(ctx context.Context, s store.Store) error {
-				var wrong error
-				err := s.EditAgent(ctx, args[0], func(a *fleet.Agent) {
-					for _, arg := range args[1:] {
-						key, value, ok := strings.Cut(arg, "=")
-						switch bare, minus := strings.CutSuffix(arg, "-"); {
-						case ok && key != "":
-							wrong = cmp.Or(wrong, put(a, key, value))
-						case minus && bare != "":
-							remove(a, bare)
-						default:
-							wrong = fmt.Errorf("%q: expected KEY=VALUE, or KEY- to remove it", arg)
-						}
-					}
+				onlyRemoves := !slices.ContainsFunc(args[1:], func(arg string) bool { return strings.Contains(arg, "=") })
+				if err := o.known(ctx, s, args[0], onlyRemoves); err != nil {
+					return err
+				}
+				var missing []string
+				err := s.EditAgent(ctx, args[0], func(a *fleet.Agent) (err error) {
+					missing, err = assign(a, args[1:], put, remove)
+					return err
 				})
-				return cmp.Or(wrong, err)
+				for _, m := range missing {
+					fmt.Fprintf(o.Err, "NOTE: %s has no %s\n", args[0], m)
+				}
+				return err
 			})
 		},
 	}
@@ -136,7 +135,35 @@ func newLabel(f *cmdutil.Factory) *cobra.Command {
 			a.Metadata.Labels[key] = value
 			return nil
 		},
-		func(a *fleet.Agent, key string) { delete(a.Metadata.Labels, key) })
+		func(a *fleet.Agent, key string) []string { return removeFrom(a.Metadata.Labels, key) })
+}
+
+// assign puts and removes the named values of an agent. missing are those to remove that it does not have, with
+// similar names.
+func assign(a *fleet.Agent, args []string, put func(a *fleet.Agent, key, value string) error, remove func(a *fleet.Agent, key string) []string) (missing []string, err error) {
+	for _, arg := range args {
+		key, value, ok := strings.Cut(arg, "=")
+		switch bare, minus := strings.CutSuffix(arg, "-"); {
+		case ok && key != "":
+			if err := put(a, key, value); err != nil {
+				return nil, err
+			}
+		case minus && bare != "":
+			missing = append(missing, remove(a, bare)...)
+		default:
+			return nil, fmt.Errorf("%q: expected KEY=VALUE, or KEY- to remove it", arg)
+		}
+	}
+	return missing, nil
+}
+
+// removeFrom removes a key from the labels or values of an agent. If there is none, it returns the key with a similar one.
+func removeFrom[V any](from map[string]V, key string) []string {
+	if _, ok := from[key]; !ok {
+		return []string{strconv.Quote(key) + cmdutil.Meant(key, slices.Sorted(maps.Keys(from)))}
+	}
+	delete(from, key)
+	return nil
 }
 
 func newSet(f *cmdutil.Factory) *cobra.Command {
@@ -157,7 +184,7 @@ func newSet(f *cmdutil.Factory) *cobra.Command {
 			a.Spec.Values[key] = roots[0].Value()
 			return nil
 		},
-		func(a *fleet.Agent, key string) { delete(a.Spec.Values, key) })
+		func(a *fleet.Agent, key string) []string { return removeFrom(a.Spec.Values, key) })
 }
 
 func newMaintenance(f *cmdutil.Factory) *cobra.Command {
@@ -171,7 +198,13 @@ func newMaintenance(f *cmdutil.Factory) *cobra.Command {
 				return fmt.Errorf("%q: expected on or off", args[1])
 			}
 			return o.with(cmd.Context(), func(ctx context.Context, s store.Store) error {
-				return s.EditAgent(ctx, args[0], func(a *fleet.Agent) { a.Spec.Maintenance = args[1] == "on" })
+				if err := o.known(ctx, s, args[0], true); err != nil {
+					return err
+				}
+				return s.EditAgent(ctx, args[0], func(a *fleet.Agent) error {
+					a.Spec.Maintenance = args[1] == "on"
+					return nil
+				})
 			})
 		},
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/tenuto-dev/tenuto/fleet/rollout"
 	"github.com/tenuto-dev/tenuto/fleet/store"
 	"github.com/tenuto-dev/tenuto/infra/kv"
-	"github.com/tenuto-dev/tenuto/infra/suggest"
 )
 
 // engine is how the commands reach the objects of a fleet.
@@ -66,7 +65,7 @@ func find(ctx context.Context, s store.Store, name string) (store.RolloutStatus,
 	if r, ok := all[name]; ok {
 		return r, nil
 	}
-	return store.RolloutStatus{}, fmt.Errorf("no rollout has the name %q%s", name, didYouMean(name, slices.Sorted(maps.Keys(all))))
+	return store.RolloutStatus{}, fmt.Errorf("no rollout has the name %q%s", name, cmdutil.Meant(name, slices.Sorted(maps.Keys(all))))
 }
 
 // names completes the names of rollouts.
@@ -88,9 +87,20 @@ func members(r rollout.Rollout) (labels []string) {
 	return labels
 }
 
-func didYouMean(name string, known []string) string {
-	if near := suggest.Nearest(name, known); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
+// known checks the label of an agent that a command is about, and returns its agents. It prints a note if the fleet does
+// not have it yet; with must it is an error.
+func (e *engine) known(ctx context.Context, s store.Store, label string, must bool) error {
+	all, err := s.Agents(ctx)
+	if err != nil {
+		return err
 	}
-	return ""
+	if _, ok := all[label]; ok {
+		return nil
+	}
+	meant := cmdutil.Meant(label, slices.Sorted(maps.Keys(all)))
+	if must {
+		return fmt.Errorf("the fleet has no agent %q%s", label, meant)
+	}
+	fmt.Fprintf(e.Err, "NOTE: %s is new in the fleet%s\n", label, meant)
+	return nil
 }

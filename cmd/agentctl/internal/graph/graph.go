@@ -53,7 +53,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	}
 	picture, err := o.Client.Scheduler.Graph(cmd.Context(), o.query)
 	if o.query.Txn != nil {
-		err = history.Explain(err, []string{fmt.Sprint(o.txn)})
+		err = history.Explain(cmd.Context(), o.Factory, err, []string{fmt.Sprint(o.txn)})
 	}
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ func New(f *cmdutil.Factory) *cobra.Command {
 
 func (o *options) run(cmd *cobra.Command, args []string) error {
 	if o.critical {
-		return Explain(o.criticalPath(cmd.Context(), args, o.limit), args)
+		return Explain(cmd.Context(), o.Factory, o.criticalPath(cmd.Context(), args, o.limit), args)
 	}
 	var seq *uint64
 	if len(args) == 1 {
@@ -58,7 +58,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 		}
 		seq, o.details = &n, true
 	}
-	return Explain(o.history(cmd.Context(), seq, o.details), args)
+	return Explain(cmd.Context(), o.Factory, o.history(cmd.Context(), seq, o.details), args)
 }
 
 // offeredTxns is the maximum number of transactions that a completion offers.
@@ -92,11 +92,15 @@ func CompleteFlag(f *cmdutil.Factory, cmd *cobra.Command, flag string) {
 }
 
 // Explain rephrases the error of a transaction that the agent does not know.
-func Explain(err error, args []string) error {
-	if len(args) > 0 && cmdutil.NotFound(err) {
-		return fmt.Errorf("transaction %s is not in the history; 'agentctl config history' lists those that are", args[0])
+func Explain(ctx context.Context, f *cmdutil.Factory, err error, args []string) error {
+	if len(args) == 0 || !cmdutil.NotFound(err) {
+		return err
 	}
-	return err
+	last := ""
+	if txns, err := f.Client.History.Last(ctx, 1); err == nil && len(txns) > 0 {
+		last = fmt.Sprintf(", the last one is %d", txns[len(txns)-1].SeqNum)
+	}
+	return fmt.Errorf("transaction %s is not in the history%s; 'agentctl config history' lists those that are", args[0], last)
 }
 
 func (o *options) criticalPath(ctx context.Context, args []string, limit uint) error {

@@ -57,6 +57,10 @@ func newList(f *cmdutil.Factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(listing.Items) == 0 {
+				prefix := strings.Join(args, "")
+				fmt.Fprintf(f.Err, "no key begins with %s%s\n", f.Store.Key(prefix), meant(ctx, f, db, prefix, true))
+			}
 			return o.printEntries(o.keysOnly, listing.Items)
 		}),
 	})
@@ -114,7 +118,7 @@ func newGet(f *cmdutil.Factory) *cobra.Command {
 		RunE: f.Store.On(func(ctx context.Context, db kv.DB, args []string) error {
 			item, err := db.Get(ctx, f.Store.Key(args[0]))
 			if errors.Is(err, kv.ErrNotFound) {
-				return fmt.Errorf("%s: %w", f.Store.Key(args[0]), kv.ErrNotFound)
+				return fmt.Errorf("%s: %w%s", f.Store.Key(args[0]), kv.ErrNotFound, meant(ctx, f, db, args[0], false))
 			}
 			if err != nil {
 				return err
@@ -197,7 +201,7 @@ func newDel(f *cmdutil.Factory) *cobra.Command {
 				return err
 			}
 			if n == 0 {
-				return f.Printf("key did not exist\n")
+				return f.Printf("key did not exist%s\n", meant(ctx, f, db, args[0], false))
 			}
 			return f.Printf("deleted\n")
 		}),

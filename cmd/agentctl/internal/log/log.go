@@ -40,10 +40,10 @@ func (o *listOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	part := strings.Join(args, "")
+	part, all := strings.Join(args, ""), namesOf(list)
 	list = slices.DeleteFunc(list, func(l client.LoggerLevel) bool { return !strings.Contains(l.Logger, part) })
 	if len(list) == 0 {
-		return fmt.Errorf("no logger has %q in its name; 'agentctl log list' has all", part)
+		return fmt.Errorf("no logger has %q in its name; 'agentctl log list' has all%s", part, cmdutil.Meant(part, all))
 	}
 	slices.SortFunc(list, func(x, y client.LoggerLevel) int { return strings.Compare(x.Logger, y.Logger) })
 	t := output.NewTable("LOGGER", "LEVEL")
@@ -76,7 +76,8 @@ func newSet(f *cmdutil.Factory) *cobra.Command {
 func (o *setOptions) run(cmd *cobra.Command, args []string) error {
 	set, err := o.Client.Log.SetLevel(cmd.Context(), args[0], args[1])
 	if cmdutil.NotServed(err) {
-		return fmt.Errorf("no logger %q; 'agentctl log list' has their names", args[0])
+		list, _ := o.Client.Log.List(cmd.Context()) // the first error says more
+		return fmt.Errorf("no logger %q; 'agentctl log list' has their names%s", args[0], cmdutil.Meant(args[0], namesOf(list)))
 	}
 	if err != nil {
 		return err
@@ -93,10 +94,15 @@ func completeLoggers(f *cmdutil.Factory, cmd *cobra.Command, args []string, pref
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
+	return cmdutil.StartingWith(prefix, namesOf(list)...), cobra.ShellCompDirectiveNoFileComp
+}
+
+// namesOf returns the names of loggers, sorted.
+func namesOf(list []client.LoggerLevel) []string {
 	names := make([]string, len(list))
 	for i, l := range list {
 		names[i] = l.Logger
 	}
 	slices.Sort(names)
-	return cmdutil.StartingWith(prefix, names...), cobra.ShellCompDirectiveNoFileComp
+	return names
 }

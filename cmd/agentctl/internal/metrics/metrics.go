@@ -120,7 +120,11 @@ func metrics(ctx context.Context, f *cmdutil.Factory, pattern string) ([]client.
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("no metric %q; 'agentctl metrics list' has their names", pattern)
+		names := make([]string, len(all))
+		for i, m := range all {
+			names[i] = m.Name
+		}
+		return nil, fmt.Errorf("no metric %q; 'agentctl metrics list' has their names%s", pattern, cmdutil.Meant(pattern, names))
 	}
 	return found, nil
 }

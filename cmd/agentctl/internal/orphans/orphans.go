@@ -2,7 +2,9 @@
 package orphans
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,12 +62,32 @@ func (opts *options) run(cmd *cobra.Command, keys []string) error {
 		keys = removable(o.Value)
 	}
 	if len(keys) > 0 && err == nil {
-		o, err = opts.Client.Repair.RemoveOrphans(cmd.Context(), keys)
+		if o, err = opts.Client.Repair.RemoveOrphans(cmd.Context(), keys); err != nil && !opts.all {
+			err = opts.unknown(cmd.Context(), keys, err)
+		}
 	}
 	if err != nil {
 		return err
 	}
 	return opts.showOrphans(o, opts.remove)
+}
+
+// unknown adds the orphan that was probably meant to the error of a removal.
+func (opts *options) unknown(ctx context.Context, given []string, err error) error {
+	o, oerr := opts.Client.Repair.Orphans(ctx)
+	if oerr != nil {
+		return err // which says more
+	}
+	var keys []string
+	for _, orphan := range o.Value.Orphans {
+		keys = append(keys, orphan.Key)
+	}
+	for _, key := range given {
+		if !slices.Contains(keys, key) {
+			return fmt.Errorf("%w%s", err, opts.MeantItem(key, keys))
+		}
+	}
+	return err
 }
 
 // check returns an error for flags and keys that do not fit together.

@@ -3,6 +3,7 @@ package quarantine
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,9 +72,27 @@ func (o *releaseOptions) run(cmd *cobra.Command, keys []string) error {
 	keys = o.Models.FullKeys(keys)
 	q, err := o.Client.Repair.ReleaseQuarantined(cmd.Context(), keys)
 	if err != nil {
-		return err
+		return o.unknown(cmd.Context(), keys, err)
 	}
 	return showQuarantine(o.Factory, q, false)
+}
+
+// unknown adds the value that was probably meant to the error of a release.
+func (o *releaseOptions) unknown(ctx context.Context, given []string, err error) error {
+	q, qerr := o.Client.Repair.Quarantine(ctx)
+	if qerr != nil {
+		return err // which says more
+	}
+	var keys []string
+	for _, s := range q.Value.Suspects {
+		keys = append(keys, s.Key)
+	}
+	for _, key := range given {
+		if !slices.Contains(keys, key) {
+			return fmt.Errorf("%w%s", err, o.MeantItem(key, keys))
+		}
+	}
+	return err
 }
 
 func showQuarantine(f *cmdutil.Factory, answer client.Answer[response.Quarantine], finding bool) error {

@@ -59,34 +59,33 @@ func newList(f *cmdutil.Factory) *cobra.Command {
 
 func (o *listOptions) run(cmd *cobra.Command, args []string) error {
 	return o.GRPC.WithConn(cmd.Context(), true, func(ctx context.Context, conn *rpc.ClientConn) error {
-		infos, err := services(ctx, conn, strings.Join(args, ""))
+		infos, all, err := services(ctx, conn, strings.Join(args, ""))
 		if err != nil {
 			return err
 		}
 		if len(infos) == 0 {
-			return fmt.Errorf("no service %q", args[0])
+			return fmt.Errorf("no service %q%s", args[0], cmdutil.Meant(args[0], all))
 		}
 		return output.Show(o.Printer, infos, func(infos []serviceInfo) error { return o.printServices(infos, o.methods) })
 	})
 }
 
-func services(ctx context.Context, conn *rpc.ClientConn, part string) ([]serviceInfo, error) {
+// services returns the services whose names contain a part, and the names of all.
+func services(ctx context.Context, conn *rpc.ClientConn, part string) (infos []serviceInfo, all []string, err error) {
 	server, err := reflection.New(ctx, conn)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	names, err := server.Services()
-	if err != nil {
-		return nil, err
+	if all, err = server.Services(); err != nil {
+		return nil, nil, err
 	}
-	var infos []serviceInfo
-	for _, name := range names {
+	for _, name := range all {
 		if !strings.Contains(name, part) {
 			continue
 		}
 		s, _, err := server.Service(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		info := serviceInfo{Name: name, File: s.ParentFile().Path(), Methods: []methodInfo{}}
 		for i := range s.Methods().Len() {
@@ -96,7 +95,7 @@ func services(ctx context.Context, conn *rpc.ClientConn, part string) ([]service
 		}
 		infos = append(infos, info)
 	}
-	return infos, nil
+	return infos, all, nil
 }
 
 func streamed(m protoreflect.MessageDescriptor, stream bool) string {
@@ -147,7 +146,7 @@ func (o *callOptions) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		first := true
-		return server.Call(ctx, args[0], args[1], request, o.Flags.Timeout, func(answer []byte) error {
+		err = server.Call(ctx, args[0], args[1], request, o.Flags.Timeout, func(answer []byte) error {
 			if !first && strings.EqualFold(format, "yaml") {
 				if err := o.Print("---\n"); err != nil {
 					return err
@@ -156,12 +155,14 @@ func (o *callOptions) run(cmd *cobra.Command, args []string) error {
 			first = false
 			return o.Write(format, json.RawMessage(answer))
 		})
+		if errors.Is(err, reflection.ErrNotServed) {
+			names, _ := server.Services() // the first error says more
+			err = fmt.Errorf("%w; 'agentctl service list' has all%s", err, cmdutil.Meant(args[0], names))
+		}
+		return err
 	})
-	switch {
-	case errors.Is(cmd.Context().Err(), context.Canceled):
+	if errors.Is(cmd.Context().Err(), context.Canceled) {
 		return nil // it was interrupted, which is how a stream ends
-	case errors.Is(err, reflection.ErrNotServed):
-		return fmt.Errorf("%w; 'agentctl service list' has all", err)
 	}
 	return err
 }

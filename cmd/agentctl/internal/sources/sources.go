@@ -57,6 +57,14 @@ func newAccept(f *cmdutil.Factory) *cobra.Command {
 		Args:    cmdutil.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			changes, err := f.Client.Configuration.AcceptSource(cmd.Context(), names[0])
+			if cmdutil.NotFound(err) {
+				list, _ := f.Client.Configuration.Sources(cmd.Context()) // the first error says more
+				var known []string
+				for _, s := range list {
+					known = append(known, s.Name)
+				}
+				return fmt.Errorf("%w%s", err, cmdutil.Meant(names[0], known))
+			}
 			if err != nil {
 				return err
 			}

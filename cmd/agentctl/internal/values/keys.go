@@ -43,13 +43,14 @@ func noValue(ctx context.Context, f *cmdutil.Factory, key, reason string) error 
 
 // didYouMean replaces the error about a word that is no model or key, if items have such a name.
 func didYouMean(ctx context.Context, f *cmdutil.Factory, given string, err error) error {
-	if strings.Contains(given, "/") {
+	similar := f.DidYouMean(ctx, given)
+	switch {
+	case similar == "":
 		return err
+	case strings.Contains(given, "/"):
+		return fmt.Errorf("%w%s", err, similar)
 	}
-	if similar := f.DidYouMean(ctx, given); similar != "" {
-		return fmt.Errorf("%s is no key%s", given, similar)
-	}
-	return err
+	return fmt.Errorf("%s is no key%s", given, similar)
 }
 
 // whyKey returns the explanation of the agent for a key, or the error of notAKey.

@@ -1,7 +1,9 @@
 package vpp
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -47,6 +49,11 @@ func (o *aclOptions) run(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		hits = slices.DeleteFunc(hits, func(h ruleHits) bool { return h.ACL != args[0] })
 	}
+	if len(hits) == 0 && len(args) > 0 {
+		if err := o.unknown(cmd.Context(), args[0]); err != nil {
+			return err
+		}
+	}
 	if len(hits) == 0 {
 		return errors.New("no rule matched a packet; VPP counts if hit-counters is true in vpp-aclplugin.conf")
 	}
@@ -55,6 +62,22 @@ func (o *aclOptions) run(cmd *cobra.Command, args []string) error {
 		t.Row(h.ACL, h.Rule, h.Packets, h.Bytes)
 	}
 	return output.Show(o.Printer, hits, func([]ruleHits) error { return t.Write(o.Printer) })
+}
+
+// unknown returns an error if the configuration has no such list.
+func (o *aclOptions) unknown(ctx context.Context, name string) error {
+	list, err := o.Client.Scheduler.Values(ctx)
+	if err != nil {
+		return nil // agents without scheduler have lists, too
+	}
+	var keys []string
+	key := o.Models.FullKey("vpp.acls.acl/" + name)
+	for _, v := range list {
+		if keys = append(keys, v.Value.GetKey()); v.Value.GetKey() == key {
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no vpp.acls.acl/%s%s", name, o.MeantItem(key, keys))
 }
 
 var (
