@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
@@ -111,4 +112,16 @@ func (s Store) Agent(ctx context.Context, label string) (a AgentStatus, err erro
 		err = describe(agentKey(label, ""), kv.ErrNotFound)
 	}
 	return a, err
+}
+
+// Labels returns the labels of all agents, sorted.
+func (s Store) Labels(ctx context.Context) (labels []string, err error) {
+	err = s.list(ctx, "agent/", func(rest string, _ []byte) error {
+		label, _, _ := strings.Cut(rest, "/")
+		if len(labels) == 0 || labels[len(labels)-1] != label {
+			labels = append(labels, label)
+		}
+		return nil
+	}, kv.KeysOnly())
+	return labels, err
 }

@@ -13,8 +13,8 @@
 //	agent/<label>/report                    a rollout.Report
 //	agent/<label>/status                    a Status
 //	agent/<label>/hold                      a Hold: exists while the agent runs
-//	controller/<rollout>/<lease>            a Controller: exists while it executes the rollout, or waits for that
 //	agent/<label>/rival                     a Hold of an agent that does not act, because another one has the label
+//	controller/<rollout>/<lease>            a Controller: exists while it executes the rollout, or waits for that
 //
 // Revisions, manifests and chunks are never changed, and a decision is created at most once. An
 // agent writes its report, status and hold, and may create a decision. Everything else is written by

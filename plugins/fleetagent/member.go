@@ -52,7 +52,8 @@ type member struct {
 	engine health.Reporter
 	origin store.Origin // that was followed last; of watch
 
-	past atomic.Pointer[past]
+	past    atomic.Pointer[past]
+	changed chan struct{} // has a token after a change of the memory
 
 	mu          sync.Mutex
 	connected   bool
@@ -122,6 +123,10 @@ func (m *member) remember(memory rollout.Memory) error {
 	}
 	m.memory = memory
 	m.past.Store(&p)
+	select {
+	case m.changed <- struct{}{}:
+	default:
+	}
 	m.metrics.memory.Store(&memory)
 	return nil
 }

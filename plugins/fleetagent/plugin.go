@@ -133,7 +133,7 @@ func (p *Plugin) AfterInit() error {
 	id := p.Identity.Identity()
 	m := &member{
 		Deps: &p.Deps, label: id.Label, fleet: store.New(p.Engine.DB(), p.cfg.Fleet),
-		hold: store.Hold{Instance: id.Instance, Host: id.Host}, wake: make(chan struct{}, 1),
+		hold: store.Hold{Instance: id.Instance, Host: id.Host}, wake: make(chan struct{}, 1), changed: make(chan struct{}, 1),
 		engine: p.Health.Scope("etcd"), metrics: collector{fleet: p.cfg.Fleet},
 	}
 	if err := m.load(); err != nil {

@@ -83,6 +83,10 @@ func (m *member) watchStatus(ctx context.Context) {
 			w.stopped(context.WithoutCancel(ctx))
 			return
 		case <-tick.C:
+		case <-m.changed:
+			if m.metrics.memory.Load().State != rollout.Confirmed {
+				continue // with the next tick: the states of a rollout follow fast
+			}
 		}
 		if err := w.look(ctx); err != nil {
 			m.Log.Debug("the status in the fleet was not written", "error", err)

@@ -360,9 +360,19 @@ func run(t *testing.T, env map[string]string, args ...string) result {
 
 func runOn(t *testing.T, term output.Terminal, env map[string]string, args ...string) result {
 	t.Helper()
+	return runWith(t, term, func() time.Time { return before(0) }, env, args...)
+}
+
+// runAt is run at another time.
+func runAt(t *testing.T, now func() time.Time, env map[string]string, args ...string) result {
+	t.Helper()
+	return runWith(t, output.Terminal{}, now, env, args...)
+}
+
+func runWith(t *testing.T, term output.Terminal, now func() time.Time, env map[string]string, args ...string) result {
+	t.Helper()
 	var out, errs bytes.Buffer
-	now := time.Date(2026, 11, 21, 0, 38, 0, 0, time.UTC)
-	f := cmdutil.NewFactory(Streams{Out: &out, Err: &errs}, config.EnvMap(env), func() time.Time { return now }, term)
+	f := cmdutil.NewFactory(Streams{Out: &out, Err: &errs}, config.EnvMap(env), now, term)
 	code := execute(t.Context(), f, args)
 	return result{strings.Join(args, " "), out.String(), errs.String(), code}
 }

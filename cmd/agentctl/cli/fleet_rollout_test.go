@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
@@ -112,8 +114,7 @@ var updateFleet = flag.Bool("update-fleet", false, "write the outputs of docs/fl
 // The rollouts of docs/fleet.md are as the page shows them. The blocks are "text", since they need agents.
 func TestFleetDocument(t *testing.T) {
 	t.Parallel()
-	const page = "../../../docs/fleet.md"
-	text, err := os.ReadFile(page)
+	text, err := os.ReadFile(fleetFile)
 	infratest.Fatal(t, err)
 	server := kvtest.Etcd(t)
 	env := map[string]string{"ETCD_ENDPOINTS": server.Direct}
@@ -125,13 +126,44 @@ func TestFleetDocument(t *testing.T) {
 		infratest.Fatal(t, t.Context().Err())
 	}
 	net := filesOf(t, string(text), "net/")
-	before, section, ok := strings.Cut(string(text), "## Rollouts\n")
-	if !ok {
-		t.Fatal("the page has no section about rollouts")
-	}
-	section, after, _ := strings.Cut(section, "\n## ")
 	host, err := os.Hostname()
 	infratest.Fatal(t, err)
+	env["USER"] = "ann"
+	checkSection(t, "## Rollouts\n", func(line string) (string, bool) {
+		var r result
+		for { // an agent writes its status after its report
+			r = runAt(t, time.Now, env, words(strings.ReplaceAll(line, "net/", net))...)
+			if line != "fleet history edge-1" || strings.Contains(r.out, "undo") || t.Context().Err() != nil {
+				break
+			}
+		}
+		if r.code != 0 {
+			t.Errorf("%s: exit %d\n%s", line, r.code, r.err)
+		}
+		out := strings.ReplaceAll(r.out, host, "host")
+		return durations.ReplaceAllString(stamps.ReplaceAllString(out, "2026-11-20 10:15:00"), "3s"), true
+	})
+}
+
+// The times in outputs.
+var (
+	durations = regexp.MustCompile(`\b[0-9]+s\b`)
+	stamps    = regexp.MustCompile(`\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\b`)
+)
+
+// checkSection compares the blocks of "text" in a section of the page with what their command lines print; output is
+// not asked for the lines that it does not know. -update-fleet writes them.
+func checkSection(t *testing.T, heading string, output func(line string) (out string, known bool)) {
+	t.Helper()
+	fleetPage.Lock()
+	text, err := os.ReadFile(fleetFile)
+	fleetPage.Unlock()
+	infratest.Fatal(t, err)
+	_, section, ok := strings.Cut(string(text), heading)
+	if !ok {
+		t.Fatalf("the page has no section %q", heading)
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
 	shown := textBlocks.ReplaceAllStringFunc(section, func(block string) string {
 		var b strings.Builder
 		b.WriteString("```text\n")
@@ -141,22 +173,31 @@ func TestFleetDocument(t *testing.T) {
 				continue
 			}
 			b.WriteString(line)
-			r := run(t, env, words(strings.ReplaceAll(strings.TrimSpace(command), "net/", net))...)
-			if r.code != 0 {
-				t.Errorf("%s: exit %d\n%s", line, r.code, r.err)
+			out, known := output(strings.TrimSpace(command))
+			if !known {
+				t.Errorf("the page has an unknown command line: %s", line)
 			}
-			b.WriteString(strings.ReplaceAll(r.out, host, "host"))
+			b.WriteString(out)
 		}
 		return b.String() + "```"
 	})
 	if *updateFleet {
-		infratest.Fatal(t, os.WriteFile(page, []byte(before+"## Rollouts\n"+shown+"\n## "+after), 0o600))
+		fleetPage.Lock()
+		defer fleetPage.Unlock()
+		text, err := os.ReadFile(fleetFile) // another test may have written it
+		infratest.Fatal(t, err)
+		infratest.Fatal(t, os.WriteFile(fleetFile, []byte(strings.Replace(string(text), section, shown, 1)), 0o600))
 		return
 	}
 	if strings.Join(strings.Fields(shown), " ") != strings.Join(strings.Fields(section), " ") { // the columns are as wide as the name of the host
 		t.Errorf("the page shows other outputs (-update-fleet writes them):\n%s", shown)
 	}
 }
+
+// fleetFile is docs/fleet.md, which several tests write with -update-fleet.
+const fleetFile = "../../../docs/fleet.md"
+
+var fleetPage sync.Mutex
 
 var textBlocks = regexp.MustCompile("(?s)```text\n.*?```")
 

@@ -34,7 +34,7 @@ func newAgents(f *cmdutil.Factory) *cobra.Command {
 		},
 	})
 	o.flags(cmd)
-	selectorFlag(cmd, &o.selector, "only agents with these `labels`, such as site=paris,role!=core")
+	o.selectorFlag(cmd, &o.selector)
 	return cmd
 }
 
@@ -102,7 +102,7 @@ func newAssign(f *cmdutil.Factory, name, short, long, example string, put func(a
 	o := &engine{Factory: f}
 	cmd := &cobra.Command{
 		Use: name + " AGENT KEY=VALUE... | KEY-...", Short: short, Long: long, Example: example,
-		Args: cmdutil.Args(cobra.MinimumNArgs(2)),
+		Args: cmdutil.Args(cobra.MinimumNArgs(2)), ValidArgsFunction: o.completeAgents(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.with(cmd.Context(), func(ctx context.Context, s store.Store) error {
 				onlyRemoves := !slices.ContainsFunc(args[1:], func(arg string) bool { return strings.Contains(arg, "=") })
@@ -192,7 +192,12 @@ func newMaintenance(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "maintenance AGENT on|off", Short: "Leave an agent out of rollouts", Args: cmdutil.Args(cobra.ExactArgs(2)),
 		Long: "Leaves an agent out of the rollouts that begin from now on, until it is switched off. Then it catches up.", Example: "  agentctl fleet maintenance edge-1 on",
-		ValidArgsFunction: cobra.FixedCompletions([]string{"on", "off"}, cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 1 {
+				return cmdutil.StartingWith(prefix, "on", "off"), cobra.ShellCompDirectiveNoFileComp
+			}
+			return o.completeAgents(1)(cmd, args, prefix)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[1] != "on" && args[1] != "off" {
 				return fmt.Errorf("%q: expected on or off", args[1])

@@ -88,7 +88,7 @@ func (o *rolloutFlags) execute(cmd *cobra.Command, s store.Store, spec rollout.S
 		name += "-plan"
 	}
 	spec.PlanOnly, spec.Approval = planOnly, spec.Approval || !o.yes
-	err := s.CreateRollout(ctx, rollout.Rollout{Metadata: fleet.Metadata{Name: name}, Spec: spec})
+	err := s.CreateRollout(ctx, rollout.Rollout{Metadata: fleet.Metadata{Name: name, Created: time.Now().UTC().Truncate(time.Millisecond), CreatedBy: o.user()}, Spec: spec})
 	if errors.Is(err, store.ErrConflict) {
 		return fmt.Errorf("there is a rollout with the name %q: choose another --name", name)
 	}
@@ -270,9 +270,11 @@ func revisionsText(of map[int64][]string) string {
 }
 
 // revise stores the configuration of agents as a revision.
-func revise(ctx context.Context, s store.Store, configs map[string][]store.Item, message string) (revision int64, err error) {
-	r := store.Revision{Agents: map[string]string{}, Message: message, Created: time.Now().UTC()}
-	for label, items := range configs {
+func (o *applyOptions) revise(ctx context.Context, s store.Store, configs *fleetConfig) (revision int64, err error) {
+	r := store.Revision{
+		Agents: map[string]string{}, Message: o.message, Author: o.user(), Created: time.Now().UTC().Truncate(time.Second), Configs: configs.origins,
+	}
+	for label, items := range configs.items {
 		if r.Agents[label], err = s.PutConfig(ctx, items); err != nil {
 			return 0, fmt.Errorf("%s: %w", label, err)
 		}
@@ -327,7 +329,7 @@ func newPlan(f *cmdutil.Factory) *cobra.Command {
 func (o *applyOptions) defineObjects(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringArrayVarP(&o.objects.paths, "file", "f", nil, "`file` or directory with objects (\"-\" is the standard input); may be repeated")
-	selectorFlag(cmd, &o.objects.selector, "only agents with these `labels`, such as site=paris,role!=core")
+	o.selectorFlag(cmd, &o.objects.selector)
 	cmdutil.AllowEmptyFlag(cmd, &o.empty, "agents that get no items lose their configuration")
 	fs.StringVar(&o.objects.models, "models", "", "`file` with the models of the agents, as \"model export\" prints them")
 }
@@ -345,7 +347,7 @@ func (o *applyOptions) run(cmd *cobra.Command, args []string) error {
 		if _, err := o.complete(0, nil); err != nil {
 			return err
 		}
-		revision, err := revise(ctx, s, configs.items, o.message)
+		revision, err := o.revise(ctx, s, configs)
 		if err != nil {
 			return err
 		}
@@ -363,6 +365,8 @@ type fleetConfig struct {
 	items  map[string][]store.Item // by agent
 	labels []string                // of the agents that are not in maintenance, sorted
 	later  []string                // of the agents in maintenance, sorted
+	// origins describe the NetworkConfigs, by name.
+	origins map[string]store.ConfigOrigin
 }
 
 // render renders the objects, with the agents and allocations of the store.
@@ -392,6 +396,11 @@ func (o *applyOptions) render(cmd *cobra.Command, s store.Store, paths []string)
 	out, err := o.collect(r, agents)
 	if err != nil {
 		return nil, err
+	}
+	out.origins = map[string]store.ConfigOrigin{}
+	for i := range in.NetworkConfigs {
+		c := &in.NetworkConfigs[i]
+		out.origins[c.Metadata.Name] = store.ConfigOrigin{Position: c.Metadata.Source.String(), Priority: c.Spec.Priority}
 	}
 	for _, a := range r.New {
 		if err := s.Allocate(cmd.Context(), a.Pool, a.Agent, a.Value); err != nil {
@@ -424,7 +433,7 @@ func (o *applyOptions) collect(r *render.Rendering, agents map[string]store.Agen
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", name, it.Key, err)
 			}
-			items = append(items, store.Item{Key: it.Key, Value: value})
+			items = append(items, store.Item{Key: it.Key, Value: value, Config: it.Config})
 		}
 		out.items[name] = items
 		if result.Agent.Spec.Maintenance {

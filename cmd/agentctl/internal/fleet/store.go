@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +27,20 @@ type engine struct {
 // flags adds the flag --fleet.
 func (e *engine) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&e.fleet, "fleet", "default", "name of the fleet, as in fleet.conf of its agents")
+}
+
+// user is who runs the command, as USER@HOST; for people.
+func (e *engine) user() string {
+	name := ""
+	for _, variable := range []string{"SUDO_USER", "USER", "LOGNAME"} {
+		value, _ := e.Environ(variable)
+		name = cmp.Or(name, value)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return name
+	}
+	return cmp.Or(name, "unknown") + "@" + host
 }
 
 // with calls f with the store of the fleet. A rollout may take longer than --timeout.
@@ -71,6 +87,9 @@ func find(ctx context.Context, s store.Store, name string) (store.RolloutStatus,
 // names completes the names of rollouts.
 func (e *engine) names(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	var names []string
+	if e.Connect(cmd, nil) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 	_ = e.with(cmd.Context(), func(ctx context.Context, s store.Store) error {
 		all, err := s.Rollouts(ctx)
 		names = cmdutil.StartingWith(prefix, slices.Sorted(maps.Keys(all))...)
@@ -103,4 +122,59 @@ func (e *engine) known(ctx context.Context, s store.Store, label string, must bo
 	}
 	fmt.Fprintf(e.Err, "NOTE: %s is new in the fleet%s\n", label, meant)
 	return nil
+}
+
+// agent returns an agent of the fleet.
+func (n *network) agent(label string) (store.AgentStatus, error) {
+	if a, ok := n.agents[label]; ok {
+		return a, nil
+	}
+	return store.AgentStatus{}, fmt.Errorf("the fleet has no agent %q%s", label, didYouMean(label, slices.Sorted(maps.Keys(n.agents))))
+}
+
+// completeAgents completes the labels of agents, for the first arguments.
+func (e *engine) completeAgents(first int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= first {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return cmdutil.StartingWith(prefix, e.knownAgents(cmd)...), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// knownAgents returns the labels of the agents; none if the store cannot be read.
+func (e *engine) knownAgents(cmd *cobra.Command) (labels []string) {
+	if e.Connect(cmd, nil) != nil {
+		return nil
+	}
+	_ = e.with(cmd.Context(), func(ctx context.Context, s store.Store) (err error) {
+		labels, err = s.Labels(ctx)
+		return err
+	})
+	return labels
+}
+
+// selectorFlag adds -l, which completes labels that agents have in the store.
+func (e *engine) selectorFlag(cmd *cobra.Command, selector *string) {
+	selectorFlag(cmd, selector, "only agents with these `labels`, such as site=paris,role!=core")
+	_ = cmd.RegisterFlagCompletionFunc("selector", e.completeSelector) // fails only for unknown flags
+}
+
+// completeSelector completes the last condition of a selector: KEY=VALUE of the labels of agents.
+func (e *engine) completeSelector(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if e.Connect(cmd, nil) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	before := prefix[:strings.LastIndexByte(prefix, ',')+1]
+	found := map[string]bool{}
+	_ = e.with(cmd.Context(), func(ctx context.Context, s store.Store) error {
+		agents, err := s.Agents(ctx)
+		for _, a := range agents {
+			for key, value := range a.Spec.Metadata.Labels {
+				found[before+key+"="+value] = true
+			}
+		}
+		return err
+	})
+	return cmdutil.StartingWith(prefix, slices.Sorted(maps.Keys(found))...), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
