@@ -29,6 +29,9 @@ var misspelt = map[string]struct {
 	"explain FIELD":             {"explain vpp.interfaces.enabld", `did you mean "enabled"?`, false},
 	"fleet abort ROLLOUT":       {"fleet abort r-11", `did you mean "r-1"?`, false},
 	"fleet approve ROLLOUT":     {"fleet approve r-11", `did you mean "r-1"?`, false},
+	"fleet history AGENT":       {"fleet history egde-1", `did you mean "edge-1"?`, false},
+	"fleet why AGENT":           {"fleet why egde-1", `did you mean "edge-1"?`, false},
+	"fleet why MODEL/NAME":      {"fleet why edge-1 vpp.interfaces/lop0", "has no item vpp.interfaces/lop0; did you mean vpp.interfaces/loop0?", false},
 	"fleet label AGENT":         {"fleet label egde-1 role-", `the fleet has no agent "egde-1"; did you mean "edge-1"?`, false},
 	"fleet label KEY=VALUE":     {"fleet label edge-11 role=edge", `NOTE: edge-11 is new in the fleet; did you mean "edge-1"?`, false}, // the label of a new agent
 	"fleet label KEY-":          {"fleet label edge-1 roel-", `NOTE: edge-1 has no "roel"; did you mean "role"?`, false},

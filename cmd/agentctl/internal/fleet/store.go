@@ -129,7 +129,7 @@ func (n *network) agent(label string) (store.AgentStatus, error) {
 	if a, ok := n.agents[label]; ok {
 		return a, nil
 	}
-	return store.AgentStatus{}, fmt.Errorf("the fleet has no agent %q%s", label, didYouMean(label, slices.Sorted(maps.Keys(n.agents))))
+	return store.AgentStatus{}, fmt.Errorf("the fleet has no agent %q%s", label, cmdutil.Meant(label, slices.Sorted(maps.Keys(n.agents))))
 }
 
 // completeAgents completes the labels of agents, for the first arguments.

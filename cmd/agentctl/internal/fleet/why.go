@@ -16,7 +16,6 @@ import (
 	"github.com/tenuto-dev/tenuto/fleet/rollout"
 	"github.com/tenuto-dev/tenuto/fleet/store"
 	"github.com/tenuto-dev/tenuto/infra/kv"
-	"github.com/tenuto-dev/tenuto/infra/suggest"
 )
 
 type whyOptions struct{ engine }
@@ -301,7 +300,7 @@ func (o *whyOptions) item(ctx context.Context, s store.Store, n *network, label,
 	}
 	given, present := itemOf(should, key), itemOf(has, key)
 	if given == nil && present == nil {
-		return fmt.Errorf("revision %d of %s has no item %s%s", v.Revision, label, v.Item, o.nearItem(key, should))
+		return fmt.Errorf("revision %d of %s has no item %s%s", v.Revision, label, v.Item, o.MeantItem(v.Item, keysOf(should)))
 	}
 	v.Given, v.HasIt = given != nil, present != nil
 	v.Same = v.Given && v.HasIt && string(given.Value) == string(present.Value)
@@ -334,6 +333,14 @@ func (n *network) configOf(ctx context.Context, s store.Store, label string, num
 	return items, r, err
 }
 
+// keysOf returns the keys of items.
+func keysOf(items []store.Item) (keys []string) {
+	for i := range items {
+		keys = append(keys, items[i].Key)
+	}
+	return keys
+}
+
 // itemOf returns the item with the key; nil if there is none.
 func itemOf(items []store.Item, key string) *store.Item {
 	i := slices.IndexFunc(items, func(it store.Item) bool { return it.Key == key })
@@ -341,18 +348,6 @@ func itemOf(items []store.Item, key string) *store.Item {
 		return nil
 	}
 	return &items[i]
-}
-
-// nearItem suggests the item that was meant.
-func (o *whyOptions) nearItem(key string, items []store.Item) string {
-	var keys []string
-	for _, it := range items {
-		keys = append(keys, o.Models.ShortKey(it.Key))
-	}
-	if near := suggest.Nearest(o.Models.ShortKey(key), keys); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
 }
 
 // stateOf says in words what the agent reports about an item.
