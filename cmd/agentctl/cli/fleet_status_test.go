@@ -134,6 +134,12 @@ func troubled() map[string]func(*store.AgentStatus) {
 				{Key: "config/vpp/v2/interfaces/loop0", State: "differs", Reason: "mtu: 1500 -> 9000"},
 			}}
 		},
+		"edge-300": func(a *store.AgentStatus) { a.Status.Drift = &store.Findings{} },
+		"edge-206": func(a *store.AgentStatus) {
+			a.Status.Drift = &store.Findings{Count: 7, Since: before(time.Hour), First: []store.Finding{
+				{Key: "config/vpp/v2/interfaces/loop0", State: "missing"}, {Key: "config/vpp/v2/interfaces/loop8", State: "unexpected"}, {Key: "config/vpp/v2/interfaces/uplink", State: "missing"},
+			}}
+		},
 		"edge-202": func(a *store.AgentStatus) {
 			a.Report.State, a.Report.Confirmed, a.Report.Reason = rollout.Failed, 40, "config/vpp/v2/interfaces/loop1 is FAILED"
 		},
@@ -220,6 +226,9 @@ func TestFleetOfThousand(t *testing.T) {
 		"fleet why edge-000", "fleet why edge-017", "fleet why edge-019", "fleet why edge-055", "fleet why edge-202", "fleet why edge-203", "fleet why edge-204 -o yaml", "fleet why edge-205",
 		"fleet why edge-1", "fleet why edge-200 vpp.interfaces/uplink", "fleet why edge-001 vpp.interfaces/loop0", "fleet why edge-001 vpp.interfaces/lop0",
 		"fleet why edge-300 vpp.interfaces/loop0", "fleet why edge-300 vpp.interfaces/loop9",
+		"fleet diff edge-300 edge-301", "fleet diff edge-300 edge-001", "fleet diff edge-300", "fleet diff edge-300 --from r-40 --to 42", "fleet diff edge-300 --from 7", "fleet diff edge-300 --to r-4",
+		"fleet diff edge-300 --from r-41 --to 42 -o yaml",
+		"fleet drift", "fleet drift -l serial=7300", "fleet drift -l serial=7206 -o yaml",
 		"fleet history", "fleet history edge-001", "fleet history edge-0000", "fleet history --limit 1", "fleet history edge-001 -o yaml",
 	} {
 		r := run(t, w.env, words(line)...)

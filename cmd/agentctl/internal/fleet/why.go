@@ -324,7 +324,7 @@ func (n *network) configOf(ctx context.Context, s store.Store, label string, num
 	}
 	r, err := s.Revision(ctx, number)
 	if errors.Is(err, kv.ErrNotFound) {
-		return nil, r, fmt.Errorf("revision %d is no longer in the store", number)
+		return nil, r, fmt.Errorf("the store has no revision %d", number)
 	}
 	if err != nil || r.Agents[label] == "" {
 		return nil, r, err
