@@ -162,7 +162,7 @@ get-desc-adapter-generator: ## install the descriptor-adapter command
 # Packages and images of the same commit have the same bytes: the time is that of the commit.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 ARCHES  := amd64 arm64
-SHIPPED := vpp-agent vpp-agent-init agentctl
+SHIPPED := vpp-agent vpp-agent-init tenuto-controller agentctl
 IMAGE   := dist/vpp-agent-$(VERSION).tar
 
 .PHONY: programs

@@ -30,7 +30,7 @@ func debian(t *testing.T, arch, version string) (file string) {
 		t.Skip("SKIPPED: there is no dpkg-deb here (Debian: apt install dpkg); the package is not built")
 	}
 	dir, out := t.TempDir(), t.TempDir()
-	for program, text := range map[string]string{"vpp-agent": standInAgentctl, "vpp-agent-init": standInAgentctl, "agentctl": standInAgentctl, "man": standInMan} {
+	for program, text := range map[string]string{"vpp-agent": standInAgentctl, "vpp-agent-init": standInAgentctl, "tenuto-controller": standInAgentctl, "agentctl": standInAgentctl, "man": standInMan} {
 		if err := infratest.Script(filepath.Join(dir, program), text); err != nil {
 			t.Fatal(err)
 		}
@@ -74,6 +74,7 @@ func TestDebianPackage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"-rwxr-xr-x ./usr/bin/vpp-agent", "-rwxr-xr-x ./usr/bin/vpp-agent-init", "-rwxr-xr-x ./usr/bin/agentctl",
+		"-rwxr-xr-x ./usr/bin/tenuto-controller", "-rw-r--r-- ./usr/lib/systemd/system/tenuto-controller.service",
 		"-rw-r--r-- ./usr/lib/systemd/system/vpp-agent.service", "-rw-r--r-- ./usr/lib/systemd/system/vpp-agent-init.service",
 		"drwxr-x--- ./etc/vpp-agent/", "-rw-r----- ./etc/vpp-agent/http.conf", "-rw-r----- ./etc/vpp-agent/network.yaml",
 		"-rw-r--r-- ./usr/share/man/man1/agentctl.1.gz", "-rw-r--r-- ./usr/share/bash-completion/completions/agentctl",

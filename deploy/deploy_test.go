@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/cli"
+	controller "github.com/tenuto-dev/tenuto/cmd/tenuto-controller/app"
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
@@ -49,10 +50,14 @@ func environ(name string) (string, bool) {
 func checkCommand(t *testing.T, dir string, command []string) {
 	t.Helper()
 	var args []string
-	for _, arg := range command[1:] {
-		args = append(args, strings.ReplaceAll(arg, configDir, dir))
+	from := configDir
+	if command[0] == "/usr/bin/tenuto-controller" {
+		from = "/etc/tenuto-controller"
 	}
-	if !strings.Contains(strings.Join(command, " "), configDir) {
+	for _, arg := range command[1:] {
+		args = append(args, strings.ReplaceAll(arg, from, dir))
+	}
+	if !strings.Contains(strings.Join(command, " "), from) {
 		t.Errorf("%q does not say where its configuration is", command)
 	}
 	var a *agent.Agent
@@ -65,6 +70,8 @@ func checkCommand(t *testing.T, dir string, command []string) {
 		a = agent.NewAgent(agent.AllPlugins(plugins), agent.Args(args...), agent.Environ(environ), agent.Output(io.Discard))
 	case "/usr/bin/vpp-agent-init":
 		a = agent.NewAgent(agent.AllPlugins(supervisor.NewPlugin()), agent.Args(args...), agent.Environ(environ), agent.Output(io.Discard))
+	case "/usr/bin/tenuto-controller":
+		a = agent.NewAgent(agent.AllPlugins(controller.New()), agent.Args(args...), agent.Environ(environ), agent.Output(io.Discard))
 	default:
 		t.Errorf("%q is no program of ours", command)
 		return

@@ -36,7 +36,7 @@ func TestSystemdCommands(t *testing.T) {
 	t.Parallel()
 	configMap, _ := read(t)
 	dir := write(t, configMap)
-	for _, unit := range []string{"systemd/vpp-agent.service", "systemd/vpp-agent-init.service"} {
+	for _, unit := range []string{"systemd/vpp-agent.service", "systemd/vpp-agent-init.service", "systemd/tenuto-controller.service"} {
 		for _, command := range commands(t, unit) {
 			checkCommand(t, dir, command)
 		}
@@ -50,7 +50,7 @@ func TestSystemdVerifies(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("SKIPPED: there is no systemd-analyze here (Debian: apt install systemd); the units are not verified by systemd")
 	}
-	for _, unit := range []string{"vpp-agent.service", "vpp-agent-init.service"} {
+	for _, unit := range []string{"vpp-agent.service", "vpp-agent-init.service", "tenuto-controller.service"} {
 		file := standIn(t, unit)
 		out, err := exec.Command("systemd-analyze", "verify", "--man=no", file).CombinedOutput()
 		if err != nil || strings.Contains(string(out), unit) {
@@ -66,7 +66,7 @@ func standIn(t *testing.T, unit string) (file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, program := range []string{"/usr/bin/vpp-agent-init ", "/usr/bin/vpp-agent "} {
+	for _, program := range []string{"/usr/bin/vpp-agent-init ", "/usr/bin/vpp-agent ", "/usr/bin/tenuto-controller "} {
 		text = bytes.ReplaceAll(text, []byte(program), []byte("/bin/true "))
 	}
 	file = filepath.Join(t.TempDir(), unit)
@@ -84,7 +84,7 @@ func TestSystemdExposure(t *testing.T) {
 		t.Skip("SKIPPED: there is no systemd-analyze here (Debian: apt install systemd); the exposure of the units is not rated")
 	}
 	level := regexp.MustCompile(`exposure level for \S+: ([0-9.]+)`)
-	for unit, limit := range map[string]float64{"vpp-agent.service": 5.3, "vpp-agent-init.service": 7.3} {
+	for unit, limit := range map[string]float64{"vpp-agent.service": 5.3, "vpp-agent-init.service": 7.3, "tenuto-controller.service": 2.0} {
 		out, err := exec.CommandContext(t.Context(), "systemd-analyze", "security", "--offline=yes", "--no-pager", standIn(t, unit)).CombinedOutput()
 		m := level.FindStringSubmatch(string(out))
 		if err != nil || m == nil {

@@ -9,6 +9,8 @@
 package fleet
 
 import (
+	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
@@ -160,3 +162,14 @@ const (
 
 // PoolTypes are all types of pools.
 func PoolTypes() []PoolType { return []PoolType{PoolIPv4, PoolIPv6, PoolPrefix, PoolInteger} }
+
+// names are the names of fleets: a part of a key.
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+// CheckName returns an error for a name that no fleet can have.
+func CheckName(name string) error {
+	if !names.MatchString(name) {
+		return fmt.Errorf("%q, expected letters, digits, '.', '_' and '-', at most 63, a letter or digit first", name)
+	}
+	return nil
+}

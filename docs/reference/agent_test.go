@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	controller "github.com/tenuto-dev/tenuto/cmd/tenuto-controller/app"
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
@@ -27,6 +28,7 @@ func programs() []program {
 	return []program{
 		{"vpp-agent", "the agent", func(t *testing.T) infra.Plugin { return newApp(t) }},
 		{"vpp-agent-init", "starts VPP and the agent together", func(*testing.T) infra.Plugin { return supervisor.NewPlugin() }},
+		{"tenuto-controller", "executes the rollouts of a fleet", func(*testing.T) infra.Plugin { return controller.New() }},
 	}
 }
 

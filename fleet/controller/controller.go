@@ -29,6 +29,9 @@ type Controller struct {
 	Name string
 	// Follows is called when another controller executes the rollout; nil: it is not.
 	Follows func(other store.Controller)
+	// Leads is called when the controller begins and ends to execute the rollout; nil: it is not. It is called
+	// from another goroutine than Follows.
+	Leads func(bool)
 }
 
 // View is the state of a rollout.
@@ -92,11 +95,13 @@ func (r *run) campaign(ctx context.Context) {
 		if err == nil {
 			r.leads.Store(&s)
 			r.notify()
+			r.report(true)
 			select {
 			case <-ctx.Done():
 			case <-leadership.Lost():
 			}
 			r.leads.Store(nil)
+			r.report(false)
 			_ = leadership.Resign() // it expires otherwise
 			continue
 		}
@@ -104,6 +109,12 @@ func (r *run) campaign(ctx context.Context) {
 			r.failed(err)
 		}
 		pause(ctx)
+	}
+}
+
+func (r *run) report(leads bool) {
+	if r.Leads != nil {
+		r.Leads(leads)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 
+	"github.com/tenuto-dev/tenuto/fleet"
 	"github.com/tenuto-dev/tenuto/fleet/store"
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
@@ -90,13 +90,13 @@ type Config struct {
 // DefaultConfig returns the configuration without a file.
 func DefaultConfig() Config { return Config{} }
 
-// fleetNames are the names of fleets: a part of a key.
-var fleetNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
-
-// Validate returns an error for a name that cannot be a part of a key.
+// Validate returns an error for a name that no fleet can have.
 func (c Config) Validate() error {
-	if c.Fleet != "" && !fleetNames.MatchString(c.Fleet) {
-		return fmt.Errorf("fleet: %q, expected letters, digits, '.', '_' and '-', at most 63, a letter or digit first", c.Fleet)
+	if c.Fleet == "" {
+		return nil
+	}
+	if err := fleet.CheckName(c.Fleet); err != nil {
+		return fmt.Errorf("fleet: %w", err)
 	}
 	return nil
 }
