@@ -34,20 +34,44 @@ const (
 
 var _ infra.Commander = (*VPPAgent)(nil)
 
-// CommandHelp describes the command check.
+// CommandHelp describes the commands check and rehearse.
 func (a *VPPAgent) CommandHelp() string {
 	return "  check FILE [MODELS]        apply a file (\"-\" is the standard input) to a simulated VPP and Linux, and write the\n" +
 		"                             outcome as JSON, for 'agentctl check'; MODELS has models of another agent,\n" +
-		"                             and --simulate-links names the network cards of the host\n"
+		"                             and --simulate-links names the network cards of the host\n" +
+		"  rehearse FILE              execute the rollout in a file (\"-\" is the standard input) with simulated agents, and\n" +
+		"                             write the outcome as JSON, for 'agentctl fleet rehearse'\n"
 }
 
-// RunCommand executes the command check.
+// RunCommand executes the commands check and rehearse.
 func (a *VPPAgent) RunCommand(ctx context.Context, args []string, output io.Writer) (known bool, err error) {
-	if args[0] != "check" {
-		return false, nil
+	switch args[0] {
+	case "check":
+		return true, a.runCheck(ctx, args, output)
+	case "rehearse":
+		return true, a.runRehearse(ctx, args, output)
 	}
+	return false, nil
+}
+
+func (a *VPPAgent) runRehearse(ctx context.Context, args []string, output io.Writer) error {
+	if len(args) != 2 {
+		return fmt.Errorf("rehearse %q: expected FILE", args[1:])
+	}
+	in, err := readRehearsal(args[1])
+	if err != nil {
+		return fmt.Errorf("rehearse %s: %w", args[1], err)
+	}
+	out, err := Rehearse(ctx, in, a.opts...)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(output).Encode(out)
+}
+
+func (a *VPPAgent) runCheck(ctx context.Context, args []string, output io.Writer) error {
 	if len(args) < 2 || len(args) > 3 {
-		return true, fmt.Errorf("check %q: expected FILE [MODELS]", args[1:])
+		return fmt.Errorf("check %q: expected FILE [MODELS]", args[1:])
 	}
 	read := os.ReadFile
 	if args[1] == "-" {
@@ -55,13 +79,13 @@ func (a *VPPAgent) RunCommand(ctx context.Context, args []string, output io.Writ
 	}
 	text, err := read(args[1])
 	if err != nil {
-		return true, err
+		return err
 	}
 	opts := a.opts
 	if len(args) == 3 {
 		_, custom, err := custommodel.ReadFile(args[2])
 		if err != nil {
-			return true, err
+			return err
 		}
 		ours := a.Orchestrator.Codec.Models()
 		custom = slices.DeleteFunc(custom, func(m *custommodel.Model) bool {
@@ -72,9 +96,9 @@ func (a *VPPAgent) RunCommand(ctx context.Context, args []string, output io.Writ
 	}
 	checked, err := Check(ctx, text, a.Simulation.links, opts...)
 	if err != nil {
-		return true, err
+		return err
 	}
-	return true, json.NewEncoder(output).Encode(checked)
+	return json.NewEncoder(output).Encode(checked)
 }
 
 // withCustomModels adds models that this program does not have, with descriptors that accept every
