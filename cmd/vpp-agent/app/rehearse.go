@@ -30,6 +30,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/fleetagent"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	linuxmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -61,47 +62,65 @@ func readRehearsal(file string) (in rehearsal.Input, err error) {
 }
 
 // Rehearse executes a rollout with simulated copies of the agents, which have the options, and no store but the
-// memory of this process.
+// memory of this process. The hosts of the copies have all links that items need.
 func Rehearse(ctx context.Context, in rehearsal.Input, opts ...Option) (out rehearsal.Result, err error) {
 	if err := in.Validate(); err != nil {
 		return out, err
 	}
+	without := in
+	without.Faults = nil
+	out, links, err := rehearse(ctx, without, nil, opts)
+	if err != nil || len(links) == 0 && len(in.Faults) == 0 {
+		return out, err
+	}
+	out, _, err = rehearse(ctx, in, links, opts)
+	return out, err
+}
+
+// rehearse is Rehearse with copies whose hosts have some links. It returns those that items wait for, by label.
+func rehearse(ctx context.Context, in rehearsal.Input, links map[string][]string, opts []Option) (out rehearsal.Result, missing map[string][]string, err error) {
 	dir, err := os.MkdirTemp("", "vpp-agent-rehearse-")
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	db := memdb.New()
 	own := db.Client()
 	defer own.Close()
-	r := &rehearsed{db: db, store: store.New(own, rehearsedFleet), dir: dir, opts: opts, copies: map[string]*simulatedAgent{}}
+	r := &rehearsed{db: db, links: links, store: store.New(own, rehearsedFleet), dir: dir, opts: opts, copies: map[string]*simulatedAgent{}}
 	defer func() { err = errors.Join(err, r.stop()) }()
 	if err := r.start(ctx, in.Agents); err != nil {
-		return out, err
+		return out, nil, err
 	}
 	if out.Warnings, err = r.present(ctx, in.Agents); err != nil {
-		return out, err
+		return out, nil, err
 	}
 	for _, f := range in.Faults {
 		if err := r.copies[f.Agent].arm(f.Kind); err != nil {
-			return out, err
+			return out, nil, err
 		}
 	}
 	view, err := r.execute(ctx, rehearsedRollout, in.Spec, func(a rehearsal.Agent) []store.Item { return a.After }, in.Agents)
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	out.Rollout, out.Decisions = view.Rollout.Rollout, view.Rollout.Decisions
+	missing = map[string][]string{}
 	for _, a := range in.Agents {
-		out.Agents = append(out.Agents, r.copies[a.Label].result(view.Agents[a.Label]))
+		c := r.copies[a.Label]
+		out.Agents = append(out.Agents, c.result(view.Agents[a.Label]))
+		if links := c.missingLinks(); len(links) > 0 {
+			missing[a.Label] = links
+		}
 	}
-	return out, nil
+	return out, missing, nil
 }
 
 // rehearsed is a fleet of simulated agents.
 type rehearsed struct {
 	db    *memdb.Store
 	store store.Store
+	links map[string][]string // of the hosts, by label
 	dir   string
 	opts  []Option
 
@@ -214,7 +233,7 @@ func (r *rehearsed) startOne(ctx context.Context, label string) error {
 	r.mu.Lock()
 	r.copies[label] = c
 	r.mu.Unlock()
-	sim := agent.NewAgent(agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate", "--microservice-label", label),
+	sim := agent.NewAgent(agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate", "--"+linksFlag, strings.Join(r.links[label], ","), "--microservice-label", label),
 		agent.Environ(config.NoEnviron), agent.QuitSignals(), agent.Logging(logging.NewRegistry(logging.WithWriter(io.Discard))),
 		agent.StartTimeout(simulatorTimeout), agent.StopTimeout(simulatorTimeout))
 	if err := sim.Start(ctx); err != nil {
@@ -302,6 +321,24 @@ func (r *rehearsed) execute(ctx context.Context, name string, spec rollout.Spec,
 		cancel()
 	})
 	return view, cmp.Or(failed, err)
+}
+
+// missingLinks returns the links of the host that items wait for.
+func (a *simulatedAgent) missingLinks() (names []string) {
+	if a.running == nil {
+		return nil
+	}
+	for _, kv := range a.ListData(fleetagent.Source) {
+		status := a.Status(kv.Key).Status
+		for _, v := range append(status.GetDerivedValues(), status.GetValue()) {
+			for _, unmet := range v.GetWaitsFor() {
+				if name, ok := linuxmodel.ParseHostInterfaceKey(unmet.GetKey()); ok && !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	return names
 }
 
 // result describes a copy at the end.

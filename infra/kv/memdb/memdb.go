@@ -22,6 +22,7 @@ type Store struct {
 	items   map[string]entry
 	log     [][]kv.Event  // Invariant: log[i] has the events of revision i+1.
 	changed chan struct{} // closed with the next revision
+	leaders map[string]*leadership
 }
 
 type entry struct {
@@ -31,7 +32,7 @@ type entry struct {
 
 // New returns an empty store.
 func New() *Store {
-	return &Store{name: rand.Text(), items: map[string]entry{}, changed: make(chan struct{})}
+	return &Store{name: rand.Text(), items: map[string]entry{}, changed: make(chan struct{}), leaders: map[string]*leadership{}}
 }
 
 // Client is a connection to a store. It implements kv.DB, and its methods may be called concurrently.
@@ -69,6 +70,11 @@ func (c *Client) Cut(err error) {
 		}
 	}
 	s.commit(nil, ops)
+	for _, l := range s.leaders {
+		if l.client == c {
+			s.depose(l)
+		}
+	}
 }
 
 // Features implements kv.DB.
@@ -218,12 +224,17 @@ func (c *Client) CompareAndSwap(ctx context.Context, key string, old, value []by
 		return false, err
 	}
 	defer s.mu.Unlock()
+	return s.swap(key, old, value), nil
+}
+
+// swap is CompareAndSwap.
+func (s *Store) swap(key string, old, value []byte) bool {
 	e, exists := s.items[key]
 	if exists != (old != nil) || !bytes.Equal(e.Value, old) {
-		return false, nil
+		return false
 	}
 	s.commit(nil, []kv.Op{{Key: key, Value: bytes.Clone(value)}})
-	return true, nil
+	return true
 }
 
 // WatchFrom implements kv.DB. The store has all of its history.
@@ -256,4 +267,3 @@ func (c *Client) WatchFrom(ctx context.Context, prefix string, revision int64, h
 		}
 	}
 }
-

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
@@ -177,5 +178,60 @@ func TestCut(t *testing.T) {
 	cancel()
 	if err := b.WatchFrom(ended, "/", 0, nil); err != nil {
 		t.Errorf("a watch whose context ends returned %v", err)
+	}
+}
+
+// One client leads at a time. What a former leader writes has no effect.
+func TestElection(t *testing.T) {
+	t.Parallel()
+	s := memdb.New()
+	ctx := t.Context()
+	clients := map[string]*memdb.Client{"a": s.Client(), "b": s.Client(), "c": s.Client()}
+	defer clients["c"].Close()
+	campaign := func(ctx context.Context, name string) (kv.Leadership, error) {
+		return clients[name].Campaign(ctx, "/lead", []byte(name), time.Second)
+	}
+	leads := func(want string, wantErr error) {
+		t.Helper()
+		if got, err := clients["c"].Leader(ctx, "/lead"); string(got) != want || !errors.Is(err, wantErr) {
+			t.Errorf("%q leads (%v), expected %q (%v)", got, err, want, wantErr)
+		}
+	}
+	leads("", kv.ErrNotFound)
+	first, err := campaign(ctx, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	leads("a", nil)
+	if done, err := first.CompareAndSwap(ctx, "/x", nil, []byte("1")); !done || err != nil {
+		t.Errorf("write of the leader: %t, %v", done, err)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := campaign(ended, "b"); !errors.Is(err, context.Canceled) {
+		t.Errorf("campaign whose context ends returned %v", err)
+	}
+	won := make(chan kv.Leadership)
+	go func() {
+		l, err := campaign(ctx, "b")
+		if err != nil {
+			t.Error(err)
+		}
+		won <- l
+	}()
+	if err := first.Resign(); err != nil {
+		t.Error(err)
+	}
+	<-first.Lost()
+	<-won
+	leads("b", nil)
+	if _, err := first.CompareAndSwap(ctx, "/x", []byte("1"), []byte("2")); !errors.Is(err, kv.ErrNotLeader) {
+		t.Errorf("write of the former leader returned %v", err)
+	}
+	clients["b"].Close()
+	leads("", kv.ErrNotFound)
+	clients["a"].Close()
+	if _, err := campaign(ctx, "a"); err == nil {
+		t.Error("a client that was closed leads")
 	}
 }

@@ -21,8 +21,9 @@ import (
 
 type options struct {
 	*cmdutil.Factory
-	file, modelsFile, program string
-	assumeLinks               bool
+	file, modelsFile string
+	program          cmdutil.Program
+	assumeLinks      bool
 }
 
 // New returns the command "check".
@@ -53,7 +54,7 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		RunE: o.run,
 	}
 	cmdutil.FileFlag(cmd, &o.file)
-	cmd.Flags().StringVar(&o.program, "program", "", "`file` with the program of the agent (default: vpp-agent next to agentctl, or in PATH)")
+	o.program.Flag(cmd)
 	cmd.Flags().StringVar(&o.modelsFile, "models", "", "`file` with the models of an agent, as \"model export\" prints them")
 	cmd.Flags().BoolVar(&o.assumeLinks, "assume-links", false, "assume that the host has the links that items of the file wait for, such as host interfaces of AF_PACKET interfaces")
 	return cmdutil.OnTargets(f.Formatted(cmd), cmdutil.NoTarget)

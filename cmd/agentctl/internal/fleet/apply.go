@@ -38,20 +38,26 @@ type rolloutFlags struct {
 func (o *rolloutFlags) define(cmd *cobra.Command) {
 	o.flags(cmd)
 	o.asks = true
+	o.defineWaves(cmd)
 	f := cmd.Flags()
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	f.StringVar(&o.waves, "waves", "", wavesHelp+"; without it there is one wave")
 	f.StringVar(&o.name, "name", "", "name of the rollout; default: r- and the number of the revision")
-	f.IntVar(&o.spec.MaxFailures, "max-failures", 0, "number of agents of a wave that may fail; they keep the revision that they have")
-	f.StringVar(&o.limit, "max-unavailable", "", "number or percentage of agents that may be unavailable when another one begins: not running, reporting\n"+
-		"trouble, or applying the revision; such as 2 or 10%; without it there is no limit")
 	f.DurationVar(&o.spec.ConfirmTimeout, "confirm-timeout", time.Minute, "how long an agent waits for the decision of its wave before it reverts")
 	f.DurationVar(&o.spec.Soak, "soak", 0, "how long an agent has to be healthy before it says so; less than half of --confirm-timeout")
 	f.DurationVar(&o.spec.Deadline, "deadline", 30*time.Second, "how long to wait for the plans of the agents")
+	f.BoolVar(&o.spec.Approval, "approval", false, "another user approves the plans, with 'agentctl fleet approve'")
+}
+
+// defineWaves adds the flags that say which agents change together.
+func (o *rolloutFlags) defineWaves(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.waves, "waves", "", wavesHelp+"; without it there is one wave")
+	f.IntVar(&o.spec.MaxFailures, "max-failures", 0, "number of agents of a wave that may fail; they keep the revision that they have")
+	f.StringVar(&o.limit, "max-unavailable", "", "number or percentage of agents that may be unavailable when another one begins: not running, reporting\n"+
+		"trouble, or applying the revision; such as 2 or 10%; without it there is no limit")
 	f.BoolVar(&o.alone, "each-alone", false, "each agent confirms its change when it is healthy, without a common decision of its wave")
 	f.BoolVar(&o.skip, "skip-offline", false, "continue without agents that do not run: they catch up when they run again; without it the rollout fails")
 	f.BoolVar(&o.spec.RevertCommitted, "revert-committed", false, "if a wave fails, the agents of earlier waves go back, too")
-	f.BoolVar(&o.spec.Approval, "approval", false, "another user approves the plans, with 'agentctl fleet approve'")
 }
 
 // complete checks the flags, and makes the specification of a rollout.
@@ -347,6 +353,9 @@ func (o *applyOptions) run(cmd *cobra.Command, args []string) error {
 		if _, err := o.complete(0, nil); err != nil {
 			return err
 		}
+		if err := allocate(ctx, s, configs.fresh); err != nil {
+			return err
+		}
 		revision, err := o.revise(ctx, s, configs)
 		if err != nil {
 			return err
@@ -365,6 +374,8 @@ type fleetConfig struct {
 	items  map[string][]store.Item // by agent
 	labels []string                // of the agents that are not in maintenance, sorted
 	later  []string                // of the agents in maintenance, sorted
+	fresh  []render.Allocation     // that are not stored yet
+	agents map[string]store.AgentStatus
 	// origins describe the NetworkConfigs, by name.
 	origins map[string]store.ConfigOrigin
 }
@@ -402,12 +413,18 @@ func (o *applyOptions) render(cmd *cobra.Command, s store.Store, paths []string)
 		c := &in.NetworkConfigs[i]
 		out.origins[c.Metadata.Name] = store.ConfigOrigin{Position: c.Metadata.Source.String(), Priority: c.Spec.Priority}
 	}
-	for _, a := range r.New {
-		if err := s.Allocate(cmd.Context(), a.Pool, a.Agent, a.Value); err != nil {
-			return nil, err
+	out.fresh, out.agents = r.New, agents
+	return out, nil
+}
+
+// allocate stores the values that pools have given.
+func allocate(ctx context.Context, s store.Store, fresh []render.Allocation) error {
+	for _, a := range fresh {
+		if err := s.Allocate(ctx, a.Pool, a.Agent, a.Value); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // collect renders all selected agents. An agent without items that has a configuration is probably the result of

@@ -104,6 +104,11 @@ type agentView struct {
 }
 
 func (o *showOptions) show(r store.RolloutStatus, agents map[string]store.AgentStatus) error {
+	return output.Show(o.Printer, viewOf(r, agents), func(v rolloutView) error { return printRollout(o.Printer, v) })
+}
+
+// viewOf describes a rollout with its agents.
+func viewOf(r store.RolloutStatus, agents map[string]store.AgentStatus) rolloutView {
 	v := rolloutView{Name: r.Rollout.Metadata.Name, Spec: r.Rollout.Spec, Status: r.Rollout.Status, Decisions: r.Decisions, Agents: []agentView{}}
 	for wave, labels := range r.Rollout.Spec.Waves {
 		for _, label := range labels {
@@ -117,10 +122,10 @@ func (o *showOptions) show(r store.RolloutStatus, agents map[string]store.AgentS
 			v.Agents = append(v.Agents, line)
 		}
 	}
-	return output.Show(o.Printer, v, o.print)
+	return v
 }
 
-func (o *showOptions) print(v rolloutView) error {
+func printRollout(p *output.Printer, v rolloutView) error {
 	text := fmt.Sprintf("rollout %s, revision %d: %s", v.Name, v.Spec.Revision, cmp.Or(string(v.Status.Phase), "New"))
 	if v.Status.Reason != "" {
 		text += ": " + v.Status.Reason
@@ -133,7 +138,7 @@ func (o *showOptions) print(v rolloutView) error {
 			}
 		}
 	}
-	if err := o.Printf("%s\n", text); err != nil {
+	if err := p.Printf("%s\n", text); err != nil {
 		return err
 	}
 	t := output.NewTable("WAVE", "AGENT", "STATE", "PLAN", "REASON")
@@ -151,7 +156,7 @@ func (o *showOptions) print(v rolloutView) error {
 		}
 		t.Row(a.Wave+1, a.Label, state, a.Report.Plan.Effects, reason)
 	}
-	return t.Write(o.Printer)
+	return t.Write(p)
 }
 
 // newEdit returns a command that changes the specification of a rollout.
