@@ -15,13 +15,29 @@ func (d *decoder) networkConfig(t *document.Tree, path string, c *NetworkConfigS
 		field{"variables", false, func(t *document.Tree, path string) { c.Variables = d.variables(t, path) }},
 		field{"forEach", false, func(t *document.Tree, path string) {
 			c.ForEach = &ForEach{}
-			d.fields(t, path, field{"peers", true, func(t *document.Tree, path string) { d.selector(t, path, &c.ForEach.Peers) }})
+			d.forEach(t, path, c.ForEach)
 		}},
 		field{"template", true, func(t *document.Tree, path string) {
 			if c.Template = t; t.Kind != document.Mapping || len(t.Fields) == 0 {
 				d.fail(t.Position, path, "expected a configuration as in network.yaml, got %s", described(t))
 			}
 		}})
+}
+
+func (d *decoder) forEach(t *document.Tree, path string, f *ForEach) {
+	d.fields(t, path, field{"peers", true, func(t *document.Tree, path string) { d.selector(t, path, &f.Peers) }})
+}
+
+// RepeatedElement reads an element of a list in a template that stands for several: one for each peer. ok is false if it
+// is an element as any other. Each error is a *document.Error, with a path that begins with path.
+func RepeatedElement(t *document.Tree, path string) (f ForEach, value *document.Tree, ok bool, errs []error) {
+	if t.Kind != document.Mapping || t.Field("forEach") == nil {
+		return f, nil, false, nil
+	}
+	d := &decoder{}
+	d.fields(t, path, field{"forEach", true, func(t *document.Tree, path string) { d.forEach(t, path, &f) }},
+		field{"value", true, func(t *document.Tree, _ string) { value = t }})
+	return f, value, true, d.errs
 }
 
 // described is Describe, but also says that an object is empty.

@@ -122,10 +122,10 @@ func VariableTypes() []VariableType {
 	return []VariableType{TypeString, TypeInteger, TypeBoolean, TypeAddress, TypePrefix, TypeMAC, TypeList, TypeObject}
 }
 
-// ForEach repeats a template for other agents.
+// ForEach repeats a template, or an element of a list in a template, for other agents.
 type ForEach struct {
-	// Peers selects the agents, without the one that is configured. The template is repeated for
-	// each, with the peer as ${peer...}.
+	// Peers selects the agents, without the one that is configured. The template or element is repeated
+	// for each, with the peer as ${peer...}.
 	Peers Selector `json:"peers"`
 }
 

@@ -138,13 +138,13 @@ func (r *Rendering) allocate() {
 }
 
 // users calls add for each agent that gets a value of a pool for a reference.
-func (r *Rendering) users(c *config, ref *reference, add func(pool, agent string)) {
+func (r *Rendering) users(c *config, ref use, add func(pool, agent string)) {
 	agents, name := r.selected[c], ref.name
 	if len(agents) == 0 {
 		return
 	}
 	if ref.root == rootPeer {
-		agents = c.peers
+		agents = ref.peers
 	}
 	if ref.root != rootPool {
 		if name = c.Spec.Variables[ref.name].Pool; ref.part != partValues || name == "" {

@@ -101,10 +101,14 @@ func (r *Rendering) add(nc *fleet.NetworkConfig) {
 	fail := func(at document.Position, path string, err error) {
 		r.Errs = append(r.Errs, &Error{Position: at, Config: nc.Metadata.Name, Path: path, Msg: err.Error()})
 	}
-	c.template = c.compile(nc.Spec.Template, "", fail)
+	if nc.Spec.ForEach != nil {
+		c.peers = r.peersOf(c, *nc.Spec.ForEach)
+		c.around = c.peers
+	}
+	c.template = r.compile(c, nc.Spec.Template, "", fail)
 	for _, ref := range c.refs {
 		if ref.root == rootPool && r.pools[ref.name] == nil {
-			fail(r.placeOf(c.template, ref))
+			fail(r.placeOf(c.template, ref.reference))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(nc.Spec.Variables)) {
@@ -115,11 +119,6 @@ func (r *Rendering) add(nc *fleet.NetworkConfig) {
 	selected := r.matching(nc.Spec.Selector)
 	if len(selected) == 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("NetworkConfig %s selects no agent (%s)", nc.Metadata.Name, selectorText(nc.Spec.Selector)))
-	}
-	if nc.Spec.ForEach != nil {
-		if c.peers = r.matching(nc.Spec.ForEach.Peers); len(c.peers) == 0 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("NetworkConfig %s has no peers (%s)", nc.Metadata.Name, selectorText(nc.Spec.ForEach.Peers)))
-		}
 	}
 	if len(r.Errs) == before {
 		r.configs = append(r.configs, c)
@@ -156,6 +155,9 @@ func (r *Rendering) placeOf(n *node, ref *reference) (at document.Position, path
 			if find(e, fmt.Sprintf("%s[%d]", here, i)) {
 				return true
 			}
+		}
+		if n.each != nil {
+			return find(n.each, here+".value")
 		}
 		return false
 	}
@@ -274,7 +276,7 @@ func (m *merger) fail(c *config, peer *fleet.Agent, at document.Position, path, 
 func (m *merger) add(c *config, peer *fleet.Agent) {
 	failed := false
 	s := &scope{Rendering: m.Rendering, config: c, agent: m.result.Agent, peer: peer}
-	s.fail = func(at document.Position, path string, err error) {
+	s.report = func(peer *fleet.Agent, at document.Position, path string, err error) {
 		failed = true
 		m.fail(c, peer, at, path, err.Error())
 	}
@@ -331,6 +333,8 @@ func (m *merger) item(c *config, peer *fleet.Agent, it document.Item, path strin
 	case !twice:
 		m.items[it.Key] = entry{it.Value, c, peer}
 		m.result.Items = append(m.result.Items, Item{it, c.Metadata.Name})
+	case other.config == c && (peer == nil || other.peer == peer):
+		m.fail(c, peer, it.Position, path, fmt.Sprintf("the template gives the item %s twice", m.nameOf(it.Key)))
 	case other.config == c:
 		if !proto.Equal(other.value, it.Value) {
 			m.fail(c, nil, it.Position, path, fmt.Sprintf("peers %s and %s give the item %s different values; expected a name with ${peer.label}",

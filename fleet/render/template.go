@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,20 +17,29 @@ type node struct {
 	tree     *document.Tree
 	fields   []*node // values of the fields of a mapping
 	elements []*node
-	parts    []part // of a string with references
-	constant bool   // there is no reference in it
+	parts    []part         // of a string with references
+	constant bool           // there is no reference in it
+	each     *node          // of an element that is repeated: its value
+	peers    []*fleet.Agent // that it is repeated for, sorted by name
 }
 
 // config is a NetworkConfig that is ready to be rendered.
 type config struct {
 	*fleet.NetworkConfig
 	template *node
-	refs     []*reference
+	refs     []use
 	peers    []*fleet.Agent // of ForEach, sorted by name
+	around   []*fleet.Agent // of what is compiled: those of the innermost forEach; nil: there is none
+}
+
+// use is a reference in a template, with the peers that it can be about.
+type use struct {
+	*reference
+	peers []*fleet.Agent
 }
 
 // compile parses the strings of a template.
-func (c *config) compile(t *document.Tree, path string, fail func(at document.Position, path string, err error)) *node {
+func (r *Rendering) compile(c *config, t *document.Tree, path string, fail func(at document.Position, path string, err error)) *node {
 	n := &node{tree: t, constant: true}
 	switch t.Kind {
 	case document.Mapping:
@@ -39,12 +49,12 @@ func (c *config) compile(t *document.Tree, path string, fail func(at document.Po
 				fail(f.Position, at, errNameReference)
 				continue
 			}
-			n.fields = append(n.fields, c.compile(f.Value, at, fail))
+			n.fields = append(n.fields, r.compile(c, f.Value, at, fail))
 		}
 		n.constant = !slices.ContainsFunc(n.fields, func(v *node) bool { return !v.constant })
 	case document.List:
 		for i, e := range t.Elements {
-			n.elements = append(n.elements, c.compile(e, path+"["+strconv.Itoa(i)+"]", fail))
+			n.elements = append(n.elements, r.element(c, e, path+"["+strconv.Itoa(i)+"]", fail))
 		}
 		n.constant = !slices.ContainsFunc(n.elements, func(v *node) bool { return !v.constant })
 	case document.String:
@@ -60,18 +70,49 @@ func (c *config) compile(t *document.Tree, path string, fail func(at document.Po
 			if err := c.allowed(p.ref); err != nil {
 				fail(t.Position, path, err)
 			}
-			c.refs = append(c.refs, p.ref)
+			c.refs = append(c.refs, use{p.ref, c.around})
 		}
 	}
 	return n
+}
+
+// element compiles an element of a list.
+func (r *Rendering) element(c *config, t *document.Tree, path string, fail func(at document.Position, path string, err error)) *node {
+	f, value, ok, errs := fleet.RepeatedElement(t, path)
+	for _, err := range errs {
+		if e, is := errors.AsType[*document.Error](err); is {
+			fail(e.Position, e.Field, errors.New(e.Msg))
+		}
+	}
+	switch {
+	case !ok:
+		return r.compile(c, t, path, fail)
+	case len(errs) > 0:
+		return &node{tree: t, constant: true}
+	}
+	n := &node{tree: t, peers: r.peersOf(c, f)}
+	outer := c.around
+	c.around = n.peers
+	n.each = r.compile(c, value, path+".value", fail)
+	c.around = outer
+	return n
+}
+
+// peersOf returns the agents of a forEach, not nil; if there are none that is a warning.
+func (r *Rendering) peersOf(c *config, f fleet.ForEach) []*fleet.Agent {
+	peers := append([]*fleet.Agent{}, r.matching(f.Peers)...)
+	if len(peers) == 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("NetworkConfig %s has no peers (%s)", c.Metadata.Name, selectorText(f.Peers)))
+	}
+	return peers
 }
 
 var errNameReference = fmt.Errorf("the name of a field cannot have references, only values can")
 
 // allowed reports a reference to a peer without peers.
 func (c *config) allowed(r *reference) error {
-	if r.root == rootPeer && c.Spec.ForEach == nil {
-		return fmt.Errorf("%s: there is a peer only with spec.forEach", r.text)
+	if r.root == rootPeer && c.around == nil {
+		return fmt.Errorf("%s: there is a peer only with spec.forEach, or in an element of a list with forEach", r.text)
 	}
 	return nil
 }
@@ -88,8 +129,10 @@ type scope struct {
 	*Rendering
 	config      *config
 	agent, peer *fleet.Agent
-	fail        func(at document.Position, path string, err error)
+	report      func(peer *fleet.Agent, at document.Position, path string, err error)
 }
+
+func (s *scope) fail(at document.Position, path string, err error) { s.report(s.peer, at, path, err) }
 
 // build returns a template with the values of its references.
 func (s *scope) build(n *node, path string) *document.Tree {
@@ -108,16 +151,32 @@ func (s *scope) build(n *node, path string) *document.Tree {
 		}
 	case document.List:
 		for i, e := range n.elements {
-			if e.constant {
+			at := path + "[" + strconv.Itoa(i) + "]"
+			switch {
+			case e.each != nil:
+				t.Elements = append(t.Elements, s.repeat(e, at)...)
+			case e.constant:
 				t.Elements = append(t.Elements, e.tree)
-			} else {
-				t.Elements = append(t.Elements, s.build(e, path+"["+strconv.Itoa(i)+"]"))
+			default:
+				t.Elements = append(t.Elements, s.build(e, at))
 			}
 		}
 	default:
 		return s.text(n, path)
 	}
 	return t
+}
+
+// repeat builds an element for each of its peers.
+func (s *scope) repeat(n *node, path string) (all []*document.Tree) {
+	for _, peer := range n.peers {
+		if peer != s.agent {
+			of := *s
+			of.peer = peer
+			all = append(all, of.build(n.each, path+".value"))
+		}
+	}
+	return all
 }
 
 // text returns a string with the values of its references. One that is only a reference becomes its value.
