@@ -475,7 +475,10 @@ func (m *member) items(ctx context.Context, revision int64) ([]orchestrator.KeyV
 	return items, nil
 }
 
-// summary describes a shown plan.
+// NoChanges is what Effects of a plan begins with if it changes nothing.
+const NoChanges = "no changes"
+
+// summary describes a shown plan: "5 to create, 1 waiting: ITEM waits for ...".
 func summary(shown *orchestrator.Plan) rollout.Plan {
 	var effects []string
 	for _, e := range []struct {
@@ -489,10 +492,27 @@ func summary(shown *orchestrator.Plan) rollout.Plan {
 			effects = append(effects, fmt.Sprintf("%d %s", n, e.what))
 		}
 	}
-	if len(effects) == 0 {
-		effects = []string{"no changes"}
+	if shown.Changed == 0 || len(effects) == 0 {
+		effects = append([]string{NoChanges}, effects...)
 	}
-	return rollout.Plan{Fingerprint: shown.Fingerprint, Effects: strings.Join(effects, ", "), Overridden: len(shown.Left)}
+	text := strings.Join(effects, ", ") + waitsFor(shown.Effects)
+	return rollout.Plan{Fingerprint: shown.Fingerprint, Effects: text, Overridden: len(shown.Left)}
+}
+
+// waitsFor returns ": ITEM waits for ..." of the first item that waits; empty if there is none.
+func waitsFor(items []api.PlanItem) string {
+	for i := range items {
+		it := &items[i]
+		if it.Kind == api.StepWait && it.Reason != "" {
+			return fmt.Sprintf(": %s %s", it.Key, short(it.Reason))
+		}
+		for _, part := range it.Parts {
+			if part.Kind == api.StepWait && part.Reason != "" {
+				return fmt.Sprintf(": %s %s", part.Key, short(part.Reason))
+			}
+		}
+	}
+	return ""
 }
 
 // cannot returns why an agent cannot have a revision; empty if it can. What waits is no reason.

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -255,4 +257,78 @@ func golden(t *testing.T, file, got string) {
 	if got != string(want) {
 		t.Errorf("%s has something else (-update writes it):\n%s", file, got)
 	}
+}
+
+// answer has agents answer the plans that they are asked for, until ctx ends.
+func (w *written) answer(ctx context.Context, plan func(label string) rollout.Report) {
+	for ctx.Err() == nil {
+		agents, err := w.store.Agents(ctx)
+		for label, a := range agents {
+			if err != nil || a.Assignment.Task != rollout.TaskPlan || a.Report.Rollout == a.Assignment.Rollout {
+				continue
+			}
+			r := plan(label)
+			r.Rollout, r.Attempt, r.Confirmed = a.Assignment.Rollout, a.Assignment.Attempt, a.Report.Confirmed
+			err = w.store.WriteReport(ctx, label, r)
+		}
+		if err != nil && ctx.Err() == nil {
+			w.t.Error(err)
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// The plan of 200 agents is one screen: a paragraph for the agents with the same plan.
+func TestFleetPlanOfMany(t *testing.T) {
+	t.Parallel()
+	w := writtenFleet(t)
+	var objects strings.Builder
+	for i := range 200 {
+		label := fmt.Sprintf("edge-%03d", i)
+		fmt.Fprintf(&objects, "apiVersion: fleet.tenuto.dev/v1alpha1\nkind: Agent\nmetadata: {name: %s, labels: {role: edge}}\nspec: {values: {loopback: 10.255.0.%d/32}}\n---\n", label, i)
+		w.agent(label, map[string]string{"role": "edge"}, func(a *store.AgentStatus) {
+			a.Report, a.Assignment = rollout.Report{}, rollout.Assignment{}
+			if i == 17 {
+				a.Running = nil
+			}
+		})
+	}
+	w.flush()
+	parts := strings.Split(strings.ReplaceAll(fleetAgents, "MTU", "1500"), "---\n")
+	net := write(t, "net.yaml", objects.String()+parts[2])
+	refused := ""
+	plan := func(label string) rollout.Report {
+		r := rollout.Report{State: rollout.Planned, Plan: rollout.Plan{Fingerprint: "f", Effects: "1 to create"}}
+		switch {
+		case label == refused:
+			r.State, r.Plan, r.Reason = rollout.Refused, rollout.Plan{}, "config/vpp/v2/interfaces/loop0 is UNIMPLEMENTED: VPP 22.02 lacks it"
+		case label > "edge-160":
+			r.Plan.Effects = "1 to create, 2 waiting: config/vpp/v2/route/vrf/0/dst/10.0.0.0/24/gw/ waits for config/vpp/v2/interfaces/uplink2"
+		case label > "edge-130": // each another one
+			r.Plan.Effects = "1 to create, " + label[5:] + " to delete"
+		}
+		return r
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var agents sync.WaitGroup
+	agents.Go(func() { w.answer(ctx, plan) })
+	first := run(t, w.env, "fleet", "plan", "--skip-offline", "--deadline", "6s", "-f", net)
+	data := run(t, w.env, "fleet", "plan", "--skip-offline", "--deadline", "6s", "-f", net, "-o", "json")
+	cancel()
+	agents.Wait()
+	refused = "edge-003"
+	ctx, cancel = context.WithCancel(t.Context())
+	agents.Go(func() { w.answer(ctx, plan) })
+	second := run(t, w.env, "fleet", "plan", "--skip-offline", "--deadline", "6s", "-f", net)
+	cancel()
+	agents.Wait()
+	var shown struct{ Classes []struct{ Agents []string } }
+	if err := json.Unmarshal([]byte(data.out), &shown); err != nil || data.code != exit.CodeFinding || len(shown.Classes) != 33 || len(shown.Classes[0].Agents) != 130 {
+		t.Errorf("-o json: %v, exit %d\n%s%s", err, data.code, data.out, data.err)
+	}
+	golden(t, filepath.Join("testdata", "fleet", "plan.txt"), fmt.Sprintf("%s%s[exit %d]\n\n%s%s[exit %d]\n", first.out, first.err, first.code, second.out, second.err, second.code))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/fleet"
 	"github.com/tenuto-dev/tenuto/fleet/controller"
 	"github.com/tenuto-dev/tenuto/fleet/render"
@@ -108,7 +109,7 @@ func (o *rolloutFlags) execute(cmd *cobra.Command, s store.Store, spec rollout.S
 func (o *rolloutFlags) follow(cmd *cobra.Command, s store.Store, name string) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
-	p := &progress{Printer: o.Printer}
+	p := o.progress(ctx, s)
 	var stop error // why the rollout is aborted
 	see := func(v controller.View) {
 		p.see(v)
@@ -133,9 +134,47 @@ func (o *rolloutFlags) follow(cmd *cobra.Command, s store.Store, name string) er
 	case rollout.PhaseFailed:
 		return fmt.Errorf("rollout %s failed: %s", name, status.Reason)
 	case rollout.PhasePlanned:
-		return nil
+		return o.planned(view, p.classes)
 	}
 	return o.Printf("rollout %s: %s\n", name, summaryOf(view))
+}
+
+// progress returns what prints the progress of a rollout.
+func (o *rolloutFlags) progress(ctx context.Context, s store.Store) *progress {
+	d, n := &diffOptions{engine: o.engine}, &network{}
+	items := func(a store.AgentStatus, revision int64) []string {
+		v := diffView{From: diffSide{Agent: a.Label, Revision: a.Report.Confirmed}, To: diffSide{Agent: a.Label, Revision: revision}}
+		for _, side := range []*diffSide{&v.From, &v.To} {
+			var err error
+			if side.items, _, err = n.configOf(ctx, s, side.Agent, side.Revision); err != nil {
+				return nil // it is an example only
+			}
+		}
+		d.compare(&v)
+		return d.first(&v)
+	}
+	return &progress{Printer: o.Printer, items: items, text: o.Models.ShortText}
+}
+
+// planView is the output of -o of plan.
+type planView struct {
+	Rollout  string  `json:"rollout"`
+	Revision int64   `json:"revision"`
+	Agents   int     `json:"agents"`
+	Classes  []class `json:"classes"`
+}
+
+// planned shows the plans in the format of -o. The error says that there are changes.
+func (o *rolloutFlags) planned(view controller.View, list []class) error {
+	r := view.Rollout.Rollout
+	v := planView{Rollout: r.Metadata.Name, Revision: r.Spec.Revision, Agents: len(members(r)), Classes: list}
+	if err := output.Show(o.Printer, v, func(planView) error { return nil }); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(list, func(c class) bool { return c.changes() }) {
+		return exit.Findingf("there are changes")
+	}
+	return nil
 }
 
 // errDeclined is returned if the user does not approve the plans.
@@ -321,15 +360,16 @@ func newPlan(f *cmdutil.Factory) *cobra.Command {
 	o := &applyOptions{rolloutFlags: rolloutFlags{engine: engine{Factory: f}}, objects: renderOptions{Factory: f}, planOnly: true}
 	cmd := &cobra.Command{
 		Use: "plan [-f] DIR|FILE...", Short: "Show what the agents of the fleet would do, without changing anything",
-		Long: "Asks every agent for its plan, as 'agentctl fleet apply' does, and shows agents with equal plans together. The exit\n" +
-			"code is 1 if an agent cannot have the configuration.",
+		Long: "Asks every agent for its plan, as 'agentctl fleet apply' does, and shows agents with equal plans together, with the first\n" +
+			"items that change for one of them. 'agentctl fleet diff AGENT --to REVISION' shows all with their fields.\n\n" +
+			"The exit code is 0 if nothing would change, 2 if there are changes, and 1 if an agent cannot have the configuration.",
 		Example: "  agentctl fleet plan -f net/",
 		Args:    cmdutil.Args(cobra.ArbitraryArgs),
 		RunE:    o.run,
 	}
 	o.define(cmd)
 	o.defineObjects(cmd)
-	return cmd
+	return f.Formatted(cmd)
 }
 
 func (o *applyOptions) defineObjects(cmd *cobra.Command) {

@@ -230,3 +230,25 @@ func (o *diffOptions) print(v diffView) error {
 	}
 	return o.Printf("%s\n%s\n%s: %s; %s equal\n", head, lines, effects.Count(len(v.Items), "item"), strings.Join(parts, ", "), output.Thousands(uint64(v.Equal)))
 }
+
+// exampleItems is how many items an example of a plan names.
+const exampleItems = 3
+
+// first names the first items: "+ vpp.interfaces/loop0, ~ vpp.interfaces/uplink (mtu)".
+func (o *diffOptions) first(v *diffView) (list []string) {
+	for _, it := range v.Items[:min(exampleItems, len(v.Items))] {
+		text := string(it.Kind) + " " + o.Models.ShortKey(it.Key)
+		if it.Kind == api.StepUpdate {
+			var fields []string
+			for _, f := range it.Fields {
+				fields = append(fields, f.Path)
+			}
+			text += " (" + strings.Join(fields, " ") + ")"
+		}
+		list = append(list, text)
+	}
+	if more := len(v.Items) - exampleItems; more > 0 {
+		list = append(list, fmt.Sprintf("and %d more (agentctl fleet diff %s --to %d)", more, v.To.Agent, v.To.Revision))
+	}
+	return list
+}
