@@ -41,15 +41,19 @@ type Deps struct {
 // Config is the file controller.conf.
 type Config struct {
 	Fleet string `json:"fleet" desc:"name of the fleet whose rollouts are executed"`
+	Keep  int    `json:"keep" desc:"number of revisions, and of ended rollouts, that are kept besides those that agents have or can go back to; 0: all"`
 }
 
 // DefaultConfig returns the configuration without a file.
-func DefaultConfig() Config { return Config{Fleet: "default"} }
+func DefaultConfig() Config { return Config{Fleet: "default", Keep: store.DefaultKeep} }
 
 // Validate returns an error for a name that no fleet can have.
 func (c Config) Validate() error {
 	if err := fleet.CheckName(c.Fleet); err != nil {
 		return fmt.Errorf("fleet: %w", err)
+	}
+	if c.Keep < 0 {
+		return fmt.Errorf("keep: %d, expected a number of revisions, or 0", c.Keep)
 	}
 	return nil
 }
@@ -156,6 +160,14 @@ func (p *Plugin) execute(ctx context.Context, s store.Store, name string, st *st
 	})
 	if err != nil && ctx.Err() == nil {
 		log.Warn("the rollout is no longer executed", "error", err)
+	}
+	if err == nil && p.cfg.Keep > 0 {
+		switch c, err := s.Collect(ctx, p.cfg.Keep); {
+		case err != nil && ctx.Err() == nil:
+			log.Warn("old revisions are not removed", "error", err)
+		case c != (store.Collected{}):
+			log.Info("removed what is old", "revisions", c.Revisions, "rollouts", c.Rollouts, "objects", c.Objects)
+		}
 	}
 	p.change(func() { delete(p.running, name) })
 }

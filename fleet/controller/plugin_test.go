@@ -24,6 +24,7 @@ func TestConfiguration(t *testing.T) {
 	for conf, want := range map[string]string{
 		"":             "a controller of a fleet needs etcd: write etcd.conf",
 		"fleet: a/b":   `fleet: "a/b", expected letters, digits`,
+		"keep: -1":     "keep: -1, expected a number of revisions, or 0",
 		"fleet: ''":    `fleet: "", expected letters`,
 		"fleets: here": `fleets: unknown key, did you mean "fleet"?`,
 	} {

@@ -195,7 +195,7 @@ func (s Store) PutConfig(ctx context.Context, items []Item) (manifest string, er
 
 // putOnce stores content that is never changed.
 func (s Store) putOnce(ctx context.Context, key string, data []byte) error {
-	_, err := s.db.CompareAndSwap(ctx, s.prefix+key, nil, data)
+	_, err := s.conditional()(ctx, s.prefix+key, nil, data)
 	return describe(key, err)
 }
 

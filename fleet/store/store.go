@@ -14,6 +14,7 @@
 //	agent/<label>/status                    a Status
 //	agent/<label>/hold                      a Hold: exists while the agent runs
 //	agent/<label>/rival                     a Hold of an agent that does not act, because another one has the label
+//	content/<lease>                         exists while a client adds or removes content
 //	controller/<rollout>/<lease>            a Controller: exists while it executes the rollout, or waits for that
 //
 // Revisions, manifests and chunks are never changed, and a decision is created at most once. An
@@ -95,15 +96,19 @@ func swap[V any](ctx context.Context, s Store, key string, before []byte, value 
 	if err != nil {
 		return describe(key, err)
 	}
-	write := s.db.CompareAndSwap
-	if s.leader != nil {
-		write = s.leader.CompareAndSwap
-	}
-	done, err := write(ctx, s.prefix+key, before, raw)
+	done, err := s.conditional()(ctx, s.prefix+key, before, raw)
 	if err == nil && !done {
 		err = ErrConflict
 	}
 	return describe(key, err)
+}
+
+// conditional returns the function for conditional writes.
+func (s Store) conditional() func(ctx context.Context, key string, old, value []byte) (bool, error) {
+	if s.leader != nil {
+		return s.leader.CompareAndSwap
+	}
+	return s.db.CompareAndSwap
 }
 
 // list reads the objects below a prefix, and calls f with the rest of each key.

@@ -79,6 +79,8 @@ type Leadership interface {
 	// CompareAndSwap is that of the DB. It returns ErrNotLeader, and does nothing, if the leadership has
 	// ended, also if this client does not know it yet.
 	CompareAndSwap(ctx context.Context, key string, old, value []byte) (bool, error)
+	// Delete removes entries in transactions, in their order. The errors are those of CompareAndSwap.
+	Delete(ctx context.Context, keys ...string) error
 	// Resign ends the leadership.
 	Resign() error
 }

@@ -98,6 +98,8 @@ func TestFleet(t *testing.T) {
 		{"fleet apply -y --deadline 1s --skip-offline -f " + net("1500"), 0, []string{"wave 1 of 1, 2 agents: COMMIT", "rollout r-6: 2 agents have revision 6, and not: edge-3"}, ""},
 		{"fleet maintenance edge-3 on", 0, nil, ""},
 		{"fleet apply -y -f " + net("1300"), 0, nil, "NOTE: edge-3 is left out until its maintenance ends"},
+		{"fleet forget edge-1 -y", 1, nil, "edge-1: the agent is in use: it runs on "},
+		{"fleet forget edge-3 -y", 0, []string{"removed edge-3, released no values"}, ""},
 		{"fleet agents --selector role=nothing", 0, []string{"AGENT "}, ""},
 		{"fleet apply -y -f " + write(t, "none.yaml", strings.ReplaceAll(fleetAgents, "matchLabels: {role: edge}", "matchLabels: {role: egde}")), 1, nil,
 			"2 agents would lose all items, since no NetworkConfig gives them one: edge-1, edge-2; if that is right: --allow-empty"},

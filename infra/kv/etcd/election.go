@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -73,15 +74,11 @@ func (l *leadership) Lost() <-chan struct{} { return l.session.Done() }
 func (l *leadership) CompareAndSwap(ctx context.Context, key string, old, value []byte) (bool, error) {
 	ctx, cancel := l.d.bounded(ctx)
 	defer cancel()
-	leads := &pb.Compare{
-		Key: []byte(l.election.Key()), Result: pb.Compare_EQUAL, Target: pb.Compare_CREATE,
-		TargetUnion: &pb.Compare_CreateRevision{CreateRevision: l.election.Rev()},
-	}
 	same := unchanged(key, old)
 	nested := &pb.TxnRequest{Compare: []*pb.Compare{same}, Success: []*pb.RequestOp{request(kv.Op{Key: key, Value: value})}}
 	l.d.lifetime.forget(kv.Op{Key: key})
 	resp, err := l.d.kv.Txn(ctx, &pb.TxnRequest{
-		Compare: []*pb.Compare{leads}, Success: []*pb.RequestOp{{Request: &pb.RequestOp_RequestTxn{RequestTxn: nested}}},
+		Compare: []*pb.Compare{l.leads()}, Success: []*pb.RequestOp{{Request: &pb.RequestOp_RequestTxn{RequestTxn: nested}}},
 	})
 	switch {
 	case err != nil:
@@ -90,6 +87,40 @@ func (l *leadership) CompareAndSwap(ctx context.Context, key string, old, value 
 		return false, wrap("compare and swap", key, kv.ErrNotLeader)
 	}
 	return resp.Responses[0].GetResponseTxn().GetSucceeded(), nil
+}
+
+// leads returns the condition that this client is the leader.
+func (l *leadership) leads() *pb.Compare {
+	return &pb.Compare{
+		Key: []byte(l.election.Key()), Result: pb.Compare_EQUAL, Target: pb.Compare_CREATE,
+		TargetUnion: &pb.Compare_CreateRevision{CreateRevision: l.election.Rev()},
+	}
+}
+
+// Delete implements kv.Leadership.
+func (l *leadership) Delete(ctx context.Context, keys ...string) error {
+	for part := range slices.Chunk(keys, txnOps) {
+		if err := l.deleteAll(ctx, part); err != nil {
+			return wrap("delete", part[0], err)
+		}
+	}
+	return nil
+}
+
+// deleteAll deletes entries in one transaction.
+func (l *leadership) deleteAll(ctx context.Context, keys []string) error {
+	ctx, cancel := l.d.bounded(ctx)
+	defer cancel()
+	req := &pb.TxnRequest{Compare: []*pb.Compare{l.leads()}}
+	for _, key := range keys {
+		l.d.lifetime.forget(kv.Op{Key: key})
+		req.Success = append(req.Success, request(kv.Op{Key: key}))
+	}
+	resp, err := l.d.kv.Txn(ctx, req)
+	if err == nil && !resp.Succeeded {
+		err = kv.ErrNotLeader
+	}
+	return err
 }
 
 // Resign implements kv.Leadership. If etcd cannot be reached, the entry expires.

@@ -71,9 +71,18 @@ func TestElection(t *testing.T) {
 	if _, err := first.CompareAndSwap(t.Context(), "/x", []byte("b"), []byte("c")); !errors.Is(err, kv.ErrNotLeader) {
 		t.Errorf("error of a write of the former leader: %v", err)
 	}
+	if err := first.Delete(t.Context(), "/x"); !errors.Is(err, kv.ErrNotLeader) {
+		t.Errorf("error of a deletion by the former leader: %v", err)
+	}
 	<-first.Lost()
 	if done, err := second.CompareAndSwap(t.Context(), "/x", []byte("b"), []byte("d")); !done || err != nil {
 		t.Errorf("write of the leader: %t, %v", done, err)
+	}
+	if err := second.Delete(t.Context(), "/x", "/none"); err != nil {
+		t.Error(err)
+	}
+	if _, err := dbs["second"].Get(t.Context(), "/x"); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("error of a deleted entry: %v", err)
 	}
 	if err := second.Resign(); err != nil {
 		t.Error(err)

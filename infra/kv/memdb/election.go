@@ -73,6 +73,24 @@ func (l *leadership) CompareAndSwap(ctx context.Context, key string, old, value 
 	return s.swap(key, old, value), nil
 }
 
+// Delete implements kv.Leadership.
+func (l *leadership) Delete(ctx context.Context, keys ...string) error {
+	s, err := l.client.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if s.leaders[l.name] != l {
+		return kv.ErrNotLeader
+	}
+	var ops []kv.Op
+	for _, key := range keys {
+		ops = append(ops, kv.Op{Key: key})
+	}
+	s.commit(nil, ops)
+	return nil
+}
+
 // Resign implements kv.Leadership.
 func (l *leadership) Resign() error {
 	s := l.client.store

@@ -29,6 +29,7 @@ type rolloutFlags struct {
 	spec  rollout.Spec
 	waves string
 	limit string // of unavailable agents
+	keep  int    // revisions and rollouts
 	name  string
 	alone bool
 	skip  bool
@@ -40,6 +41,7 @@ func (o *rolloutFlags) define(cmd *cobra.Command) {
 	o.flags(cmd)
 	o.asks = true
 	o.defineWaves(cmd)
+	o.keepFlag(cmd)
 	f := cmd.Flags()
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	f.StringVar(&o.name, "name", "", "name of the rollout; default: r- and the number of the revision")
@@ -59,6 +61,21 @@ func (o *rolloutFlags) defineWaves(cmd *cobra.Command) {
 	f.BoolVar(&o.alone, "each-alone", false, "each agent confirms its change when it is healthy, without a common decision of its wave")
 	f.BoolVar(&o.skip, "skip-offline", false, "continue without agents that do not run: they catch up when they run again; without it the rollout fails")
 	f.BoolVar(&o.spec.RevertCommitted, "revert-committed", false, "if a wave fails, the agents of earlier waves go back, too")
+}
+
+func (o *rolloutFlags) keepFlag(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&o.keep, "keep", store.DefaultKeep, "number of revisions, and of ended rollouts, to keep when the rollout has ended, besides those\n"+
+		"that agents have or can go back to; 0: all")
+}
+
+// collect removes what is old when a rollout has ended. That it fails does not matter for the rollout.
+func (o *rolloutFlags) collect(ctx context.Context, s store.Store) {
+	if o.keep <= 0 {
+		return
+	}
+	if _, err := s.Collect(ctx, o.keep); err != nil {
+		fmt.Fprintf(o.Err, "WARNING: old revisions are not removed: %v\n", err)
+	}
 }
 
 // complete checks the flags, and makes the specification of a rollout.
@@ -130,6 +147,7 @@ func (o *rolloutFlags) follow(cmd *cobra.Command, s store.Store, name string) er
 	if err != nil {
 		return fmt.Errorf("rollout %s was interrupted, 'agentctl fleet run %s' continues it: %w", name, name, err)
 	}
+	o.collect(ctx, s)
 	switch status := view.Rollout.Rollout.Status; status.Phase {
 	case rollout.PhaseFailed:
 		return fmt.Errorf("rollout %s failed: %s", name, status.Reason)
@@ -244,6 +262,7 @@ func newRun(f *cmdutil.Factory) *cobra.Command {
 		},
 	}
 	o.flags(cmd)
+	o.keepFlag(cmd)
 	return cmd
 }
 
@@ -317,14 +336,9 @@ func revisionsText(of map[int64][]string) string {
 // revise stores the configuration of agents as a revision.
 func (o *applyOptions) revise(ctx context.Context, s store.Store, configs *fleetConfig) (revision int64, err error) {
 	r := store.Revision{
-		Agents: map[string]string{}, Message: o.message, Author: o.user(), Created: time.Now().UTC().Truncate(time.Second), Configs: configs.origins,
+		Message: o.message, Author: o.user(), Created: time.Now().UTC().Truncate(time.Second), Configs: configs.origins,
 	}
-	for label, items := range configs.items {
-		if r.Agents[label], err = s.PutConfig(ctx, items); err != nil {
-			return 0, fmt.Errorf("%s: %w", label, err)
-		}
-	}
-	return s.CreateRevision(ctx, r)
+	return s.Revise(ctx, r, configs.items)
 }
 
 type applyOptions struct {
