@@ -292,9 +292,6 @@ func TestFleetPlanOfMany(t *testing.T) {
 		fmt.Fprintf(&objects, "apiVersion: fleet.tenuto.dev/v1alpha1\nkind: Agent\nmetadata: {name: %s, labels: {role: edge}}\nspec: {values: {loopback: 10.255.0.%d/32}}\n---\n", label, i)
 		w.agent(label, map[string]string{"role": "edge"}, func(a *store.AgentStatus) {
 			a.Report, a.Assignment = rollout.Report{}, rollout.Assignment{}
-			if i == 17 {
-				a.Running = nil
-			}
 		})
 	}
 	w.flush()
@@ -316,18 +313,18 @@ func TestFleetPlanOfMany(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var agents sync.WaitGroup
 	agents.Go(func() { w.answer(ctx, plan) })
-	first := run(t, w.env, "fleet", "plan", "--skip-offline", "--deadline", "6s", "-f", net)
-	data := run(t, w.env, "fleet", "plan", "--skip-offline", "--deadline", "6s", "-f", net, "-o", "json")
+	first := run(t, w.env, "fleet", "plan", "--deadline", "2m", "-f", net)
+	data := run(t, w.env, "fleet", "plan", "--deadline", "2m", "-f", net, "-o", "json")
 	cancel()
 	agents.Wait()
 	refused = "edge-003"
 	ctx, cancel = context.WithCancel(t.Context())
 	agents.Go(func() { w.answer(ctx, plan) })
-	second := run(t, w.env, "fleet", "plan", "--skip-offline", "--deadline", "6s", "-f", net)
+	second := run(t, w.env, "fleet", "plan", "--deadline", "2m", "-f", net)
 	cancel()
 	agents.Wait()
 	var shown struct{ Classes []struct{ Agents []string } }
-	if err := json.Unmarshal([]byte(data.out), &shown); err != nil || data.code != exit.CodeFinding || len(shown.Classes) != 33 || len(shown.Classes[0].Agents) != 130 {
+	if err := json.Unmarshal([]byte(data.out), &shown); err != nil || data.code != exit.CodeFinding || len(shown.Classes) != 32 || len(shown.Classes[0].Agents) != 131 {
 		t.Errorf("-o json: %v, exit %d\n%s%s", err, data.code, data.out, data.err)
 	}
 	golden(t, filepath.Join("testdata", "fleet", "plan.txt"), fmt.Sprintf("%s%s[exit %d]\n\n%s%s[exit %d]\n", first.out, first.err, first.code, second.out, second.err, second.code))

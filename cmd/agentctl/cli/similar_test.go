@@ -31,6 +31,7 @@ var misspelt = map[string]struct {
 	"fleet approve ROLLOUT":     {"fleet approve r-11", `did you mean "r-1"?`, false},
 	"fleet diff AGENT":          {"fleet diff edge-1 egde-1", `did you mean "edge-1"?`, false},
 	"fleet diff --from":         {"fleet diff edge-1 --from r-11", `did you mean "r-1"?`, false},
+	"fleet forget AGENT":        {"fleet forget egde-1", `did you mean "edge-1"?`, false},
 	"fleet history AGENT":       {"fleet history egde-1", `did you mean "edge-1"?`, false},
 	"fleet why AGENT":           {"fleet why egde-1", `did you mean "edge-1"?`, false},
 	"fleet why MODEL/NAME":      {"fleet why edge-1 vpp.interfaces/lop0", "has no item vpp.interfaces/lop0; did you mean vpp.interfaces/loop0?", false},
@@ -84,7 +85,7 @@ var misspelt = map[string]struct {
 }
 
 // noNames are arguments that name nothing that has to exist.
-var noNames = []string{"FILE", "DIR", "KEYFILE", "TEXT", "VALUE", "COMMAND", "context set NAME", "model new MODEL"}
+var noNames = []string{"FILE", "DIR", "KEYFILE", "TEXT", "VALUE", "COMMAND", "context set NAME", "model new MODEL", "fleet init LABEL"}
 
 // argument matches the arguments in the usage of a command.
 var argument = regexp.MustCompile(`[A-Z]+(?:[=/][A-Z]+)?-?`)

@@ -19,7 +19,12 @@ import (
 
 // Certs are the files of a certificate authority, and of a certificate that it
 // signed for 127.0.0.1, for servers and clients.
-type Certs struct{ CA, Cert, Key string }
+type Certs struct {
+	CA, Cert, Key string
+
+	authority *x509.Certificate
+	caKey     *ecdsa.PrivateKey
+}
 
 // CertName is the common name (CN) in the certificates of Certs.
 const CertName = "test"
@@ -34,17 +39,33 @@ func NewCerts(tb testing.TB) Certs {
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
 	}
+	c.authority, c.caKey = ca, caKey
+	c.write(tb, c.CA, "CERTIFICATE", sign(tb, ca, ca, &caKey.PublicKey, caKey))
+	c.issue(tb, CertName, key)
+	return c
+}
+
+// For returns another certificate of the authority, with a common name.
+func (c Certs) For(tb testing.TB, name string) Certs {
+	tb.Helper()
+	dir := tb.TempDir()
+	c.Cert, c.Key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	c.issue(tb, name, newKey(tb))
+	return c
+}
+
+// issue writes a certificate with its key.
+func (c Certs) issue(tb testing.TB, name string, key *ecdsa.PrivateKey) {
+	tb.Helper()
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: CertName}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: c.authority.NotBefore, NotAfter: c.authority.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	c.write(tb, c.CA, "CERTIFICATE", sign(tb, ca, ca, &caKey.PublicKey, caKey))
-	c.write(tb, c.Cert, "CERTIFICATE", sign(tb, leaf, ca, &key.PublicKey, caKey))
+	c.write(tb, c.Cert, "CERTIFICATE", sign(tb, leaf, c.authority, &key.PublicKey, c.caKey))
 	der, err := x509.MarshalECPrivateKey(key)
 	infratest.Fatal(tb, err)
 	c.write(tb, c.Key, "EC PRIVATE KEY", der)
-	return c
 }
 
 func newKey(tb testing.TB) *ecdsa.PrivateKey {

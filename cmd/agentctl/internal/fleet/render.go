@@ -25,7 +25,7 @@ import (
 // New returns the command "fleet".
 func New(f *cmdutil.Factory) *cobra.Command {
 	return cmdutil.OnTargets(cmdutil.Parent("fleet", "Configure many agents as one network",
-		newRender(f), newPlan(f), newRehearse(f), newApply(f), newRun(f), newUndo(f),
+		newInit(f), newRender(f), newPlan(f), newRehearse(f), newApply(f), newRun(f), newUndo(f),
 		newAgents(f), newLabel(f), newSet(f), newMaintenance(f), newForget(f),
 		newStatus(f), newWhy(f), newHistory(f), newDiff(f), newDrift(f), newRollouts(f), newShow(f), newPause(f), newResume(f), newAbort(f), newApprove(f), newTrust(f)), cmdutil.NoTarget)
 }
