@@ -71,6 +71,7 @@ nightly: deps build ## what takes too long for every change: all releases of VPP
 	go test $(TESTFLAGS) ./plugins/vpp/vpptest -run '^TestEveryRelease$$' -every-release 2>&1 | ./.ci/summary
 	go test $(TESTFLAGS) ./plugins/kvscheduler/internal/engine -run '^TestRandom' -rapid.checks=20000 -policies 2>&1 | ./.ci/summary
 	go test $(TESTFLAGS) ./fleet/rollout -run '^TestRandomHistories$$' -histories=100000 2>&1 | ./.ci/summary
+	go test $(TESTFLAGS) ./fleet/controller -run '^TestScale$$' -followers=1000 2>&1 | ./.ci/summary
 	GOARCH=arm64 go vet ./...
 
 .PHONY: race

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tenuto-dev/tenuto/fleet/rollout"
 	"github.com/tenuto-dev/tenuto/fleet/store"
 	"github.com/tenuto-dev/tenuto/infra/kv"
@@ -165,21 +167,44 @@ func (r *run) step(ctx context.Context) (View, error) {
 	}
 }
 
+// parallelWrites is how many assignments are written at once: etcd makes several durable with one write of
+// its disk.
+const parallelWrites = 32
+
 // write does writes until one fails because something has changed meanwhile, or another controller leads.
+// Assignments are written at once; any part of them may be done, see rollout.Step.
 func (r *run) write(ctx context.Context, leads store.Store, view View, writes []rollout.Write) error {
+	var group errgroup.Group
+	group.SetLimit(parallelWrites)
+	var failed atomic.Bool
 	for _, w := range writes {
-		err := leads.Write(ctx, view.Rollout, view.Agents, w, r.Name)
-		switch {
-		case errors.Is(err, store.ErrConflict):
-			return nil
-		case errors.Is(err, kv.ErrNotLeader):
-			r.leads.Store(nil) // campaign tries again
-			return nil
-		case err != nil:
-			return err
+		if failed.Load() {
+			break
 		}
+		if w.Assignment == nil { // depends on the writes before
+			if err := group.Wait(); err != nil {
+				return r.afterWrite(err)
+			}
+		}
+		group.Go(func() error {
+			err := leads.Write(ctx, view.Rollout, view.Agents, w, r.Name)
+			failed.CompareAndSwap(false, err != nil)
+			return err
+		})
 	}
-	return nil
+	return r.afterWrite(group.Wait())
+}
+
+// afterWrite returns the error of a write, unless the state is to be read again.
+func (r *run) afterWrite(err error) error {
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		return nil
+	case errors.Is(err, kv.ErrNotLeader):
+		r.leads.Store(nil) // campaign tries again
+		return nil
+	}
+	return err
 }
 
 // follow says which other controller executes the rollout.

@@ -87,7 +87,7 @@ func (a *Agent) run(ctx context.Context) {
 		}
 		var again <-chan time.Time
 		if a.waiting != "" || a.memory.State == rollout.Healthy || a.memory.State == rollout.Reverted {
-			again = time.After(200 * time.Millisecond)
+			again = time.After(500 * time.Millisecond) // as the agent does
 		}
 		select {
 		case <-ctx.Done():
@@ -201,15 +201,11 @@ func (a *Agent) read(ctx context.Context, revision int64) error {
 // Revise creates a revision in which each agent has the items.
 func Revise(tb testing.TB, s store.Store, items []store.Item, labels ...string) int64 {
 	tb.Helper()
-	r := store.Revision{Agents: map[string]string{}, Created: time.Now().UTC()}
+	configs := map[string][]store.Item{}
 	for _, label := range labels {
-		manifest, err := s.PutConfig(tb.Context(), items)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		r.Agents[label] = manifest
+		configs[label] = items
 	}
-	number, err := s.CreateRevision(tb.Context(), r)
+	number, err := s.Revise(tb.Context(), store.Revision{Created: time.Now().UTC()}, configs)
 	if err != nil {
 		tb.Fatal(err)
 	}

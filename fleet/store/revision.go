@@ -174,7 +174,8 @@ func unpack(name string, data []byte) (items []Item, err error) {
 }
 
 // PutConfig stores the configuration of an agent, and returns the digest of its manifest. What is
-// stored already is not written again.
+// stored already is not written again. Revise calls it, and keeps Collect of other clients from removing what no
+// revision refers to yet.
 func (s Store) PutConfig(ctx context.Context, items []Item) (manifest string, err error) {
 	m, chunks, err := pack(items)
 	if err != nil {

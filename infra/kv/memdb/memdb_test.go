@@ -219,10 +219,19 @@ func TestElection(t *testing.T) {
 		}
 		won <- l
 	}()
+	if err := first.Delete(ctx, "/x", "/none"); err != nil {
+		t.Error(err)
+	}
+	if _, err := clients["c"].Get(ctx, "/x"); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("error of an entry that the leader deleted: %v", err)
+	}
 	if err := first.Resign(); err != nil {
 		t.Error(err)
 	}
 	<-first.Lost()
+	if err := first.Delete(ctx, "/x"); !errors.Is(err, kv.ErrNotLeader) {
+		t.Errorf("error of a deletion by a former leader: %v", err)
+	}
 	<-won
 	leads("b", nil)
 	if _, err := first.CompareAndSwap(ctx, "/x", []byte("1"), []byte("2")); !errors.Is(err, kv.ErrNotLeader) {
