@@ -31,7 +31,7 @@ var misspelt = map[string]struct {
 	"fleet approve ROLLOUT":     {"fleet approve r-11", `did you mean "r-1"?`, false},
 	"fleet diff AGENT":          {"fleet diff edge-1 egde-1", `did you mean "edge-1"?`, false},
 	"fleet diff --from":         {"fleet diff edge-1 --from r-11", `did you mean "r-1"?`, false},
-	"fleet forget AGENT":        {"fleet forget egde-1", `did you mean "edge-1"?`, false},
+	"fleet forget AGENT":        {"fleet forget -y egde-1", `did you mean "edge-1"?`, false},
 	"fleet history AGENT":       {"fleet history egde-1", `did you mean "edge-1"?`, false},
 	"fleet why AGENT":           {"fleet why egde-1", `did you mean "edge-1"?`, false},
 	"fleet why MODEL/NAME":      {"fleet why edge-1 vpp.interfaces/lop0", "has no item vpp.interfaces/lop0; did you mean vpp.interfaces/loop0?", false},

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
 	"github.com/tenuto-dev/tenuto/fleet/store"
+	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
 type forgetOptions struct {
@@ -26,7 +28,7 @@ func newForget(f *cmdutil.Factory) *cobra.Command {
 		Long: "Removes what etcd has of an agent: its labels and values, its report and status, and the values that pools gave it,\n" +
 			"which another agent can get then. An agent that runs, or is in a rollout that has not ended, is refused. If files have an\n" +
 			"Agent with the name, the next 'agentctl fleet apply' allocates values for it again.",
-		Example: "  agentctl fleet forget edge-1",
+		Example: "  agentctl fleet forget edge-1", ValidArgsFunction: o.completeAgents(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.with(cmd.Context(), func(ctx context.Context, s store.Store) error { return o.forget(ctx, cmd, s, args[0]) })
 		},
@@ -44,6 +46,9 @@ func (o *forgetOptions) forget(ctx context.Context, cmd *cobra.Command, s store.
 		}
 	}
 	released, err := s.Forget(ctx, label)
+	if errors.Is(err, kv.ErrNotFound) {
+		return o.known(ctx, s, label, true)
+	}
 	if err != nil {
 		return err
 	}
