@@ -18,6 +18,7 @@ func addressConstraints() []Constraint {
 		{"unnumbered-vrf", false, "An interface that borrows addresses has no VRF, or the VRF of the lender, in which it is anyway.", unnumberedVRF},
 		{"unnumbered-layer2", false, "An interface does not borrow addresses from a member of a bridge domain or cross-connect.", unnumberedLayer2},
 		{"vrf-table", false, "The VRF of an interface has a table.", vrfTable},
+		{"network-address", false, "The IPv4 address of an interface is neither the first one of its network, which stands for the network, nor the last one, which is for broadcasts.", networkAddress},
 		{"disabled-with-addresses", false, "An interface with addresses is enabled.", disabledWithAddresses},
 	}
 }
@@ -54,6 +55,26 @@ func (f *facts) networks() []*network {
 			a.prefix.Addr().Compare(b.prefix.Addr()), cmp.Compare(a.prefix.Bits(), b.prefix.Bits()))
 	})
 	return all
+}
+
+// networkAddress reports addresses of hosts that are those of a network, or of all its hosts.
+func networkAddress(f *facts, report reporter) {
+	const pointToPoint = 31 // such networks have no other addresses
+	for _, n := range f.networks() {
+		if !n.addr.Addr().Is4() || n.addr.Bits() >= pointToPoint || n.addr.Bits() == 0 {
+			continue
+		}
+		what := ""
+		switch {
+		case n.addr.Addr() == n.prefix.Addr():
+			what = "the address of the network"
+		case !n.prefix.Contains(n.addr.Addr().Next()):
+			what = "the broadcast address of the network"
+		default:
+			continue
+		}
+		report(n.of.key, fmt.Sprintf("ip_addresses[%d]", n.index), "", "%s is %s, expected the address of a host", n.addr, what)
+	}
 }
 
 // level is one of the nested networks at a place of the address space.

@@ -74,6 +74,8 @@ var cases = []struct {
 	{vpp(ip("a", "", "2001:db8::1/64", "fe80::1/128"), ip("b", "", "2001:db8::2/128", "fe80::1/128")), []string{"address-overlap b ip_addresses[0]"}},
 	{vpp(ip("a", ", vrf: 1", "10.0.0.1/24"), ip("b", "", "10.0.0.1/24")) + "  vrfs: [{id: 1}]\n", nil},
 	{vpp(ip("a", ", vrf: 1", "10.0.0.1/24")), []string{"vrf-table a vrf"}},
+	{vpp(ip("a", "", "10.0.0.0/24", "10.0.0.255/24", "10.0.0.254/24")), []string{"network-address a ip_addresses[0]", "network-address a ip_addresses[1]"}},
+	{vpp(ip("a", "", "10.0.0.0/31", "10.1.0.0/32", "2001:db8::/64", "255.255.255.254/8")), nil},
 	{vpp("{name: a, type: SOFTWARE_LOOPBACK, ipAddresses: [10.0.0.1/24]}"), []string{"disabled-with-addresses a ip_addresses[0]"}},
 	{vpp("{name: a, type: SOFTWARE_LOOPBACK, setDhcpClient: true}"), []string{"disabled-with-addresses a set_dhcp_client"}},
 
@@ -322,7 +324,10 @@ func TestManyItems(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("{name: l%d, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: [10.0.%d.%d/%d]}", i, i>>8&255, i&255, 8+i%25))
 	}
 	found := check(t, vpp(lines...))
-	if len(found) != 101 { // 100 and the number of the others
-		t.Errorf("%d findings, want 101", len(found))
+	for _, constraint := range []string{"address-overlap", "network-address"} {
+		of := slices.DeleteFunc(slices.Clone(found), func(f string) bool { return !strings.HasPrefix(f, constraint+" ") })
+		if len(of) != 101 { // 100 and the number of the others
+			t.Errorf("%d findings of %s, want 101", len(of), constraint)
+		}
 	}
 }
