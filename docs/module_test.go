@@ -97,7 +97,7 @@ func checkOffline(t *testing.T, global []string, dir string) {
 	}{
 		"  - {name: scanner, address: 10.1.0.3, interface: loop1}\n":      {"OK: 1 items", 0},
 		"  - {name: scanner, adress: 10.1.0.3}\n":                         {"3:21: tutorialConfig.HostList[0].adress: unknown field of Host; did you mean address?", 1},
-		"  - {name: a}\n  - {name: a}\n":                                  {"second value for key config/tutorial/v1/hosts/a, the first is in line 3", 1},
+		"  - {name: a}\n  - {name: a}\n":                                  {"second value for key tutorial.hosts/a, the first is in line 3", 1},
 		"  - {name: a}\nlinuxConfig:\n  interfaces: [{name: if1}]\n":      {"linuxConfig", 1},
 		"  - {name: a}\nvppConfig:\n  interfaces: [{name: if1, mtuu: 1}]": {"mtuu", 1},
 	} {

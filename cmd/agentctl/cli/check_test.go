@@ -28,6 +28,8 @@ var mistakes = [][2]string{
 	{"    mtu: 1420\n", "\tmtu: 1420\n"},
 	{"mtu: 1420", "mtu: 99999"},
 	{"mtu: 1420", "mtu: large"},
+	{"  interfaces:\n  - name: lan\n", "  interface:\n  - name: lan\n"},
+	{"10.10.0.1/24", "10.10.0.0/24"},
 	{"02:00:00:00:00:10", "02:00:00:00:00:1g"},
 	{"subId: 20", "subId: 5000"},
 	{"parentName: lan,", "parentName: lann,"},

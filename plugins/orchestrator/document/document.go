@@ -344,7 +344,7 @@ func (d *decoder) root(n *yaml.Node) {
 			}
 		}
 		d.fail(key, p, "unknown field, expected data or one of %s%s", strings.Join(names, ", "),
-			suggestion(key.Value, append(names, "data")))
+			cmp.Or(d.codec.elsewhere(key.Value, ""), suggestion(key.Value, append(names, "data"))))
 	})
 }
 

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -124,7 +125,7 @@ func (d *decoder) group(g *group, n *yaml.Node, p *path) {
 		m := g.byName[key.Value]
 		switch {
 		case m == nil:
-			d.fail(key, p, "unknown field%s", suggestion(key.Value, g.names))
+			d.fail(key, p, "unknown field%s", cmp.Or(suggestion(key.Value, g.names), d.codec.elsewhere(key.Value, g.name), g.byWords(key.Value)))
 		case isNull(value):
 		case m.many:
 			d.items(value, p, func(d *decoder, e *yaml.Node, p *path) { d.member(m, e, p) })
@@ -169,7 +170,11 @@ func (d *decoder) list(n *yaml.Node, p *path, f func(e *yaml.Node, p *path)) boo
 	}
 	defer d.leave(n)
 	if target.Kind != yaml.SequenceNode {
-		d.fail(n, p, "expected a list, got %s", describe(n))
+		hint := ""
+		if target.Kind == yaml.ScalarNode && len(target.Value) <= maxHint {
+			hint = "; did you mean [" + target.Value + "]?"
+		}
+		d.fail(n, p, "expected a list, got %s%s", describe(n), hint)
 		return false
 	}
 	at := d.below(p)

@@ -59,6 +59,10 @@ func (d *decoder) message(n *yaml.Node, p *path, plan *plan, m protoreflect.Mess
 	if plan.wellKnown {
 		return d.wellKnown(n, p, m)
 	}
+	if n.Kind == yaml.ScalarNode && !isNull(n) && plan.fields["name"] != nil && len(n.Value) <= maxHint {
+		d.fail(n, p, "expected a mapping, got %s; did you mean {name: %s}?", describe(n), n.Value)
+		return false
+	}
 	good := true
 	before := len(d.given)
 	d.given = slices.Grow(d.given, plan.slots)[:before+plan.slots]
@@ -66,11 +70,7 @@ func (d *decoder) message(n *yaml.Node, p *path, plan *plan, m protoreflect.Mess
 	ok := d.mapping(n, p, func(key, value *yaml.Node, p *path) {
 		f := plan.fields[key.Value]
 		if f == nil {
-			hint := ""
-			if near := SimilarField(m.Descriptor(), key.Value); near != "" {
-				hint = "; did you mean " + near + "?"
-			}
-			d.fail(key, p, "unknown field of %s%s", m.Descriptor().Name(), hint)
+			d.fail(key, p, "unknown field of %s%s", m.Descriptor().Name(), fieldHint(m.Descriptor(), plan.names, key.Value))
 			good = false
 			return
 		}

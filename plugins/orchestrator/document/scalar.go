@@ -94,7 +94,16 @@ func parseBool(n *yaml.Node) (v protoreflect.Value, err error) {
 			return protoreflect.ValueOfBool(b), nil
 		}
 	}
-	return v, mismatch("true or false", n)
+	hint := ""
+	switch strings.ToLower(n.Value) {
+	case "true", "false":
+		hint = "; leave the quotes out"
+	case "yes", "on", "1":
+		hint = "; did you mean true?"
+	case "no", "off", "0":
+		hint = "; did you mean false?"
+	}
+	return v, fmt.Errorf("%w%s", mismatch("true or false", n), hint)
 }
 
 func parseBytes(n *yaml.Node) (v protoreflect.Value, err error) {

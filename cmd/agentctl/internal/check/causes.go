@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,12 +27,13 @@ type causes struct {
 	waiting map[string][]string       // key of a cause -> keys of the items that wait for it
 	because map[string]string         // key of an item that only waits for others -> key of the cause
 	broken  map[string]bool           // keys of items with mistakes, which were not applied
+	lost    map[string]string         // key prefix of a model -> the field with a mistake that hides items of it
 }
 
 func newCauses(set *models.Set, doc *document.Document, problems []response.Problem, results []response.Item) *causes {
 	c := &causes{
 		set: set, items: map[string]document.Item{}, names: map[string][]string{}, results: map[string]*response.Item{},
-		waits: map[string][]string{}, waiting: map[string][]string{}, because: map[string]string{}, broken: map[string]bool{},
+		waits: map[string][]string{}, waiting: map[string][]string{}, because: map[string]string{}, broken: map[string]bool{}, lost: lostModels(set, doc),
 	}
 	for _, it := range slices.Concat(doc.Items, doc.Partial) {
 		c.items[it.Key] = it
@@ -181,6 +183,7 @@ func (o *options) nameOf(key string) string {
 type unknownItem struct {
 	key, field string // of the missing item, and of the reference; empty if the field is unknown
 	similar    string // name of a similar item in the file
+	lost       string // path of the mistake that probably hides the item; empty: none
 }
 
 // unknown returns the references of an item to others that the file does not have.
@@ -192,7 +195,9 @@ func (c *causes) unknown(r *response.Item) (list []unknownItem) {
 		}
 		u := unknownItem{key: key, field: referenceTo(c.items[r.Key], m.Label(key))}
 		others := slices.DeleteFunc(slices.Clone(c.names[m.KeyPrefix()]), func(name string) bool { return m.KeyPrefix()+name == r.Key })
-		u.similar = suggest.Nearest(m.Label(key), others)
+		if u.similar = suggest.Nearest(m.Label(key), others); u.similar == "" {
+			u.lost = c.lost[m.KeyPrefix()]
+		}
 		list = append(list, u)
 	}
 	return list
@@ -243,7 +248,7 @@ func (o *options) notInEffect(c *causes, file string, locator *document.Locator,
 		if u.similar != "" {
 			f.Message += "; did you mean " + u.similar + "?"
 		}
-		f.Common = f.Message
+		f.Common, f.Because = f.Message, cmp.Or(u.lost, c.because[r.Key])
 		f.Message += o.dependents(c, r.Key)
 		f.Text = (&document.Error{Position: at, Field: text, Msg: f.Message}).Error()
 		list = append(list, f)

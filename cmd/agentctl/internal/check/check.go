@@ -103,6 +103,9 @@ func isUnknownGroup(e *document.Error) bool {
 // refuse prints the errors in a file that was not applied.
 func (o *options) refuse(file string, errs []*document.Error) error {
 	r := report{file: file}
+	for _, e := range errs {
+		e.Msg = o.Models.ShortText(e.Msg)
+	}
 	r.addErrors(errs)
 	return o.print(&r, outcome.Refusal(file, outcome.Count(errs)))
 }

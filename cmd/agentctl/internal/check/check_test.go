@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -97,6 +98,30 @@ func TestConstraintsOfItemsWithErrors(t *testing.T) {
 		doc := document.New(o.Models.Set()).Decode("net.yaml", []byte(head+text+"\n"), "")
 		if got := o.predicted("net.yaml", doc, &document.Locator{Text: []byte(head + text)}); len(doc.Partial) != 1 || len(got.list) != want || got.mistakes+got.warnings != want {
 			t.Errorf("%s: %d items with errors, expected 1; %+v, expected %d findings", text, len(doc.Partial), got.list, want)
+		}
+	}
+}
+
+// An error hides the items of the models that are below its field, as it was meant.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	known := places{}
+	for _, place := range []string{"linuxConfig.interfaces", "linuxConfig.routes", "vppConfig.interfaces", "vppConfig.routes"} {
+		known.add(place)
+	}
+	for path, want := range map[string][]string{
+		"vppConfig.interface":          {"vppConfig.interfaces"},
+		"vppConfig.interfaces[3]":      {"vppConfig.interfaces"},
+		"vppConfig.interfaces[3].mtuu": nil,
+		"vppConfig.routes[0].next[2]":  nil,
+		"vppConfig.interfaces":         nil,
+		"vppConfig.nothing":            nil,
+		"routes":                       {"linuxConfig.routes", "vppConfig.routes"},
+		"linux":                        {"linuxConfig.interfaces", "linuxConfig.routes"},
+		"":                             nil,
+	} {
+		if got := known.hidden(path); !slices.Equal(got, want) {
+			t.Errorf("%q hides %q, want %q", path, got, want)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func Problems(f *cmdutil.Factory, file string, err error) (errs []*document.Erro
 		if model, _ := f.Models.NameOf(p.Key); strings.Contains(p.Key, models.InvalidPart) {
 			field = model + strings.TrimPrefix(p.Path, p.Key)
 		}
-		errs = append(errs, &document.Error{Position: document.Position{File: file, Line: p.Line, Column: p.Column}, Field: field, Msg: p.Error, More: p.More})
+		errs = append(errs, &document.Error{Position: document.Position{File: file, Line: p.Line, Column: p.Column}, Field: field, Msg: f.Models.ShortText(p.Error), More: p.More})
 	}
 	return errs
 }
