@@ -226,7 +226,7 @@ func (s Store) Forget(ctx context.Context, label string) (released map[string]st
 	if !known && len(ops) == 0 {
 		return nil, describe("agent/"+label, kv.ErrNotFound)
 	}
-	for _, part := range []string{"spec", "assignment", "report", "status"} {
+	for _, part := range []string{"spec", "labels", "assignment", "report", "status"} {
 		ops = append(ops, kv.Op{Key: s.prefix + agentKey(label, part)})
 	}
 	return released, s.db.Txn(ctx, ops...)

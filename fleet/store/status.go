@@ -125,3 +125,24 @@ func (s Store) Labels(ctx context.Context) (labels []string, err error) {
 	}, kv.KeysOnly())
 	return labels, err
 }
+
+// Labels returns the labels of an agent: those in files, or else those that operators gave it.
+func (a AgentStatus) Labels() map[string]string {
+	if a.FileLabels != nil {
+		return a.FileLabels
+	}
+	return a.Spec.Metadata.Labels
+}
+
+// SetFileLabels records the labels that an agent has in files, for those who read the fleet.
+func (s Store) SetFileLabels(ctx context.Context, label string, labels map[string]string) error {
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	raw, err := json.Marshal(labels)
+	if err != nil {
+		return err
+	}
+	key := agentKey(label, "labels")
+	return describe(key, s.db.Put(ctx, s.prefix+key, raw))
+}

@@ -9,6 +9,7 @@
 //	rollout/<name>/decision/<wave>          a rollout.WaveDecision
 //	pool/<name>/of/<label>                  the value that a pool has given to an agent
 //	agent/<label>/spec                      a fleet.Agent
+//	agent/<label>/labels                    the labels that the agent has in files, of the last apply
 //	agent/<label>/assignment                a rollout.Assignment
 //	agent/<label>/report                    a rollout.Report
 //	agent/<label>/status                    a Status
@@ -195,6 +196,9 @@ func (a *AgentStatus) set(part string, raw []byte) error {
 	case "hold":
 		a.Running = nil
 		return decodePart(part, raw, &a.Running)
+	case "labels":
+		a.FileLabels = nil
+		return decodePart(part, raw, &a.FileLabels)
 	case "rival":
 		a.Rival = nil
 		return decodePart(part, raw, &a.Rival)
@@ -298,9 +302,10 @@ func (s Store) EditAgent(ctx context.Context, label string, edit func(*fleet.Age
 // AgentStatus is all that the store has of an agent.
 type AgentStatus struct {
 	Label      string
-	Spec       fleet.Agent // the zero value if operators said nothing about it
-	Running    *Hold       // nil: it does not run
-	Rival      *Hold       // another agent with the label, which does not act; nil: none
+	Spec       fleet.Agent       // the zero value if operators said nothing about it
+	Running    *Hold             // nil: it does not run
+	Rival      *Hold             // another agent with the label, which does not act; nil: none
+	FileLabels map[string]string // of the Agent in the files of the last apply; nil: there was none
 	Assignment rollout.Assignment
 	Report     rollout.Report
 	Status     Status

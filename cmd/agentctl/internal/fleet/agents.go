@@ -63,11 +63,11 @@ func (o *agentsOptions) list(ctx context.Context, s store.Store) error {
 	lines := []memberLine{}
 	for _, label := range slices.Sorted(maps.Keys(all)) {
 		a := all[label]
-		if !selector.Matches(a.Spec.Metadata.Labels) {
+		if !selector.Matches(a.Labels()) {
 			continue
 		}
 		line := memberLine{
-			Label: label, Labels: a.Spec.Metadata.Labels, Running: a.Running != nil, Maintenance: a.Spec.Spec.Maintenance,
+			Label: label, Labels: a.Labels(), Running: a.Running != nil, Maintenance: a.Spec.Spec.Maintenance,
 			Revision: a.Report.Confirmed, Rollout: a.Report.Rollout, State: a.Report.State, Reason: a.Report.Reason,
 		}
 		if a.Running != nil {

@@ -419,6 +419,14 @@ func (o *applyOptions) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		spec.Later = configs.later
+		for _, a := range configs.relabelled {
+			if o.planOnly {
+				break
+			}
+			if err := s.SetFileLabels(ctx, a.Metadata.Name, a.Metadata.Labels); err != nil {
+				return err
+			}
+		}
 		return o.execute(cmd, s, spec, o.planOnly)
 	})
 }
@@ -430,8 +438,9 @@ type fleetConfig struct {
 	later  []string                // of the agents in maintenance, sorted
 	fresh  []render.Allocation     // that are not stored yet
 	agents map[string]store.AgentStatus
-	// origins describe the NetworkConfigs, by name.
-	origins map[string]store.ConfigOrigin
+	// origins describe the NetworkConfigs, by name, and relabelled are the agents in files whose labels the store does not have.
+	origins    map[string]store.ConfigOrigin
+	relabelled []fleet.Agent
 }
 
 // render renders the objects, with the agents and allocations of the store.
@@ -444,6 +453,7 @@ func (o *applyOptions) render(cmd *cobra.Command, s store.Store, paths []string)
 	if err != nil {
 		return nil, err
 	}
+	inFiles := in.Agents
 	in.Agents = withStored(in.Agents, agents)
 	if in.Allocations, err = s.Allocations(cmd.Context()); err != nil {
 		return nil, err
@@ -462,6 +472,10 @@ func (o *applyOptions) render(cmd *cobra.Command, s store.Store, paths []string)
 	if err != nil {
 		return nil, err
 	}
+	out.relabelled = slices.DeleteFunc(slices.Clone(inFiles), func(a fleet.Agent) bool {
+		now := agents[a.Metadata.Name].FileLabels
+		return now != nil && maps.Equal(now, a.Metadata.Labels)
+	})
 	out.origins = map[string]store.ConfigOrigin{}
 	for i := range in.NetworkConfigs {
 		c := &in.NetworkConfigs[i]

@@ -71,7 +71,7 @@ func (o *driftOptions) show(ctx context.Context, s store.Store) error {
 	v, selected := driftView{Agents: []agentDrift{}}, 0
 	for _, label := range slices.Sorted(maps.Keys(all)) {
 		a := all[label]
-		if !selector.Matches(a.Spec.Metadata.Labels) {
+		if !selector.Matches(a.Labels()) {
 			continue
 		}
 		selected++

@@ -130,7 +130,7 @@ func (n *network) overview(selector fleet.Selector) statusView {
 	well, few := map[int64]*wellGroup{}, n.fewValues()
 	for _, label := range slices.Sorted(maps.Keys(n.agents)) {
 		a := n.agents[label]
-		labels := a.Spec.Metadata.Labels
+		labels := a.Labels()
 		if !selector.Matches(labels) {
 			continue
 		}
@@ -186,7 +186,7 @@ func (p *problem) add(label string, c condition) {
 func (n *network) fewValues() map[string]bool {
 	values := map[string]map[string]bool{}
 	for _, a := range n.agents {
-		for key, value := range a.Spec.Metadata.Labels {
+		for key, value := range a.Labels() {
 			if values[key] == nil {
 				values[key] = map[string]bool{}
 			}
@@ -208,7 +208,7 @@ func addWell(well map[int64]*wellGroup, a store.AgentStatus, few map[string]bool
 		well[revision] = g
 	}
 	g.Agents++
-	for key, value := range a.Spec.Metadata.Labels {
+	for key, value := range a.Labels() {
 		if !few[key] {
 			continue
 		}

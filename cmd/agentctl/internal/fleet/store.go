@@ -170,7 +170,7 @@ func (e *engine) completeSelector(cmd *cobra.Command, _ []string, prefix string)
 	_ = e.with(cmd.Context(), func(ctx context.Context, s store.Store) error {
 		agents, err := s.Agents(ctx)
 		for _, a := range agents {
-			for key, value := range a.Spec.Metadata.Labels {
+			for key, value := range a.Labels() {
 				found[before+key+"="+value] = true
 			}
 		}

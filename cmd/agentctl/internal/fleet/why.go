@@ -114,7 +114,7 @@ func (n *network) aim(label string) target { return n.targets[label] }
 func (n *network) why(label string) whyView {
 	a := n.agents[label]
 	v := whyView{
-		Agent: label, Labels: a.Spec.Metadata.Labels, Connected: a.Running != nil, Revision: a.Report.Confirmed,
+		Agent: label, Labels: a.Labels(), Connected: a.Running != nil, Revision: a.Report.Confirmed,
 		State: string(a.Report.State), Rollout: a.Report.Rollout, Reason: n.text(a.Report.Reason), Problems: n.conditions(label),
 	}
 	if a.Running != nil {
