@@ -194,6 +194,31 @@ func TestMissedCommit(t *testing.T) {
 	}
 }
 
+// An operator ends a rollout that is stalled, also if each agent confirms alone.
+func TestAbortStalled(t *testing.T) {
+	t.Parallel()
+	for _, atomic := range []rollout.Atomic{rollout.AtomicWave, rollout.AtomicAgent} {
+		w := newWorld(t, 0, specOf(1, 3))
+		s := &w.e.rollout.Spec
+		s.Atomic, s.MaxUnavailable = atomic, 1
+		for w.e.reports["a1"].State != rollout.Healthy && w.e.reports["a1"].State != rollout.Confirmed {
+			w.control(w.e.clone(), -1)
+			for _, label := range w.labels() {
+				w.nodes[label].act(w, w.e, false, false)
+			}
+			w.now += time.Second
+		}
+		w.nodes["a2"].running = false // reaches the limit
+		w.run()
+		s.Abort = true
+		w.e.versions[""]++
+		w.run()
+		if phase := w.e.rollout.Status.Phase; !phase.Ended() {
+			w.failf("%q: the rollout is %+v", atomic, w.e.rollout.Status)
+		}
+	}
+}
+
 // An agent that was installed again after its wave was committed gets the revision from the decision.
 func TestAgentLosesItsState(t *testing.T) {
 	t.Parallel()

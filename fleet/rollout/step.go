@@ -130,6 +130,7 @@ func (s *step) fail(reason string, waves int) {
 // finish ends the rollout after some waves. Agents of committed waves that were away are assigned to
 // catch up first.
 func (s *step) finish(p Phase, waves int) {
+	s.full = false // of a wave that does not continue
 	for wave, labels := range s.spec().Waves[:waves] {
 		if s.spec().Atomic == AtomicAgent || s.Decisions[wave].Decision == Commit {
 			s.catchUp(wave, labels)

@@ -87,7 +87,7 @@ func (s *step) stall() {
 	if slices.ContainsFunc(append(s.all(), s.spec().Later...), func(label string) bool { return s.unavailable(label) == applies }) {
 		return
 	}
-	text := fmt.Sprintf("%d agents are unavailable, and %d may be: %s", len(texts), s.spec().MaxUnavailable, first(texts))
+	text := fmt.Sprintf("the limit of unavailable agents (%d) is reached: %s", s.spec().MaxUnavailable, first(texts))
 	if text != s.status.Stalled {
 		s.status.Stalled = text
 		s.writes = append(s.writes, Write{Status: &s.status})
