@@ -148,7 +148,7 @@ func (w *statusWriter) write(ctx context.Context, s store.Status) error {
 	}
 	const freely = 5
 	wrote := max(0, w.wrote-int(time.Since(w.at)/busyInterval))
-	if wrote >= freely {
+	if wrote >= freely && reflect.DeepEqual(s.History, w.written.History) { // a confirmed revision is written at once
 		return nil
 	}
 	s.Reported = time.Now().UTC().Truncate(time.Second)

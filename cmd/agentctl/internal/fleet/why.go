@@ -198,6 +198,8 @@ func (n *network) waitsIn(a store.AgentStatus, t target) string {
 		return fmt.Sprintf("%s leaves it out: it %s", text, t.skipped)
 	case r.Status.Phase == rollout.PhaseNew || r.Status.Phase == rollout.PhasePlanning:
 		return text + " waits for the plans of the agents"
+	case r.Status.Phase == rollout.PhaseApproval && (!r.Spec.Approval || r.Spec.Approved):
+		return text + " has not begun its first wave" + n.unled(t.Rollout)
 	case r.Status.Phase == rollout.PhaseApproval:
 		return text + " waits for approval: agentctl fleet approve " + t.Rollout
 	case r.Status.Phase == rollout.PhaseReverting:
@@ -214,6 +216,18 @@ func (n *network) waitsIn(a store.AgentStatus, t target) string {
 		return text + fmt.Sprintf("; the decision is %s", d.Decision)
 	}
 	return text + "; the wave has no decision yet"
+}
+
+// unled says how a rollout continues that no controller executes; empty if one does.
+func (n *network) unled(name string) string {
+	r := n.rollouts[name].Rollout
+	if _, executed := n.leaders[name]; executed {
+		return ""
+	}
+	if r.Spec.Paused {
+		return ", and is paused: agentctl fleet resume " + name
+	}
+	return ", and no controller executes it: agentctl fleet run " + name
 }
 
 // failedFor says why the newest rollout that has the agent failed; nil: it did not.
