@@ -240,6 +240,23 @@ func TestFleetOfThousand(t *testing.T) {
 		}
 	}
 	golden(t, filepath.Join("testdata", "fleet", "thousand.txt"), b.String())
+	for line, want := range map[string]string{
+		"fleet why edge-99":                 "edge-990 edge-991 edge-992 edge-993 edge-994 edge-995 edge-996 edge-997 edge-998 edge-999",
+		"fleet why edge-300 vpp.interfaces": "vpp.interfaces/loop0 vpp.interfaces/uplink",
+		"fleet diff edge-300 edge-30 ":      "",
+		"fleet history edge-999":            "edge-999",
+		"fleet diff edge-300 --from r-":     "r-40 r-41 r-42",
+		"fleet status -l role=core,site=p":  "role=core,site=paris",
+		"fleet maintenance edge-300 o":      "on off",
+		"fleet label edge-555":              "edge-555",
+	} {
+		args := append([]string{"__complete"}, strings.Split(line, " ")...)
+		r := run(t, w.env, args...)
+		words, _, _ := strings.Cut(r.out, ":")
+		if got := strings.Join(strings.Fields(words), " "); r.code != 0 || got != want {
+			t.Errorf("completion of %q: %q, expected %q: %s", line, got, want, r.err)
+		}
+	}
 	checkSection(t, "## What is wrong, and why\n", func(line string) (string, bool) {
 		r := run(t, w.env, words(line)...)
 		return r.out, r.code == 0 || r.code == exit.CodeFinding
