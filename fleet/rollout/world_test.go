@@ -196,14 +196,12 @@ func (w *world) read(e *engine) rollout.World {
 }
 
 // control runs a controller once. It stops after some writes, or never if limit is negative.
-// With a limit for unavailable agents, its writes need the lease: what it has read is newer than all other writes.
+// Its writes need the lease: what it has read is newer than the writes of other controllers.
 func (w *world) control(snapshot *engine, limit int) (done int) {
-	if w.e.rollout.Spec.MaxUnavailable > 0 {
-		if snapshot.lease != w.e.lease || snapshot.rollout.Metadata.Name != w.e.rollout.Metadata.Name {
-			return 0
-		}
-		w.e.lease++
+	if snapshot.lease != w.e.lease || snapshot.rollout.Metadata.Name != w.e.rollout.Metadata.Name {
+		return 0
 	}
+	w.e.lease++
 	for i, write := range rollout.Step(w.read(snapshot), time.Unix(0, 0).Add(w.now)) {
 		if i == limit {
 			w.logf("the controller is killed")
