@@ -374,7 +374,7 @@ func TestCatchUp(t *testing.T) {
 	f := start(t, "a", "b")
 	skip := func(revision int64) rollout.Spec {
 		s := spec(revision, []string{"a", "b"})
-		s.Offline, s.Deadline = rollout.OfflineSkip, 10*time.Second
+		s.Offline, s.Deadline = rollout.OfflineSkip, 5*time.Second
 		return s
 	}
 	b := f.agents["b"]
@@ -409,7 +409,7 @@ func TestCatchUpFails(t *testing.T) {
 	}
 	second := f.revise(iface("loop1", 1400), iface("loop2", 1500), iface("loop3", 1500))
 	s := spec(second, []string{"a", "b"})
-	s.Offline = rollout.OfflineSkip
+	s.Offline, s.Deadline = rollout.OfflineSkip, 5*time.Second
 	f.roll("two", s)
 	key := ifmodel.InterfaceModel.KeyFor("loop1")
 	f.agents["b"].SB.Inject(kvstest.Fault{Op: kvscheduler.TxnOperation_UPDATE, Times: 2, Key: key, Err: errors.New("no")})
@@ -420,7 +420,7 @@ func TestCatchUpFails(t *testing.T) {
 	f.has("b", "loop1/1500 loop2/1500 loop3/1500")
 
 	s = spec(f.revise(iface("loop3", 1500)), []string{"a", "c"})
-	s.Offline = rollout.OfflineSkip
+	s.Offline, s.Deadline = rollout.OfflineSkip, 5*time.Second
 	f.roll("three", s)
 	f.agents["c"].start(t, f.agents["c"].SB)
 	f.wait("c", func(r rollout.Report) bool {

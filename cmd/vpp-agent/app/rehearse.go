@@ -29,6 +29,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/memdb"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/fleetagent"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	linuxmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
@@ -240,7 +241,26 @@ func (r *rehearsed) startOne(ctx context.Context, label string) error {
 		return err
 	}
 	c.running = sim
-	return nil
+	return awaitVPP(ctx, plugins)
+}
+
+// awaitVPP waits until an agent is connected with its VPP: without it everything waits in a plan.
+func awaitVPP(ctx context.Context, plugins *VPPAgent) error {
+	ctx, cancel := context.WithTimeout(ctx, simulatorTimeout)
+	defer cancel()
+	var once sync.Once
+	up := make(chan struct{})
+	plugins.GoVPP.OnSession(func(s govppmux.Session) {
+		if s.Up {
+			once.Do(func() { close(up) })
+		}
+	})
+	select {
+	case <-up:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the simulated VPP is not connected: %w", ctx.Err())
+	}
 }
 
 // stop stops all copies.
