@@ -19,7 +19,7 @@ import (
 )
 
 // programs are those of the image.
-var programs = []string{"vpp-agent", "vpp-agent-init", "agentctl"}
+var programs = []string{"vpp-agent", "vpp-agent-init", "tenuto-controller", "agentctl"}
 
 // machines are the architectures as programs name them.
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}

@@ -163,7 +163,7 @@ func checkImage(t *testing.T, file string) map[string]map[string][]byte {
 		}
 		names, texts := content(t, image)
 		for _, want := range []string{
-			"-rwxr-xr-x usr/bin/vpp-agent", "-rwxr-xr-x usr/bin/vpp-agent-init", "-rwxr-xr-x usr/bin/agentctl", "drwx------ var/lib/vpp-agent/",
+			"-rwxr-xr-x usr/bin/vpp-agent", "-rwxr-xr-x usr/bin/vpp-agent-init", "-rwxr-xr-x usr/bin/agentctl", "-rwxr-xr-x usr/bin/tenuto-controller", "drwx------ var/lib/vpp-agent/",
 			"drwxr-xr-x etc/vpp-agent/", "dtrwxrwxrwx tmp/", "-rw-r--r-- etc/ssl/certs/ca-certificates.crt",
 		} {
 			if !slices.Contains(names, want) {
