@@ -57,7 +57,7 @@ func (f *facts) networks() []*network {
 	return all
 }
 
-// networkAddress reports addresses of hosts that are those of a network, or of all its hosts.
+// networkAddress reports hosts with the address of a network, or with its broadcast address.
 func networkAddress(f *facts, report reporter) {
 	const pointToPoint = 31 // such networks have no other addresses
 	for _, n := range f.networks() {

@@ -8,6 +8,7 @@ import (
 
 	"go.fd.io/govpp/api"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
@@ -235,4 +236,23 @@ func (r *reading) keptInitial(name string) (k keptInitial, ok bool) {
 	}
 	k, ok = r.kept[name]
 	return k, ok
+}
+
+// WithoutMarks returns an interface that Retrieve returned without what only its descriptor reads: that VPP chose the MAC
+// address. The interface is not changed.
+func WithoutMarks(i *interfaces.Interface) *interfaces.Interface {
+	var kept []byte
+	for unknown := i.ProtoReflect().GetUnknown(); len(unknown) > 0; {
+		number, _, size := protowire.ConsumeField(unknown)
+		if size < 0 {
+			break
+		}
+		if number != foundMACNumber {
+			kept = append(kept, unknown[:size]...)
+		}
+		unknown = unknown[size:]
+	}
+	i = proto.CloneOf(i)
+	i.ProtoReflect().SetUnknown(kept)
+	return i
 }
