@@ -203,7 +203,7 @@ func reports(agents map[string]store.AgentStatus) string {
 }
 
 // A change of VPP 1 that cuts off the agent of VPP 2 is taken back, so that the agent reaches etcd again, and traffic passes.
-// A change that cuts off nobody is committed.
+// A change without such an effect is committed.
 func TestRolloutThatCutsALink(t *testing.T) {
 	vpps := [2]*realvpptest.VPP{realvpptest.Start(t), realvpptest.Start(t)}
 	c, programs, server := newChain(t), build(t), kvtest.Etcd(t)

@@ -29,7 +29,7 @@ type config struct {
 	template *node
 	refs     []use
 	peers    []*fleet.Agent // of ForEach, sorted by name
-	around   []*fleet.Agent // of what is compiled: those of the innermost forEach; nil: there is none
+	around   []*fleet.Agent // peers of the innermost forEach around the node that is compiled; nil: there is none
 }
 
 // use is a reference in a template, with the peers that it can be about.

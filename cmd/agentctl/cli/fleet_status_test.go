@@ -156,7 +156,7 @@ func troubled() map[string]func(*store.AgentStatus) {
 	}
 }
 
-// thousand writes a fleet of 1,000 agents, of which some have problems, with a rollout that is paused.
+// thousand writes a fleet of 1,000 agents, some with problems, and a paused rollout.
 func thousand(w *written) {
 	w.t.Helper()
 	special := troubled()

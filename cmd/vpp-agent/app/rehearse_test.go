@@ -60,8 +60,8 @@ func has(out rehearsal.Result) string {
 	return strings.Join(all, ", ")
 }
 
-// Three agents, of which two have a configuration, get another one in two waves. What goes wrong with an agent of the second
-// wave has the effect that it has in a fleet.
+// Three agents get a configuration in two waves; two of them have one already. A fault of an agent of the second wave has
+// the effect that it has in a fleet.
 func TestRehearse(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -97,7 +97,7 @@ func TestRehearse(t *testing.T) {
 	}
 }
 
-// A present configuration that the simulation does not have is said, and the rehearsal goes on without it.
+// A warning reports a present configuration that is not possible in the simulation. The rehearsal continues without it.
 func TestRehearseFromAnImpossibleState(t *testing.T) {
 	t.Parallel()
 	bad := &interfaces.Interface{Name: "loop1", Type: interfaces.Interface_SOFTWARE_LOOPBACK, PhysAddress: "no address"}

@@ -120,7 +120,7 @@ func TestLikeEtcd(t *testing.T) {
 			t.Fatalf("has %q, etcd has %q", got, want)
 		}
 		if got, want := history(ctx, t, memory, prefix, from[memory]), history(ctx, t, real, prefix, from[real]); !slices.Equal(got, want) {
-			t.Fatalf("events %q, those of etcd are %q", got, want)
+			t.Fatalf("has the events %q, etcd has %q", got, want)
 		}
 	})
 }
