@@ -1,0 +1,2 @@
+// Package fleet is an example: three routers that are configured as one network. See README.md.
+package fleet
