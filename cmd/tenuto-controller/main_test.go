@@ -95,6 +95,8 @@ func TestControllersAreKilled(t *testing.T) {
 	}
 	begin()
 	begin()
+	tick := time.NewTicker(5 * time.Millisecond) // a phase is short
+	defer tick.Stop()
 	for round, phase := range []rollout.Phase{rollout.PhasePlanning, rollout.PhaseApplying} {
 		name := fmt.Sprintf("r%d", round)
 		revision := fleettest.Revise(t, s, []store.Item{{Key: "config/a", Value: []byte(fmt.Sprintf(`{"n":%d}`, round))}}, labels...)
@@ -102,7 +104,7 @@ func TestControllersAreKilled(t *testing.T) {
 			Revision: revision, Waves: [][]string{{"a"}, {"b", "c"}}, ConfirmTimeout: time.Minute, Soak: 2 * time.Second, Deadline: time.Minute,
 		}}))
 		killed := false
-		for status := (rollout.Status{}); !status.Phase.Ended(); {
+		for status := (rollout.Status{}); !status.Phase.Ended(); <-tick.C {
 			all, err := s.Rollouts(t.Context())
 			infratest.Fatal(t, err)
 			leader, leads, err := s.Leader(t.Context(), name)
