@@ -263,6 +263,14 @@ func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(*histories) {
 		history(t, seed)
 	}
+	for _, seed := range foundSeeds {
+		history(t, seed)
+	}
+}
+
+// foundSeeds are seeds of histories that have found an error, beyond those that every change runs.
+var foundSeeds = []uint64{
+	58074, // an agent that had been told to catch up made its wave fail, when others had been told so, too
 }
 
 func history(t *testing.T, seed uint64) {

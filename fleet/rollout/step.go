@@ -301,11 +301,13 @@ func (s *step) wave() {
 	}
 }
 
-// progress counts the agents of the wave by what they have reported.
+// progress counts the agents of the wave by what they have reported. An agent that catches up already is none of them: the
+// wave continued without it, and the end of the rollout has begun.
 func (s *step) progress() (failed, healthy []string, open int) {
 	for _, label := range s.members(s.status.Wave) {
 		a := s.Agents[label]
 		switch state := a.answer(s.name()); {
+		case a.Assignment.Rollout == s.name() && a.Assignment.Task == TaskCatchUp:
 		case a.Assignment.Task == TaskPlan && state != Refused:
 			open++
 		case state == Healthy || state == Confirmed:
