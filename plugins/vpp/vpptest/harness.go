@@ -33,13 +33,11 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
-	ifdescriptor "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vppplugins"
 	kvs "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
-	ifpb "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // patience is how long a test waits for something that must happen.
@@ -380,9 +378,6 @@ func (b *Harness) Dump(descriptor string) map[string]proto.Message {
 	}
 	out := make(map[string]proto.Message, len(all))
 	for _, kv := range all {
-		if i, ok := kv.Value.(*ifpb.Interface); ok {
-			kv.Value = ifdescriptor.WithoutMarks(i)
-		}
 		out[kv.Key] = kv.Value
 	}
 	return out

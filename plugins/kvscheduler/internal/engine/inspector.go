@@ -136,6 +136,9 @@ func (in *inspector) dump(d *registry.Descriptor, view api.View) (kvs []api.KVWi
 		// Callbacks run on the worker only, so that they never overlap.
 		werr := in.admission.onWorker(context.Background(), func() { kvs, err = in.southbound.refresher(in.southbound.closed()).Descriptor(d) })
 		slices.SortFunc(kvs, func(a, b api.KVWithMetadata) int { return strings.Compare(a.Key, b.Key) })
+		for i := range kvs {
+			kvs[i].Value = api.WithoutDefaulted(kvs[i].Value)
+		}
 		return kvs, errors.Join(werr, err)
 	case api.NBView, api.CachedView:
 		in.state.mu.RLock()
@@ -152,7 +155,7 @@ func (in *inspector) dumpGraph(d *registry.Descriptor, view api.View) (all []api
 			v = n.Desired()
 		}
 		if n.Desc == d && !n.IsDerived() && v != nil {
-			all = append(all, api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: status.Origin(n)})
+			all = append(all, api.KVWithMetadata{Key: n.Key, Value: api.WithoutDefaulted(v.Msg), Metadata: n.Meta, Origin: status.Origin(n)})
 		}
 	}
 	return all

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"go.fd.io/govpp/api"
-	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
@@ -178,14 +176,18 @@ func (d *interfaceDescriptor) updateMAC(ctx context.Context, i *interfaces.Inter
 	return nil
 }
 
-// addInitial notes what is known of the initial state of an interface that was found.
-// Without metadata, what the configuration of found does not mention is as VPP chose it.
+// addInitial notes what is known of the initial state of an interface that was found, and whether its MAC address is a
+// default.
 func (r *reading) addInitial(found vppcalls.Details, i *interfaces.Interface, m *ifaceidx.IfMeta) {
-	defer func() {
-		if m.ChosenMAC == "" && i.GetPhysAddress() != "" {
-			markMAC(i)
-		}
-	}()
+	r.findInitial(found, i, m)
+	if m.ChosenMAC == "" && i.GetPhysAddress() != "" {
+		kvs.AddDefaulted(i, macField)
+	}
+}
+
+// findInitial sets the initial state in the metadata of an interface. Without earlier metadata, what the configuration
+// of found does not mention is as VPP chose it.
+func (r *reading) findInitial(found vppcalls.Details, i *interfaces.Interface, m *ifaceidx.IfMeta) {
 	last := configuredMAC(r.wanted[i.GetName()])
 	if known := r.metas[i.GetName()]; known != nil && known.SwIfIndex == m.SwIfIndex && known.Type == i.GetType() && known.Initial != nil {
 		m.Initial, m.ChosenMAC = known.Initial, known.ChosenMAC
@@ -207,24 +209,13 @@ func (r *reading) addInitial(found vppcalls.Details, i *interfaces.Interface, m 
 	m.Initial = initial
 }
 
-// foundMACNumber is the number of a field, which no model uses, of interfaces that Retrieve returns. As an unknown field
-// it is in records of the value, too: the next agent knows that no configuration chose the MAC address.
-const foundMACNumber = 536_870_001
-
-// markMAC notes that VPP chose the MAC address of an interface, not its configuration.
-func markMAC(i *interfaces.Interface) {
-	m := i.ProtoReflect()
-	m.SetUnknown(protowire.AppendVarint(protowire.AppendTag(slices.Clone(m.GetUnknown()), foundMACNumber, protowire.VarintType), 1))
-}
+// macField is the field of the MAC address, which VPP chooses if the configuration does not.
+const macField = "phys_address"
 
 // configuredMAC returns the MAC address that a configuration chose for an interface; empty if there was none.
 func configuredMAC(i *interfaces.Interface) string {
-	for unknown := i.ProtoReflect().GetUnknown(); len(unknown) > 0; {
-		number, _, size := protowire.ConsumeField(unknown)
-		if size < 0 || number == foundMACNumber {
-			return ""
-		}
-		unknown = unknown[size:]
+	if i == nil || kvs.IsDefaulted(i, macField) {
+		return ""
 	}
 	return i.GetPhysAddress()
 }
@@ -236,23 +227,4 @@ func (r *reading) keptInitial(name string) (k keptInitial, ok bool) {
 	}
 	k, ok = r.kept[name]
 	return k, ok
-}
-
-// WithoutMarks returns an interface that Retrieve returned without what only its descriptor reads: that VPP chose the MAC
-// address. The interface is not changed.
-func WithoutMarks(i *interfaces.Interface) *interfaces.Interface {
-	var kept []byte
-	for unknown := i.ProtoReflect().GetUnknown(); len(unknown) > 0; {
-		number, _, size := protowire.ConsumeField(unknown)
-		if size < 0 {
-			break
-		}
-		if number != foundMACNumber {
-			kept = append(kept, unknown[:size]...)
-		}
-		unknown = unknown[size:]
-	}
-	i = proto.CloneOf(i)
-	i.ProtoReflect().SetUnknown(kept)
-	return i
 }
