@@ -179,13 +179,7 @@ func itemOf(t *testing.T, key string, value proto.Message) store.Item {
 func roll(t *testing.T, s store.Store, name string, configs map[string][]store.Item) (rollout.Status, string) {
 	t.Helper()
 	ctx := t.Context()
-	revision := store.Revision{Agents: map[string]string{}}
-	for label, items := range configs {
-		manifest, err := s.PutConfig(ctx, items)
-		infratest.Fatal(t, err)
-		revision.Agents[label] = manifest
-	}
-	number, err := s.CreateRevision(ctx, revision)
+	number, err := s.Revise(ctx, store.Revision{}, configs)
 	infratest.Fatal(t, err)
 	infratest.Fatal(t, s.CreateRollout(ctx, rollout.Rollout{
 		Metadata: fleet.Metadata{Name: name},

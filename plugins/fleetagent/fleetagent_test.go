@@ -105,13 +105,11 @@ func (f *fleetOf) revise(ifs ...*interfaces.Interface) int64 {
 		must(f.t, err)
 		items = append(items, store.Item{Key: ifmodel.InterfaceModel.KeyFor(i.Name), Value: json.RawMessage(value)})
 	}
-	r := store.Revision{Agents: map[string]string{}, Created: time.Now()}
+	configs := map[string][]store.Item{}
 	for label := range f.agents {
-		manifest, err := f.store.PutConfig(f.t.Context(), items)
-		must(f.t, err)
-		r.Agents[label] = manifest
+		configs[label] = items
 	}
-	number, err := f.store.CreateRevision(f.t.Context(), r)
+	number, err := f.store.Revise(f.t.Context(), store.Revision{Created: time.Now()}, configs)
 	must(f.t, err)
 	return number
 }
@@ -315,21 +313,27 @@ func (m *member) push(i *interfaces.Interface) error {
 	return err
 }
 
+// rival returns an agent, which does not run yet, whose label "me" another agent has.
+func (f *fleetOf) rival() *member {
+	f.t.Helper()
+	first, second := kvtest.NewAgent("first", 1), kvtest.NewAgent("second", 2)
+	cfg := etcd.DefaultConfig()
+	cfg.Endpoints = []string{f.server.Addr}
+	kvtest.Start(f.t, etcd.NewPlugin(etcd.UseConf(cfg), etcd.UseDeps(func(d *etcd.Deps) { first.Use(d) })))
+	db := connect(f.t, f.server)
+	for n := 0; n == 0; { // until the first one has the label
+		listing, err := db.List(f.t.Context(), "/vnf-agent/me/")
+		must(f.t, err)
+		n = len(listing.Items)
+	}
+	return &member{label: "me", stateDir: f.t.TempDir(), proxy: kvtest.NewProxy(f.t, f.server.Direct), claims: &second}
+}
+
 // An agent does not act for a label that another agent has.
 func TestLabelIsTaken(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	first, second := kvtest.NewAgent("first", 1), kvtest.NewAgent("second", 2)
-	cfg := etcd.DefaultConfig()
-	cfg.Endpoints = []string{f.server.Addr}
-	kvtest.Start(t, etcd.NewPlugin(etcd.UseConf(cfg), etcd.UseDeps(func(d *etcd.Deps) { first.Use(d) })))
-	db := connect(t, f.server)
-	for n := 0; n == 0; { // until the first one has the label
-		listing, err := db.List(t.Context(), "/vnf-agent/me/")
-		must(t, err)
-		n = len(listing.Items)
-	}
-	m := &member{label: "me", stateDir: t.TempDir(), proxy: kvtest.NewProxy(t, f.server.Direct), claims: &second}
+	m := f.rival()
 	f.agents["me"] = m
 	m.start(t, kvstest.NewMockSB())
 	s := spec(f.revise(iface("loop1", 1500)), []string{"me"})

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/fleet/store"
-	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
-	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/orchtest"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -98,18 +96,7 @@ func TestStatusOfUntrustedEngine(t *testing.T) {
 func TestStatusOfRival(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	first, second := kvtest.NewAgent("first", 1), kvtest.NewAgent("second", 2)
-	cfg := etcd.DefaultConfig()
-	cfg.Endpoints = []string{f.server.Addr}
-	kvtest.Start(t, etcd.NewPlugin(etcd.UseConf(cfg), etcd.UseDeps(func(d *etcd.Deps) { first.Use(d) })))
-	db := connect(t, f.server)
-	for n := 0; n == 0; { // until the first one has the label
-		listing, err := db.List(t.Context(), "/vnf-agent/me/")
-		must(t, err)
-		n = len(listing.Items)
-	}
-	m := &member{label: "me", stateDir: t.TempDir(), proxy: kvtest.NewProxy(t, f.server.Direct), claims: &second}
-	m.start(t, kvstest.NewMockSB())
+	f.rival().start(t, kvstest.NewMockSB())
 	a := f.await("me", "a rival", func(a store.AgentStatus) bool { return a.Rival != nil })
 	if a.Rival.Host != "host" || a.Running != nil || !a.Status.Started.IsZero() {
 		t.Errorf("%+v", a)

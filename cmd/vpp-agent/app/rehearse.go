@@ -311,16 +311,12 @@ func (r *rehearsed) present(ctx context.Context, agents []rehearsal.Agent) (warn
 
 // execute executes a rollout of configurations to its end.
 func (r *rehearsed) execute(ctx context.Context, name string, spec rollout.Spec, config func(rehearsal.Agent) []store.Item, agents []rehearsal.Agent) (controller.View, error) {
-	revision := store.Revision{Agents: map[string]string{}, Created: time.Now()}
+	configs := map[string][]store.Item{}
 	for _, a := range agents {
-		manifest, err := r.store.PutConfig(ctx, config(a))
-		if err != nil {
-			return controller.View{}, fmt.Errorf("%s: %w", a.Label, err)
-		}
-		revision.Agents[a.Label] = manifest
+		configs[a.Label] = config(a)
 	}
 	var err error
-	if spec.Revision, err = r.store.CreateRevision(ctx, revision); err != nil {
+	if spec.Revision, err = r.store.Revise(ctx, store.Revision{Created: time.Now()}, configs); err != nil {
 		return controller.View{}, err
 	}
 	spec.PlanOnly, spec.Approval, spec.Paused, spec.Abort = false, false, false, false

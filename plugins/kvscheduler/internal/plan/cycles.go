@@ -234,15 +234,15 @@ func (c *cycles) heldAmong(members []int32) (held []*node) {
 
 // leaveOut makes held values stay as they are in the next attempt to plan. It reports whether one of them was not to stay in
 // this one.
-func (c *cycles) leaveOut(held []*node) (new bool) {
+func (c *cycles) leaveOut(held []*node) (added bool) {
 	p := c.s.p
 	for _, n := range held {
 		if p.req.left[n.key] == "" {
 			p.noteUnmet(n, n.holder)
-			p.left, new = append(p.left, n), true
+			p.left, added = append(p.left, n), true
 		}
 	}
-	return new
+	return added
 }
 
 // giveUp lets some of the updates go down instead, those with the smallest keys:
