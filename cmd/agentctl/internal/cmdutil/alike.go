@@ -28,6 +28,17 @@ func (f *Factory) MeantItem(given string, keys []string) string {
 	return ask(f.among(f.Models.ShortKey(given), known))
 }
 
+// Unknown returns err, the error of a command about some keys, with the known one that was probably meant by the first key
+// that is not known.
+func (f *Factory) Unknown(err error, given, known []string) error {
+	for _, key := range given {
+		if !slices.Contains(known, key) {
+			return fmt.Errorf("%w%s", err, f.MeantItem(key, known))
+		}
+	}
+	return err
+}
+
 // ask returns the question whether one of the names was meant.
 func ask(similar []string) string {
 	if len(similar) > 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/effects"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/fleet"
@@ -235,7 +236,7 @@ func summaryOf(v controller.View) string {
 			others = append(others, label)
 		}
 	}
-	text := fmt.Sprintf("%s have revision %d", counted(have, "agent"), r.Spec.Revision)
+	text := fmt.Sprintf("%s have revision %d", effects.Count(have, "agent"), r.Spec.Revision)
 	if len(others) > 0 {
 		text += fmt.Sprintf(", and not: %s", strings.Join(others[:min(shownAgents, len(others))], " "))
 	}
@@ -533,7 +534,7 @@ func (o *applyOptions) collect(r *render.Rendering, agents map[string]store.Agen
 		return nil, errors.New("nothing was written: there are agents whose configuration cannot be rendered")
 	}
 	if len(emptied) > 0 {
-		return nil, cmdutil.LoseAll(counted(len(emptied), "agent"), "no NetworkConfig gives them one: "+named(emptied))
+		return nil, cmdutil.LoseAll(effects.Count(len(emptied), "agent"), "no NetworkConfig gives them one: "+named(emptied))
 	}
 	if len(out.labels) == 0 {
 		return nil, errors.New("there is no agent to configure")

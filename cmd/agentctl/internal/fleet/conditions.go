@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/effects"
 	"maps"
 	"slices"
 	"strings"
@@ -268,7 +269,7 @@ func findings(f store.Findings) string {
 		parts = append(parts, strings.TrimSpace(it.Key+" "+describeState(it.State)+after(": ", it.Reason)))
 	}
 	if more := f.Count - len(parts); more > 0 {
-		parts = append(parts, counted(more, "more item"))
+		parts = append(parts, effects.Count(more, "more item"))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/effects"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/fleet/rollout"
@@ -124,7 +125,7 @@ func (o *historyOptions) print(list []pastRollout, omitted int) error {
 	if err := t.Write(o.Printer); err != nil || omitted == 0 {
 		return err
 	}
-	return o.Printf("and %s before; --limit 0 shows all\n", count(omitted, "rollout"))
+	return o.Printf("and %s before; --limit 0 shows all\n", effects.Count(omitted, "rollout"))
 }
 
 func (o *engine) paintPhase(p rollout.Phase) string {

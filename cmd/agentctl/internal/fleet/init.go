@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/effects"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/fleet/store"
@@ -75,7 +76,7 @@ func (o *initOptions) run(ctx context.Context, s store.Store, labels []string) e
 		return err
 	}
 	return output.Show(o.Printer, roles, func(roles []kv.Role) error {
-		text := fmt.Sprintf("%s for %s and %s\n", count(len(roles), "role"), count(len(labels), "agent"), count(len(o.operators), "operator"))
+		text := fmt.Sprintf("%s for %s and %s\n", effects.Count(len(roles), "role"), effects.Count(len(labels), "agent"), effects.Count(len(o.operators), "operator"))
 		if !enabled {
 			text += "the authentication of etcd is off: etcdctl user add root && etcdctl user grant-role root root && etcdctl auth enable\n"
 		}

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"fmt"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/effects"
 	"maps"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ func (p *progress) see(v controller.View) {
 				c.Items = p.items(v.Agents[c.Agents[0]], r.Spec.Revision)
 			}
 		}
-		p.printf("revision %d for %s:\n%s", r.Spec.Revision, counted(len(members(r)), "agent"), p.describe(p.classes))
+		p.printf("revision %d for %s:\n%s", r.Spec.Revision, effects.Count(len(members(r)), "agent"), p.describe(p.classes))
 	}
 	if why := r.Status.Stalled; why != p.stalled {
 		if p.stalled = why; why != "" {
@@ -60,7 +61,7 @@ func (p *progress) see(v controller.View) {
 		if !ok {
 			return
 		}
-		p.printf("wave %d of %d, %s: %s\n", p.decided+1, len(r.Spec.Waves), counted(len(taking(r, p.decided)), "agent"),
+		p.printf("wave %d of %d, %s: %s\n", p.decided+1, len(r.Spec.Waves), effects.Count(len(taking(r, p.decided)), "agent"),
 			strings.TrimSpace(string(d.Decision)+" "+d.Reason))
 	}
 }
@@ -110,7 +111,7 @@ func classes(v controller.View) (list []class) {
 // classOf returns what identifies the class of an agent.
 func classOf(v controller.View, label string) classKey {
 	r, report := v.Rollout.Rollout, v.Agents[label].Report
-	effects, _, _ := strings.Cut(report.Plan.Effects, ": ")
+	what, _, _ := strings.Cut(report.Plan.Effects, ": ")
 	switch {
 	case r.Status.Skipped[label] != "":
 		return classKey{"", r.Status.Skipped[label]}
@@ -121,9 +122,9 @@ func classOf(v controller.View, label string) classKey {
 	case report.State == rollout.Refused:
 		return classKey{"", report.Reason}
 	case report.Plan.Overridden > 0:
-		effects += fmt.Sprintf(" (%s overridden by another source of the agent)", counted(report.Plan.Overridden, "item"))
+		what += fmt.Sprintf(" (%s overridden by another source of the agent)", effects.Count(report.Plan.Overridden, "item"))
 	}
-	return classKey{effects, ""}
+	return classKey{what, ""}
 }
 
 // classKey identifies a class.
@@ -167,8 +168,6 @@ func (p *progress) describe(list []class) string {
 	}
 	return b.String()
 }
-
-func counted(n int, noun string) string { return fmt.Sprintf("%d %s", n, plural(n, noun)) }
 
 func plural(n int, noun string) string {
 	if n == 1 {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/effects"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/fleet/rehearsal"
@@ -94,7 +95,7 @@ func (o *rehearseOptions) rehearse(cmd *cobra.Command, s store.Store, paths []st
 	if err := in.Validate(); err != nil {
 		return fmt.Errorf("--fault: %s", strings.TrimPrefix(err.Error(), "faults: "))
 	}
-	fmt.Fprintf(o.Err, "%s, in the memory of this machine; nothing is changed\n", counted(len(in.Agents), "simulated agent"))
+	fmt.Fprintf(o.Err, "%s, in the memory of this machine; nothing is changed\n", effects.Count(len(in.Agents), "simulated agent"))
 	text, err := json.Marshal(in)
 	if err != nil {
 		return err
@@ -172,7 +173,7 @@ func (o *rehearseOptions) print(v rehearsedView, out rehearsal.Result) error {
 		for _, state := range slices.Sorted(maps.Keys(states)) {
 			counts = append(counts, fmt.Sprintf("%d %s", states[state], state))
 		}
-		if err := o.Printf("%s: %s\n", counted(len(v.Agents), "agent"), strings.Join(counts, ", ")); err != nil {
+		if err := o.Printf("%s: %s\n", effects.Count(len(v.Agents), "agent"), strings.Join(counts, ", ")); err != nil {
 			return err
 		}
 	}
@@ -212,5 +213,5 @@ func (o *rehearseOptions) printItems(out rehearsal.Result) error {
 	if err := t.Write(o.Printer); err != nil || left == 0 {
 		return err
 	}
-	return o.Printf("and %s more: -o json has all\n", counted(left, "item"))
+	return o.Printf("and %s more: -o json has all\n", effects.Count(left, "item"))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/effects"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/fleet"
@@ -236,7 +237,7 @@ func (o *renderOptions) selected(agents []fleet.Agent) (func(*fleet.Agent) bool,
 		}
 		return nil, fmt.Errorf("--agent: no agent %q%s", o.agent, hint)
 	}
-	return nil, fmt.Errorf("--selector: %s selects none of %s", s, count(len(agents), "agent"))
+	return nil, fmt.Errorf("--selector: %s selects none of %s", s, effects.Count(len(agents), "agent"))
 }
 
 // configuration is the configuration of one agent.
@@ -279,7 +280,7 @@ func (o *renderOptions) collect(r *render.Rendering) (*configurations, error) {
 	}
 	if failed > 0 {
 		o.report(grouped(errs))
-		return nil, fmt.Errorf("%d of %s cannot be rendered; nothing was written", failed, count(agents, "agent"))
+		return nil, fmt.Errorf("%d of %s cannot be rendered; nothing was written", failed, effects.Count(agents, "agent"))
 	}
 	return set, nil
 }
@@ -291,7 +292,7 @@ func (o *renderOptions) refuse(errs []error) error {
 		texts = append(texts, err.Error())
 	}
 	o.report(texts)
-	return fmt.Errorf("%s; nothing was written", count(len(errs), "error"))
+	return fmt.Errorf("%s; nothing was written", effects.Count(len(errs), "error"))
 }
 
 func asErrors(list []*render.Error) (errs []error) {
@@ -352,25 +353,17 @@ func grouped(errs []*render.Error) (texts []string) {
 	return texts
 }
 
-// count is "1 agent" or "2 agents".
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}
-
 // summary prints what was done.
 func (o *renderOptions) summary(set *configurations) {
 	if len(set.empty) > 0 {
-		fmt.Fprintf(o.Err, "WARNING: %s without configuration: %s\n", count(len(set.empty), "agent"), named(set.empty))
+		fmt.Fprintf(o.Err, "WARNING: %s without configuration: %s\n", effects.Count(len(set.empty), "agent"), named(set.empty))
 	}
-	text := fmt.Sprintf("%s, %s", count(len(set.configurations), "agent"), count(set.items, "item"))
+	text := fmt.Sprintf("%s, %s", effects.Count(len(set.configurations), "agent"), effects.Count(set.items, "item"))
 	switch {
 	case set.fresh > 0 && o.allocations == "":
-		fmt.Fprintf(o.Err, "NOTE: %s of pools can change when agents are added; --allocations FILE keeps them\n", count(set.fresh, "value"))
+		fmt.Fprintf(o.Err, "NOTE: %s of pools can change when agents are added; --allocations FILE keeps them\n", effects.Count(set.fresh, "value"))
 	case set.fresh > 0:
-		text += fmt.Sprintf(", %s in %s", count(set.fresh, "new allocation"), o.allocations)
+		text += fmt.Sprintf(", %s in %s", effects.Count(set.fresh, "new allocation"), o.allocations)
 	}
 	fmt.Fprintln(o.Err, text)
 }

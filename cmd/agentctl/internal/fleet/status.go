@@ -97,7 +97,7 @@ func (o *statusOptions) show(ctx context.Context, s store.Store) error {
 	v := n.overview(selector)
 	v.Fleet = o.fleet
 	if v.Agents == 0 && o.selector != "" && len(n.agents) > 0 {
-		return fmt.Errorf("--selector: %s selects none of %s", selector, count(len(n.agents), "agent"))
+		return fmt.Errorf("--selector: %s selects none of %s", selector, effects.Count(len(n.agents), "agent"))
 	}
 	if err := output.Show(o.Printer, v, o.print); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/cmdutil"
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/effects"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/exit"
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/internal/output"
 	"github.com/tenuto-dev/tenuto/fleet/rollout"
@@ -172,7 +173,7 @@ func (n *network) facts(label string) (facts []string) {
 		add("%s", *newest)
 	}
 	if a.Report.Plan.Overridden > 0 {
-		add("%s of its revision have no effect, because another source of the agent has them: agentctl --target %s sources", counted(a.Report.Plan.Overridden, "item"), label)
+		add("%s of its revision have no effect, because another source of the agent has them: agentctl --target %s sources", effects.Count(a.Report.Plan.Overridden, "item"), label)
 	}
 	if a.Status.Waiting > 0 {
 		add("%s for other items: agentctl --target %s values --state PENDING", waiting(a.Status.Waiting), label)

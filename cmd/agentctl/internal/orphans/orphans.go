@@ -4,7 +4,6 @@ package orphans
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -82,12 +81,7 @@ func (opts *options) unknown(ctx context.Context, given []string, err error) err
 	for _, orphan := range o.Value.Orphans {
 		keys = append(keys, orphan.Key)
 	}
-	for _, key := range given {
-		if !slices.Contains(keys, key) {
-			return fmt.Errorf("%w%s", err, opts.MeantItem(key, keys))
-		}
-	}
-	return err
+	return opts.Unknown(err, given, keys)
 }
 
 // check returns an error for flags and keys that do not fit together.

@@ -87,12 +87,7 @@ func (o *releaseOptions) unknown(ctx context.Context, given []string, err error)
 	for _, s := range q.Value.Suspects {
 		keys = append(keys, s.Key)
 	}
-	for _, key := range given {
-		if !slices.Contains(keys, key) {
-			return fmt.Errorf("%w%s", err, o.MeantItem(key, keys))
-		}
-	}
-	return err
+	return o.Unknown(err, given, keys)
 }
 
 func showQuarantine(f *cmdutil.Factory, answer client.Answer[response.Quarantine], finding bool) error {
