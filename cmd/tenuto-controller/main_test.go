@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,21 +24,9 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
 
-var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "tenuto-controller-test-")
-	if err != nil {
-		return "", err
-	}
-	return dir, infratest.Programs(context.Background(), dir, "tenuto-controller")
-})
+var programs = infratest.Shared("tenuto-controller")
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, _ := program(); dir != "" {
-		_ = os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(programs.Run(m)) }
 
 // process is a tenuto-controller that runs.
 type process struct {
@@ -50,15 +37,13 @@ type process struct {
 
 func launch(t *testing.T, addr, http string) *process {
 	t.Helper()
-	dir, err := program()
-	infratest.Fatal(t, err)
 	p := &process{dir: t.TempDir()}
 	for name, text := range map[string]string{
 		"etcd.conf": "endpoints: ['" + addr + "']\n", "controller.conf": "fleet: test\n", "http.conf": "endpoint: ''\nsocket: " + http + "\n",
 	} {
 		infratest.Fatal(t, os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600))
 	}
-	p.Cmd = exec.Command(filepath.Join(dir, "tenuto-controller"), "--config-dir", p.dir)
+	p.Cmd = exec.Command(filepath.Join(programs.Dir(t), "tenuto-controller"), "--config-dir", p.dir)
 	var out bytes.Buffer
 	p.Stdout, p.Stderr = &out, &out
 	infratest.Fatal(t, p.Start())

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,31 +18,9 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/infratest"
 )
 
-// programs builds the programs once for all tests.
-func programs(t *testing.T) (dir string) {
-	t.Helper()
-	dir, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
+var programs = infratest.Shared("vpp-agent-init", "vpp-agent", "vpp-sim")
 
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "vpp-agent-init-test-")
-	if err != nil {
-		return "", err
-	}
-	return dir, infratest.Programs(context.Background(), dir, "vpp-agent-init", "vpp-agent", "vpp-sim")
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, _ := built(); dir != "" {
-		_ = os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(programs.Run(m)) }
 
 // initProcess is a vpp-agent-init that runs.
 type initProcess struct {
@@ -63,7 +40,7 @@ func launch(t *testing.T, conf string, front ...string) *initProcess {
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := append(front, filepath.Join(programs(t), "vpp-agent-init"), "--supervisor-config", file)
+	args := append(front, filepath.Join(programs.Dir(t), "vpp-agent-init"), "--supervisor-config", file)
 	p := &initProcess{t: t, cmd: exec.Command(args[0], args[1:]...), more: make(chan struct{}, 1), done: make(chan error, 1)}
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -167,7 +144,7 @@ func eventually(t *testing.T, what string, f func() bool) {
 // is killed, and end in order.
 func TestVPPAndAgent(t *testing.T) {
 	t.Parallel()
-	dir, bin := t.TempDir(), programs(t)
+	dir, bin := t.TempDir(), programs.Dir(t)
 	socket := filepath.Join(dir, "api.sock")
 	for name, text := range map[string]string{
 		"govpp.conf": "binapi-socket-path: " + socket + "\n", "grpc.conf": "endpoint: " + filepath.Join(dir, "grpc.sock") + "\nnetwork: unix\n",

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
+	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
@@ -79,4 +81,36 @@ func whileNothingStarts(write func() error) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	return write()
+}
+
+// SharedPrograms are programs of cmd that all tests of a package use. The first use builds them.
+type SharedPrograms struct {
+	names []string
+	once  sync.Once
+	dir   string
+	err   error
+}
+
+// Shared returns programs. TestMain has to call their Run.
+func Shared(names ...string) *SharedPrograms { return &SharedPrograms{names: names} }
+
+// Dir returns the directory with the programs.
+func (p *SharedPrograms) Dir(t testing.TB) string {
+	t.Helper()
+	p.once.Do(func() {
+		if p.dir, p.err = os.MkdirTemp("", p.names[0]+"-test-"); p.err == nil {
+			p.err = Programs(context.Background(), p.dir, p.names...)
+		}
+	})
+	Fatal(t, p.err)
+	return p.dir
+}
+
+// Run runs the tests of a package, removes the programs, and returns the exit code of the process.
+func (p *SharedPrograms) Run(m *testing.M) (code int) {
+	code = m.Run()
+	if p.dir != "" {
+		_ = os.RemoveAll(p.dir)
+	}
+	return code
 }
