@@ -270,7 +270,7 @@ func TestRandomHistories(t *testing.T) {
 
 // foundSeeds are seeds of histories that have found an error, beyond those that every change runs.
 var foundSeeds = []uint64{
-	58074, // an agent that had been told to catch up made its wave fail, when others had been told so, too
+	58074, // an agent failed to catch up, and its wave failed, although other agents were assigned to catch up with it
 }
 
 func history(t *testing.T, seed uint64) {

@@ -11,10 +11,10 @@ import (
 // probeKey is the key that clients of etcd read to see whether the server answers.
 const probeKey = "/probe-etcd-connection"
 
-// Roles returns what the agents of a fleet and its operators may do in etcd. An agent reads what is stored about it, the
+// Roles returns the permissions of the agents of a fleet and of its operators in etcd. An agent reads its own objects, the
 // configurations and the decisions, and writes only its own report and status, and its own keys below the prefix of
-// agents. etcd has no permission for creating a decision without changing others, so that agents cannot abort a wave.
-// Operators, which are controllers as well, read and write all of the fleet.
+// agents. etcd has no permission to create a decision without changing others, so agents cannot abort a wave.
+// Operators and controllers read and write the whole fleet.
 func Roles(fleet string, labels, operators []string) []kv.Role {
 	root := Root + fleet + "/"
 	roles := []kv.Role{{

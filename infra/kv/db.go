@@ -76,10 +76,11 @@ type Elector interface {
 type Leadership interface {
 	// Lost returns a channel that is closed when the leadership has ended.
 	Lost() <-chan struct{}
-	// CompareAndSwap is that of the DB. It returns ErrNotLeader, and does nothing, if the leadership has
-	// ended, also if this client does not know it yet.
+	// CompareAndSwap does the same as DB.CompareAndSwap. It returns ErrNotLeader, and does nothing, if the leadership
+	// has ended, even if this client does not know it yet.
 	CompareAndSwap(ctx context.Context, key string, old, value []byte) (bool, error)
-	// Delete removes entries in transactions, in their order. The errors are those of CompareAndSwap.
+	// Delete removes entries in the given order, in several transactions if there are many. It returns the same errors as
+	// CompareAndSwap.
 	Delete(ctx context.Context, keys ...string) error
 	// Resign ends the leadership.
 	Resign() error

@@ -11,8 +11,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
 
-// misspelt are command lines with a misspelt name, by the argument of the command, and what the answer has. Lines of
-// the agent that the test starts; fake are those of the fake agent, which has values in quarantine, orphans and a change to confirm.
+// misspelt has, for each argument of a command, a command line with a misspelt name and a part of the answer. The commands ask
+// an agent that the test starts or, with fake, an agent that has values in quarantine, orphans and a change to confirm.
 var misspelt = map[string]struct {
 	line, want string
 	fake       bool

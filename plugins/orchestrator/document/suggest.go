@@ -72,7 +72,7 @@ func fieldHint(md protoreflect.MessageDescriptor, names []string, name string) s
 // maxByWords is the number of names with a common word that are suggested.
 const maxByWords = 4
 
-// byWords suggests the items of a group that have a word in common with a name, in their own name or in that of their message:
+// byWords suggests the items of a group that share a word with a misspelt name, in their name or in the name of their message:
 // "wgPeers" for "wireguardPeers", "ipsecSas" for "securityAssociations".
 func (g *group) byWords(name string) string {
 	if len(name) > maxHint {

@@ -10,8 +10,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
-// lostModels returns the models of which the file has items that cannot be identified: those below a misspelt or left out field, or
-// without a valid name. The value is the path of the mistake.
+// lostModels returns the models with items in the file that cannot be identified: their field is misspelt or left out, or the item
+// has no valid name. The values are the paths of the mistakes.
 func lostModels(set *models.Set, doc *document.Document) map[string]string {
 	lost, codec, places := map[string]string{}, document.New(set), places{}
 	prefixes := map[string]string{}

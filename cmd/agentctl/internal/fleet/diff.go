@@ -37,7 +37,7 @@ func newDiff(f *cmdutil.Factory) *cobra.Command {
 			"first agent to the second one. With one agent it compares two revisions: the one that the agent had before and the one\n" +
 			"that it should have, or what --from and --to name: the number of a revision or a rollout. With two agents, --from is for\n" +
 			"the first one and --to for the second one.\n\n" +
-			"It compares what was rendered, and asks etcd only. The exit code is 2 if there are differences.",
+			"It compares rendered configurations, and asks etcd only. The exit code is 2 if there are differences.",
 		Example: "  agentctl fleet diff edge-1 edge-2\n  agentctl fleet diff edge-1\n  agentctl fleet diff edge-1 --from r-41 --to r-42", ValidArgsFunction: o.completeAgents(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.with(cmd.Context(), func(ctx context.Context, s store.Store) error { return o.run(ctx, s, args) })
